@@ -1,0 +1,122 @@
+"""The `textcat` command: finds a subcommand's module, and turns errors into a message and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+import textcat
+from textcat.errors import TextcatError
+
+COMMANDS = {
+    "fetch": "Bring a collection to this machine and verify it.",
+    "tokenize": "Count the words of an experiment's documents.",
+    "select": "Weight the counts and select features by category.",
+    "train": "Train an experiment's learners and set their thresholds.",
+    "evaluate": "Measure the trained learners on the test documents.",
+    "report": "Write an experiment's tables, figures and page.",
+    "run": "All stages of one or more experiments.",
+    "check": "The gate: measured numbers against published and pinned ones.",
+    "list": "Corpora, experiments, tables, learners, stages.",
+    "show": "One corpus, experiment, table or learner in full.",
+    "predict": "Label new documents with a trained model.",
+    "explain": "The words that decide a category or a document.",
+    "bench": "Measure speed against peers, in one run.",
+}
+
+
+STOPPED = "Stopped. Finished stages are kept: run the same command again to go on."
+OUT_OF_MEMORY = (
+    "Error: this machine's memory is used up.\nRun with --jobs 1, or with fewer documents or features."
+)
+FAULT_HINT = "Run again with -vv to see where; finished stages are kept."
+
+
+class LazyGroup(click.Group):
+    """Imports a command's module when the command is asked for, so that `--help` stays quick."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order of the work, not of the alphabet."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command object, from the module named after it."""
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"textcat.cli.{cmd_name}_command").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As usual, with the nearest commands named when there is none of that name."""
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=2)
+            hint = f" Did you mean {' or '.join(near)}?" if near else ""
+            raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(textcat.__version__, prog_name="textcat")
+def group() -> None:
+    """Do the published numbers of text categorization come out again?
+
+    \b
+    textcat run configs/reuters_modapte.yaml    one experiment, from the files to the tables
+    textcat check results/reuters_modapte       its numbers against the printed ones
+
+    Exit codes: 0 all well, 1 a number is out of tolerance, 2 usage or configuration error,
+    3 data not available, 4 a stage failed.
+    """
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line and leave with the documented exit code."""
+    try:
+        result: Any = group.main(args=arguments, prog_name="textcat", standalone_mode=False)
+    except (click.exceptions.Abort, KeyboardInterrupt):
+        _leave(STOPPED, 130)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except TextcatError as error:
+        _report(error)
+        _leave(f"Error: {error}", error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    except MemoryError as error:
+        _report(error)
+        _leave(OUT_OF_MEMORY, 4)
+    except Exception as error:
+        _report(error)
+        _leave(f"Error: a fault in textcat itself: {type(error).__name__}: {error}\n{FAULT_HINT}", 4)
+    sys.exit(result if isinstance(result, int) else 0)
+
+
+def _report(error: BaseException) -> None:
+    """Show the traceback only to those who asked for everything (-vv)."""
+    import logging
+
+    if logging.getLogger("textcat").isEnabledFor(logging.DEBUG):
+        import traceback
+
+        traceback.print_exception(error)
+
+
+def _leave(message: str, code: int) -> None:
+    click.echo(message, err=True)
+    sys.exit(code)

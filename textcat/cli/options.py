@@ -1,0 +1,99 @@
+"""The options that commands share, and the workplace they describe."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Where data and results stand, and how much of the machine may be used."""
+
+    data: Path
+    results: Path
+    mirror: Path | None
+    jobs: int
+    offline: bool
+    dry_run: bool
+
+
+def verbosity(command: Command) -> Command:
+    """-v and -q, for every command."""
+    command = click.option("-v", "--verbose", count=True, help="Say more; -vv shows everything.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(command)
+
+
+def folders(command: Command) -> Command:
+    """Where things stand: from flags, then environment, then the folders of the project."""
+    command = click.option(
+        "--mirror",
+        type=click.Path(path_type=Path),
+        envvar="TEXTCAT_MIRROR",
+        help="A folder of collections to take files from.  [env: TEXTCAT_MIRROR]",
+    )(command)
+    command = click.option(
+        "--results",
+        type=click.Path(path_type=Path),
+        envvar="TEXTCAT_RESULTS",
+        default=Path("results"),
+        help="Where reports go.  [env: TEXTCAT_RESULTS; default: results]",
+    )(command)
+    return click.option(
+        "--data",
+        type=click.Path(path_type=Path),
+        envvar="TEXTCAT_DATA",
+        default=Path("data"),
+        help="Where collections and the cache stand.  [env: TEXTCAT_DATA; default: data]",
+    )(command)
+
+
+def working(command: Command) -> Command:
+    """For commands that do work: folders, --jobs, --offline, --dry-run and verbosity."""
+    command = click.option(
+        "--dry-run", is_flag=True, help="Say what would be done, stage by stage; do nothing."
+    )(command)
+    command = click.option("--offline", is_flag=True, help="Use no network.")(command)
+    command = click.option(
+        "-j",
+        "--jobs",
+        type=click.IntRange(min=1),
+        envvar="TEXTCAT_JOBS",
+        help="Threads.  [default: all cores]",
+    )(command)
+    return verbosity(folders(command))
+
+
+def workplace(settings: dict[str, Any]) -> Workplace:
+    """Take the shared options out of a command's arguments, and set up logging."""
+    set_up_logging(settings.pop("verbose", 0), settings.pop("quiet", False))
+    return Workplace(
+        data=settings.pop("data"),
+        results=settings.pop("results"),
+        mirror=settings.pop("mirror"),
+        jobs=settings.pop("jobs", None) or os.cpu_count() or 1,
+        offline=settings.pop("offline", False),
+        dry_run=settings.pop("dry_run", False),
+    )
+
+
+def set_up_logging(verbose: int, quiet: bool) -> None:
+    """Messages of textcat itself on standard error; results alone go to standard output."""
+    level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(
+        logging.Formatter("%(message)s" if verbose < 2 else "%(levelname)s %(name)s: %(message)s")
+    )
+    logger = logging.getLogger("textcat")
+    logger.handlers[:] = [handler]
+    logger.setLevel(level)
+    logger.propagate = False

@@ -1,0 +1,91 @@
+"""What the stage commands and `run` share: carry an experiment as far as a stage, or say what that would do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from textcat.cli.options import Workplace, workplace, working
+
+if TYPE_CHECKING:
+    from textcat.experiment.runner import Site
+
+EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
+
+
+def stage_command(stage: str, summary: str, detail: str) -> click.Command:
+    """The command that carries experiments up to one stage."""
+
+    @click.command(stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=EPILOG.format(stage=stage))
+    @click.argument("experiments", nargs=-1, required=True, metavar="EXPERIMENT...")
+    @working
+    def command(experiments: tuple[str, ...], **settings: Any) -> int:
+        return carry(experiments, workplace(settings), until=stage)
+
+    return command
+
+
+def site_of(place: Workplace) -> Site:
+    """The workplace as the runner knows it, with progress on standard error when someone watches."""
+    from textcat.cli.progress import watcher
+    from textcat.experiment.runner import Site
+
+    return Site(place.data, place.mirror, place.jobs, place.offline, watcher())
+
+
+def carry(experiments: tuple[str, ...], place: Workplace, *, until: str, keep_going: bool = False) -> int:
+    """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
+    from textcat.errors import TextcatError
+
+    worst = 0
+    for name in experiments:
+        try:
+            _carry_one(name, place, until)
+        except TextcatError as error:
+            if not keep_going or len(experiments) == 1:
+                raise
+            click.echo(f"{name}: {error}", err=True)
+            worst = worst or error.exit_code
+    return worst
+
+
+def _carry_one(name: str, place: Workplace, until: str) -> None:
+    from textcat.experiment.configs import load_experiment
+    from textcat.experiment.runner import carry_out, plan_of
+
+    experiment = load_experiment(name)
+    site = site_of(place)
+    if place.dry_run:
+        _say_plan(experiment, site, until)
+        return
+    plan, timings = plan_of(experiment, site)
+    workshop = carry_out(plan, site, timings, until="evaluate" if until == "report" else until)
+    if until == "report":
+        from textcat.cli.reporting import write_and_print
+
+        write_and_print(plan, workshop, timings, place.results)
+    else:
+        for step in plan.steps(until):
+            click.echo(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
+
+
+def _say_plan(experiment: Any, site: Site, until: str) -> None:
+    from textcat.corpora import is_fetched
+    from textcat.experiment.runner import forecast, plan_of
+
+    corpus = experiment.corpus.name
+    if not is_fetched(corpus, site.data):
+        click.echo(f"fetch {corpus}: to do")
+        click.echo("the stages after it: to do, since nothing can be made of a collection that is not here")
+        return
+    click.echo(f"fetch {corpus}: ready")
+    plan, _ = plan_of(experiment, site)
+    for step, state in forecast(plan.steps("evaluate" if until == "report" else until), site.store):
+        click.echo(f"{step.title}: {state}")
+
+
+def results_folder(results: Path, experiment: str) -> Path:
+    """Where an experiment's report goes."""
+    return results / experiment

@@ -1,0 +1,1 @@
+"""Experiments: typed settings read from YAML, the plan of stages, and the runner of the plan."""

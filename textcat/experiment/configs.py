@@ -1,0 +1,138 @@
+"""Finding experiment files by path or name, and reading them into the typed model with errors that point."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+import textcat
+from textcat.errors import UsageError
+from textcat.experiment.inheritance import read_experiment_source
+from textcat.experiment.learners import LEARNERS, parameters_of
+from textcat.experiment.settings import Experiment
+from textcat.experiment.yaml_source import Source, did_you_mean, error_at
+
+
+def config_folders() -> list[Path]:
+    """Where experiments are looked for: ./configs, then the ones that come with textcat."""
+    package = Path(textcat.__file__).parent
+    candidates = [Path("configs"), package / "configs", package.parent / "configs"]
+    return [folder for folder in candidates if folder.is_dir()]
+
+
+def experiment_files() -> dict[str, Path]:
+    """Every experiment that can be named; files that start with an underscore are only extended."""
+    found: dict[str, Path] = {}
+    for folder in reversed(config_folders()):
+        for path in sorted(folder.rglob("*.yaml")):
+            if not path.name.startswith("_"):
+                found[path.relative_to(folder).with_suffix("").as_posix()] = path
+    return dict(sorted(found.items()))
+
+
+def find_experiment(wanted: str) -> Path:
+    """The file of an experiment given by path or by name."""
+    path = Path(wanted)
+    if path.is_file():
+        return path
+    known = experiment_files()
+    name = wanted.removesuffix(".yaml").removeprefix("configs/")
+    if name in known:
+        return known[name]
+    raise UsageError(f"there is no experiment {wanted!r}", hint=did_you_mean(name, known))
+
+
+def name_of(path: Path) -> str:
+    """An experiment's name: its place under a configs folder, or the file's own name."""
+    for folder in config_folders():
+        if path.resolve().is_relative_to(folder.resolve()):
+            return path.resolve().relative_to(folder.resolve()).with_suffix("").as_posix()
+    return path.stem
+
+
+def load_experiment(wanted: str | Path) -> Experiment:
+    """The resolved experiment; every fault in the file is one message with its place."""
+    path = find_experiment(str(wanted))
+    source = read_experiment_source(path)
+    source.data.setdefault("name", name_of(path))
+    return validated(source)
+
+
+def validated(source: Source) -> Experiment:
+    """Check plain data against the typed model."""
+    try:
+        experiment = Experiment.model_validate(source.data)
+    except ValidationError as error:
+        raise _explain(error, source) from error
+    _check_runs(experiment, source)
+    return experiment
+
+
+def _check_runs(experiment: Experiment, source: Source) -> None:
+    """Check each run's learner and parameters, which the registry of learners knows."""
+    for name, run in experiment.runs.items():
+        try:
+            parameters_of(run.learner, run.parameters)
+        except KeyError as error:
+            raise error_at(
+                source.nearest(("runs", name, "learner")),
+                f"there is no learner {run.learner!r}",
+                str(error.args[0]),
+            ) from error
+        except ValidationError as error:
+            raise _explain(error, source, ("runs", name, "parameters")) from error
+        except UsageError as error:
+            raise error_at(source.nearest(("runs", name)), error.what, error.hint) from error
+
+
+def _explain(error: ValidationError, source: Source, above: tuple[str | int, ...] = ()) -> UsageError:
+    first = error.errors()[0]
+    keys = (*above, *(part for part in first["loc"] if _is_key(part, source)))
+    place = source.nearest(keys)
+    if first["type"] == "extra_forbidden":
+        known = _fields_at(error, first["loc"])
+        return error_at(place, f"unknown key {keys[-1]!r}", did_you_mean(str(keys[-1]), known))
+    if first["type"] == "missing":
+        where = ".".join(map(str, keys[:-1])) or "the experiment"
+        return error_at(source.nearest(keys[:-1]), f"the key {keys[-1]!r} is missing in {where}")
+    what = f"{'.'.join(map(str, keys)) or 'experiment'}: {first['msg'][0].lower()}{first['msg'][1:]}"
+    hint = f"It is {first['input']!r} now." if isinstance(first["input"], str | int | float | bool) else ""
+    return error_at(place, what, hint)
+
+
+def _is_key(part: str | int, source: Source) -> bool:
+    """Tell real keys from the names that pydantic gives to the branches of a union."""
+    return isinstance(part, int) or not (
+        part.startswith(("literal[", "list[", "constrained")) or part in {"int", "str"}
+    )
+
+
+def _fields_at(error: ValidationError, location: tuple[int | str, ...]) -> list[str]:
+    """The keys known where an unknown one was found."""
+    models = {entry.parameters.__name__: entry.parameters for entry in LEARNERS.values()}
+    annotation: Any = models.get(error.title, Experiment)
+    for part in location[:-1]:
+        annotation = _inside(annotation, part)
+    model = _model_in(annotation)
+    return sorted(model.model_fields) if model else []
+
+
+def _inside(annotation: Any, part: int | str) -> Any:
+    """The type of one part of a value of some type."""
+    model = _model_in(annotation)
+    if get_origin(annotation) in (dict, list):
+        return get_args(annotation)[-1]
+    if model and str(part) in model.model_fields:
+        return model.model_fields[str(part)].annotation
+    return None
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The settings class that a type is, or is optionally."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (dict, list):
+        return None
+    return next((model for model in map(_model_in, get_args(annotation)) if model), None)

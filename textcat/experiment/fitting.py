@@ -1,0 +1,107 @@
+"""One way to train any learner and to keep any model: problems in, arrays and JSON out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from textcat.errors import BadDataError, StageFailedError
+from textcat.experiment.learners import LEARNERS
+from textcat.store.arrays import read_array, read_json, write_array, write_json
+
+
+class Model(Protocol):
+    """What every learner returns."""
+
+    def scores(self, X: Any) -> NDArray[np.float64]:
+        """Documents x categories."""
+        ...
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays that must be stored to score again."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Kind, parameters and certificates, as JSON-able data."""
+        ...
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Training documents, their labels, the terms each category may use, and the seed."""
+
+    X: Any
+    labels: NDArray[np.bool_]
+    mask: NDArray[np.bool_] | None
+    seed: int
+
+    def restricted(self, categories: NDArray[Any]) -> Problem:
+        """The same documents for some of the categories."""
+        mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
+        return Problem(self.X, np.ascontiguousarray(self.labels[:, categories]), mask, self.seed)
+
+    def rows(self, documents: NDArray[Any]) -> Problem:
+        """Some of the documents."""
+        return Problem(self.X[documents], self.labels[documents], self.mask, self.seed)
+
+
+MODEL_CLASSES = {
+    "linear": "textcat.linear.model:LinearModel",
+}
+
+
+def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -> Model:
+    """Train a learner by the adapter that the table of learners names."""
+    model: Model = _named(LEARNERS[name].adapter)(problem, parameters, jobs)
+    return model
+
+
+def save_model(folder: Path, model: Model) -> None:
+    """A model's description and arrays as files of a folder."""
+    description = model.describe()
+    arrays = model.to_arrays()
+    for name, values in arrays.items():
+        if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
+            raise StageFailedError(
+                f"training left a value that is not finite in {name}",
+                hint="Check the learner's parameters; a larger regularization usually helps.",
+            )
+        write_array(folder, f"model.{name}", values)
+    write_json(folder, "model", {**description, "arrays": sorted(arrays)})
+
+
+def load_model(folder: Path) -> Model:
+    """The model that `save_model` left; nothing in the folder is ever run."""
+    description = read_json(folder, "model")
+    path = MODEL_CLASSES.get(description.get("kind"))
+    if path is None:
+        raise BadDataError(f"unknown kind of model {description.get('kind')!r}", where=str(folder / "model.json"))
+    arrays = {name: read_array(folder, f"model.{name}") for name in description["arrays"]}
+    model: Model = _named(path).from_arrays(arrays, description)
+    return model
+
+
+def join_models(parts: Sequence[Any]) -> Model:
+    """One model of blocks of categories trained apart; only models that are linear by category come in blocks."""
+    joined: Model = type(parts[0]).joined(parts)
+    return joined
+
+
+def certificates_of(description: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """A model's certificates without what differs from run to run."""
+    return [
+        {key: value for key, value in certificate.items() if key != "seconds"}
+        for certificate in description.get("certificate", [])
+    ]
+
+
+def _named(path: str) -> Any:
+    module, name = path.split(":")
+    return getattr(import_module(module), name)

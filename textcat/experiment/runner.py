@@ -1,0 +1,101 @@
+"""Carries out a plan stage by stage, timing each, and says what a dry run would do."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from textcat.corpora import FetchReport, fetch, is_fetched
+from textcat.experiment.pipeline import Plan, make_plan
+from textcat.experiment.settings import Experiment
+from textcat.experiment.steps.step import Progress, Step, Workshop, silent
+from textcat.store import Store
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Timings:
+    """Seconds that each stage took in this run, and how many of its steps were found ready."""
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    built: dict[str, int] = field(default_factory=dict)
+    ready: dict[str, int] = field(default_factory=dict)
+
+    def note(self, stage: str, seconds: float, *, was_ready: bool) -> None:
+        """Add one step."""
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
+        counted = self.ready if was_ready else self.built
+        counted[stage] = counted.get(stage, 0) + 1
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where an experiment is carried out, and with what means."""
+
+    data: Path
+    mirror: Path | None = None
+    jobs: int = 1
+    offline: bool = False
+    progress: Progress = silent
+
+    @property
+    def store(self) -> Store:
+        """The cache of artifacts."""
+        return Store(self.data / "cache")
+
+    def workshop(self) -> Workshop:
+        """The workshop of the steps."""
+        return Workshop(self.store, self.jobs, self.progress)
+
+
+def bring_corpus(experiment: Experiment, site: Site) -> FetchReport:
+    """The experiment's collection, verified, fetched now if it is not here."""
+    return fetch(
+        experiment.corpus.name,
+        site.data,
+        mirror=site.mirror,
+        offline=site.offline,
+        progress=site.progress,
+    )
+
+
+def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:
+    """Fetch the collection and lay out the steps."""
+    timings = Timings()
+    started = time.perf_counter()
+    ready = is_fetched(experiment.corpus.name, site.data)
+    report = bring_corpus(experiment, site)
+    timings.note("fetch", time.perf_counter() - started, was_ready=ready)
+    return make_plan(experiment, report.folder, report.fingerprint), timings
+
+
+def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate") -> Workshop:
+    """Make every step of the plan that is not there yet, up to and with a stage."""
+    workshop = site.workshop()
+    for step in plan.steps(until):
+        started = time.perf_counter()
+        ready = workshop.store.find(step.recipe) is not None
+        if not ready:
+            log.info("%s", step.title)
+            site.progress(0, None, step.title)
+        step.artifact(workshop)
+        timings.note(step.stage, time.perf_counter() - started, was_ready=ready)
+    return workshop
+
+
+def forecast(steps: Iterable[Step], store: Store) -> list[tuple[Step, str]]:
+    """For each step: `ready`, or what is missing or differs from the nearest artifact."""
+    return [(step, _state(step, store)) for step in steps]
+
+
+def _state(step: Step, store: Store) -> str:
+    if store.find(step.recipe):
+        return "ready"
+    difference = store.nearest_difference(step.recipe)
+    return f"to do: {difference} differs from what is here" if difference else "to do: nothing like it is here"
+
+

@@ -1,0 +1,160 @@
+"""The typed model of an experiment file; the schema and the reference of keys are made from it."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from textcat.selection.settings import SelectionSettings
+from textcat.text.settings import TextSettings
+from textcat.text.vectors import VectorSettings
+from textcat.thresholds.settings import ThresholdSettings
+
+
+class Settings(BaseModel):
+    """Base of all settings: immutable, and unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CorpusSettings(Settings):
+    """Which documents, with which labels, divided how."""
+
+    name: str = Field(description="A collection's name (see `textcat list corpora`).")
+    split: str = Field(default="", description="The collection's own division, such as modapte.")
+    options: dict[str, Any] = Field(
+        default_factory=dict, description="What the collection's reader takes besides."
+    )
+    categories: Literal["all", "train", "train-or-test", "train-and-test"] | list[str] = Field(
+        default="train-or-test",
+        description="Categories kept: all, those with a training document, with a training or test document, "
+        "with both, or the ones listed.",
+    )
+    documents: Literal["all", "labelled"] = Field(
+        default="all", description="All documents, or only those that carry a category that is kept."
+    )
+    single_label: bool = Field(
+        default=False, description="Each document has one category; predict the one with the highest score."
+    )
+
+
+class ResampleSettings(Settings):
+    """Random divisions made here instead of the collection's own."""
+
+    kind: Literal["splits", "folds"] = Field(
+        description="Independent random splits, or folds that cover all."
+    )
+    number: int = Field(ge=2, le=100, description="How many splits or folds.")
+    train_share: float = Field(
+        default=0.8, gt=0, lt=1, description="Share of training documents in a random split."
+    )
+    seed: int = Field(default=1, ge=0, description="Seed of the divisions.")
+    stratify: bool = Field(default=False, description="Keep the categories' shares in each part.")
+
+
+class ProjectionSettings(Settings):
+    """Latent semantic features in place of words."""
+
+    dimensions: int | Literal["full"] = Field(description="How many leading dimensions the learner sees.")
+    computed: int | None = Field(
+        default=None,
+        description="How many are computed, so that several runs share them; default: as many as seen.",
+    )
+    scaling: Literal["none", "inverse"] = Field(
+        default="none", description="Project on U (none) or on U divided by the singular values (inverse)."
+    )
+    unit_length: bool = Field(default=True, description="Whether projected documents are made of length one.")
+
+
+class SearchSettings(Settings):
+    """A hyperparameter found by cross-validation on the training documents."""
+
+    parameter: str = Field(description="Which of the learner's parameters is searched.")
+    grid: list[float] = Field(min_length=1, description="The values tried.")
+    folds: int = Field(default=5, ge=2, description="In how many parts the training documents are divided.")
+    use: int | None = Field(
+        default=None, ge=1, description="How many of the folds are really run; default: all."
+    )
+    criterion: Literal["micro.f1", "micro.bep", "log-likelihood", "errors"] = Field(
+        default="micro.f1", description="What is best on the parts held out."
+    )
+    per_category: bool = Field(default=False, description="One value a category, or one for all.")
+    seed: int = Field(default=1, ge=0, description="Seed of the division into folds.")
+
+
+class EvaluationSettings(Settings):
+    """What is measured, and how undefined ratios count."""
+
+    zero_division: Literal[1, 0, "skip"] = Field(
+        default=1, description="What a category counts in a macro average where its F1 is 0/0."
+    )
+    largest: list[Annotated[int, Field(ge=1)]] = Field(
+        default=[5, 10, 20, 40, 60, 80, 100],
+        description="Macro and micro averages are also taken over so many largest categories.",
+    )
+
+
+class RunSettings(Settings):
+    """One learner with its parameters, and what it takes differently from the experiment."""
+
+    learner: str = Field(description="A learner's name (see `textcat list learners`).")
+    parameters: dict[str, Any] = Field(default_factory=dict, description="The learner's own parameters.")
+    title: str = Field(default="", description="How tables call this run.")
+    search: SearchSettings | None = Field(default=None, description="Find one parameter by cross-validation.")
+    vector: VectorSettings = Field(default_factory=VectorSettings, description="Keys over the experiment's.")
+    selection: SelectionSettings = Field(
+        default_factory=SelectionSettings, description="Keys over the experiment's."
+    )
+    projection: ProjectionSettings | None = Field(default=None, description="Keys over the experiment's.")
+    threshold: ThresholdSettings = Field(
+        default_factory=ThresholdSettings, description="Keys over the experiment's."
+    )
+    evaluation: EvaluationSettings = Field(
+        default_factory=EvaluationSettings, description="Keys over the experiment's."
+    )
+
+
+class Experiment(Settings):
+    """An experiment: one corpus and text representation, and the runs that are compared on it."""
+
+    name: str = Field(default="", description="Taken from the file's place under configs/.")
+    title: str = Field(description="One line on what is compared.")
+    paper: str = Field(default="", description="The paper whose tables this makes, such as zhang_oles_2001.")
+    tables: list[str] = Field(
+        default_factory=list, description="Ids of the published tables it is compared with."
+    )
+    notes: str = Field(default="", description="Choices made where the paper is silent.")
+    seed: int = Field(default=1, ge=0, description="Seed of everything random that has no seed of its own.")
+    corpus: CorpusSettings
+    resample: ResampleSettings | None = Field(default=None, description="Random splits or folds.")
+    text: TextSettings = Field(default_factory=TextSettings)
+    vector: VectorSettings = Field(default_factory=VectorSettings)
+    selection: SelectionSettings = Field(default_factory=SelectionSettings)
+    projection: ProjectionSettings | None = None
+    threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
+    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
+    runs: dict[str, RunSettings] = Field(
+        min_length=1, description="The learners compared, by the name of the run."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _fill_runs(cls, data: Any) -> Any:
+        """Lay each run's own vector, selection, ... over the experiment's, key by key."""
+        if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
+            return data
+        runs = {name: _filled(run, data) if isinstance(run, dict) else run for name, run in data["runs"].items()}
+        return data | {"runs": runs}
+
+
+SHARED_BY_RUNS = ("vector", "selection", "projection", "threshold", "evaluation")
+
+
+def _filled(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:
+    filled = dict(run)
+    for key in SHARED_BY_RUNS:
+        shared, own = experiment.get(key, {}), run.get(key, {})
+        if isinstance(shared, dict) and isinstance(own, dict) and (key != "projection" or shared or own):
+            filled[key] = shared | own
+    return filled

@@ -1,0 +1,78 @@
+"""Which documents train and which test, and which categories are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import StageFailedError, UsageError
+from textcat.experiment.resampling import Rows, folds_of, random_splits
+from textcat.experiment.settings import CorpusSettings, ResampleSettings
+from textcat.experiment.steps.tokenize import Counts
+
+
+@dataclass(frozen=True)
+class Division:
+    """Rows of training and test documents, the categories kept, and all documents' labels in them."""
+
+    train: Rows
+    test: Rows
+    categories: list[str]
+    labels: NDArray[np.bool_]
+
+
+def divide(counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int) -> Division:
+    """The division of one repetition (0 when nothing is resampled)."""
+    labels = counts.documents.label_matrix(counts.categories)
+    train, test = _rows(counts, labels, resample, repeat)
+    if not len(train) or not len(test):
+        raise StageFailedError(
+            f"{corpus.name}: {len(train)} training and {len(test)} test documents after the split",
+            hint="Choose another `corpus.split`, or let `resample` make one.",
+        )
+    kept = _categories(counts, corpus, labels[train], labels[test])
+    labels = np.ascontiguousarray(labels[:, kept])
+    if corpus.documents == "labelled":
+        labelled = labels.any(axis=1)
+        train, test = train[labelled[train]], test[labelled[test]]
+    return Division(train, test, [counts.categories[column] for column in kept], labels)
+
+
+def _rows(
+    counts: Counts, labels: NDArray[np.bool_], resample: ResampleSettings | None, repeat: int
+) -> tuple[Rows, Rows]:
+    if resample is None:
+        split = np.asarray(counts.documents.split)
+        return np.flatnonzero(split == "train"), np.flatnonzero(split == "test")
+    strata = labels.argmax(axis=1) if resample.stratify else None
+    if resample.kind == "folds":
+        return folds_of(len(labels), resample.number, seed=resample.seed, strata=strata)[repeat]
+    share = resample.train_share
+    return random_splits(len(labels), resample.number, train_share=share, seed=resample.seed, strata=strata)[repeat]
+
+
+def _categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> Rows:
+    if isinstance(corpus.categories, list):
+        return _named(counts, corpus.categories)
+    in_train, in_test = train.any(axis=0), test.any(axis=0)
+    chosen = {
+        "all": np.ones(len(counts.categories), dtype=bool),
+        "train": in_train,
+        "train-or-test": in_train | in_test,
+        "train-and-test": in_train & in_test,
+    }[corpus.categories]
+    return np.flatnonzero(chosen)
+
+
+def _named(counts: Counts, wanted: list[str]) -> Rows:
+    column = {name: position for position, name in enumerate(counts.categories)}
+    unknown = [name for name in wanted if name not in column]
+    if unknown:
+        raise UsageError(
+            f"the corpus has no category {', '.join(map(repr, unknown))}",
+            hint=f"It has {', '.join(sorted(column)[:20])}{' ...' if len(column) > 20 else ''}.",
+        )
+    return np.array([column[name] for name in wanted], dtype=np.int64)

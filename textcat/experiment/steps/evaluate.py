@@ -1,0 +1,88 @@
+"""Scores, decisions and measures on the test documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.evaluation.summary import MeasureSettings, measure_all
+from textcat.experiment.fitting import Model, load_model
+from textcat.experiment.settings import EvaluationSettings, Experiment, RunSettings
+from textcat.experiment.steps.decide import read_thresholds
+from textcat.experiment.steps.problem import test_matrix
+from textcat.experiment.steps.project import read_projection
+from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.vectorize import Vectors, read_vectors
+from textcat.store import Recipe
+from textcat.store.arrays import read_json, write_array, write_json, write_mask
+from textcat.thresholds.settings import decisions
+
+
+def evaluate_step(
+    experiment: Experiment, run: RunSettings, trained: Step, decided: Step, vectorized: Step, projected: Step | None
+) -> Step:
+    """Measure a run on its test documents."""
+    single = experiment.corpus.single_label
+    parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
+    recipe = Recipe("evaluate", 1, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized))
+
+    def make(workshop: Workshop, target: Path) -> None:
+        vectors = read_vectors(vectorized.artifact(workshop).folder)
+        model = load_model(trained.artifact(workshop).folder)
+        thresholds = read_thresholds(decided.artifact(workshop).folder)
+        scores = model.scores(test_matrix(workshop, run, vectors, projected))
+        decided_on = decide(run, scores, thresholds, vectors, single_label=single)
+        measures = measured(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
+        X = read_projection(projected.artifact(workshop).folder, "train", run) if projected else vectors.train
+        measures.update(_on_training(model, X, thresholds, vectors, run, single))
+        write_json(target, "measures", measures)
+        write_array(target, "scores", scores)
+        write_mask(target, "decisions", decided_on)
+
+    needs = tuple(step for step in (trained, decided, vectorized, projected) if step)
+    return Step("evaluate", f"evaluate {run.title or run.learner}", recipe, make, needs)
+
+
+def decide(
+    run: RunSettings, scores: NDArray[Any], thresholds: NDArray[Any], vectors: Vectors, *, single_label: bool
+) -> NDArray[np.bool_]:
+    """Decisions by the run's rule; with one label a document, the category of the highest score alone."""
+    if not single_label:
+        priors = vectors.train_counts / max(len(vectors.train_labels), 1)
+        return decisions(run.threshold, scores, thresholds, priors)
+    chosen = np.zeros(scores.shape, dtype=bool)
+    chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
+    return chosen
+
+
+def measured(
+    scores: NDArray[Any],
+    accepted: NDArray[np.bool_],
+    labels: NDArray[np.bool_],
+    vectors: Vectors,
+    settings: EvaluationSettings,
+) -> dict[str, float | None]:
+    """All measures; one that is undefined is None, which is null in JSON."""
+    chosen = MeasureSettings(zero_division=settings.zero_division, largest=tuple(settings.largest))
+    values = measure_all(scores, accepted, labels, vectors.categories, vectors.train_counts, chosen)
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}
+
+
+def _on_training(
+    model: Model, X: Any, thresholds: NDArray[Any], vectors: Vectors, run: RunSettings, single: bool
+) -> dict[str, float | None]:
+    """The few measures that are also of interest on the training documents, and the size of the model."""
+    scores = model.scores(X)
+    accepted = decide(run, scores, thresholds, vectors, single_label=single)
+    training = measured(scores, accepted, vectors.train_labels, vectors, run.evaluation)
+    wanted = ("micro.f1", "macro.f1", "macro.f1_of_means", "micro.errors")
+    return {f"train.{name}": training[name] for name in wanted}
+
+
+def read_measures(folder: Path) -> dict[str, float | None]:
+    """The measures that the step left."""
+    values: dict[str, float | None] = read_json(folder, "measures")
+    return values

@@ -1,0 +1,47 @@
+"""Latent semantic features of training and test documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.experiment.settings import ProjectionSettings, RunSettings
+from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.learners.lsi import learn_axes
+from textcat.store import Recipe
+from textcat.store.arrays import read_array, write_array
+
+
+def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
+    """The projection of a run, or no step where it reads words."""
+    if run.projection is None:
+        return None
+    wanted = run.projection.computed or run.projection.dimensions
+    recipe = Recipe("project", 1, {"computed": wanted, "seed": seed}, inputs_of(vectors=vectorized))
+
+    def make(workshop: Workshop, target: Path) -> None:
+        vectors = read_vectors(vectorized.artifact(workshop).folder)
+        axes = learn_axes(vectors.train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed)
+        write_array(target, "train", axes.transform(vectors.train))
+        write_array(target, "test", axes.transform(vectors.test))
+        for name, values in axes.to_arrays().items():
+            write_array(target, name, values)
+
+    return Step("select", f"project on {wanted} latent dimensions", recipe, make, (vectorized,))
+
+
+def read_projection(folder: Path, part: str, run: RunSettings) -> NDArray[np.float32]:
+    """The leading latent dimensions that a run looks at, scaled as it wants them."""
+    settings = run.projection or ProjectionSettings(dimensions="full")
+    features = read_array(folder, part, mapped=True)
+    dimensions = features.shape[1] if settings.dimensions == "full" else settings.dimensions
+    placed = np.array(features[:, :dimensions], dtype=np.float32)
+    if settings.scaling == "inverse":
+        placed /= read_array(folder, "singular_values")[:dimensions].astype(np.float32)
+    if settings.unit_length:
+        lengths = np.linalg.norm(placed, axis=1, keepdims=True)
+        placed /= np.where(lengths > 0, lengths, np.float32(1))
+    return placed

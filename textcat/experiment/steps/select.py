@@ -1,0 +1,38 @@
+"""Which terms each category's learner sees."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.experiment.settings import RunSettings
+from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.selection import select
+from textcat.store import Recipe
+from textcat.store.arrays import read_mask, write_mask
+
+
+def select_step(run: RunSettings, vectorized: Step) -> Step | None:
+    """The mask of selected terms, or no step where all terms are kept."""
+    if run.selection.features == "all":
+        return None
+    recipe = Recipe("select", 1, run.selection.model_dump(mode="json"), inputs_of(vectors=vectorized))
+
+    def make(workshop: Workshop, target: Path) -> None:
+        vectors = read_vectors(vectorized.artifact(workshop).folder)
+        write_mask(target, "mask", select(run.selection, vectors.train, vectors.train_labels))
+
+    title = f"select {run.selection.features} features by {run.selection.score}"
+    return Step("select", title, recipe, make, (vectorized,))
+
+
+def read_selection(step: Step | None, workshop: Workshop) -> NDArray[Any] | None:
+    """The mask that the step left: terms x categories."""
+    if step is None:
+        return None
+    mask: NDArray[np.bool_] = read_mask(step.artifact(workshop).folder, "mask")
+    return mask

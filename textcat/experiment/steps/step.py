@@ -1,0 +1,51 @@
+"""What a step is, and the workshop in which steps are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from textcat.store import Artifact, Recipe, Store
+
+
+class Progress(Protocol):
+    """Told of work done and still to do; what it shows, and where, is its own matter."""
+
+    def __call__(self, done: int, total: int | None, what: str) -> None:
+        """`done` of `total` (None: not known) parts of `what` are finished."""
+        ...
+
+
+def silent(done: int, total: int | None, what: str) -> None:
+    """The progress of those who do not want to see any."""
+
+
+@dataclass(frozen=True)
+class Workshop:
+    """Where artifacts stand, how many threads may be used, and who is told of progress."""
+
+    store: Store
+    jobs: int = 1
+    progress: Progress = silent
+
+
+@dataclass(frozen=True)
+class Step:
+    """One artifact to be made: the command it belongs to, its title, its recipe and its maker."""
+
+    stage: str
+    title: str
+    recipe: Recipe
+    make: Callable[[Workshop, Path], None]
+    needs: tuple[Step, ...] = field(default=())
+
+    def artifact(self, workshop: Workshop) -> Artifact:
+        """The step's artifact, made now if it is not here yet."""
+        return workshop.store.build(self.recipe, lambda folder: self.make(workshop, folder))
+
+
+def inputs_of(**steps: Step) -> dict[str, str]:
+    """The keys of steps, as the inputs of a recipe."""
+    return {name: step.recipe.key for name, step in steps.items()}

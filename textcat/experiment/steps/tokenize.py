@@ -1,0 +1,89 @@
+"""From a collection's files to counts of terms: documents x terms, with ids, labels and the collection's split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textcat.corpora import open_corpus
+from textcat.corpora.document import VectorCorpus
+from textcat.experiment.settings import Experiment
+from textcat.experiment.steps.step import Step, Workshop
+from textcat.store import Recipe
+from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
+from textcat.text.counted import CountedDocuments
+from textcat.text.counting import count
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the step leaves: the documents of the collection's training and test parts, and its categories."""
+
+    documents: CountedDocuments
+    categories: Sequence[str]
+    weighted: bool = False
+
+
+def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Step:
+    """Count the terms of the collection in `folder`, whose contents have that fingerprint."""
+    corpus, text = experiment.corpus, experiment.text
+    recipe = Recipe(
+        stage="tokenize",
+        version=1,
+        parameters={
+            "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
+            "text": text.model_dump(mode="json"),
+        },
+        inputs={"corpus": fingerprint},
+    )
+
+    def make(workshop: Workshop, target: Path) -> None:
+        opened = open_corpus(corpus.name, folder, split=corpus.split, **corpus.options)
+        _write(target, _given(opened) if isinstance(opened, VectorCorpus) else _counted(opened, experiment, workshop))
+
+    return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
+
+
+def _counted(opened: Any, experiment: Experiment, workshop: Workshop) -> Counts:
+    documents = (document for document in opened.documents() if document.split != "unused")
+    done = 0
+
+    def tell(more: int) -> None:
+        nonlocal done
+        done += more
+        workshop.progress(done, None, f"tokenize {opened.name}")
+
+    counted = count(documents, experiment.text, n_jobs=workshop.jobs, progress=tell)
+    return Counts(counted, list(opened.categories))
+
+
+def _given(opened: VectorCorpus) -> Counts:
+    """A collection that comes as weighted vectors: its columns are its terms."""
+    terms = [f"{column:0{len(str(opened.X.shape[1]))}d}" for column in range(opened.X.shape[1])]
+    labels = [tuple(opened.categories[c] for c in row.nonzero()[0]) for row in opened.Y]
+    documents = CountedDocuments(opened.X, terms, list(opened.ids), labels, list(opened.split))
+    return Counts(documents, list(opened.categories), weighted=True)
+
+
+def _write(target: Path, counts: Counts) -> None:
+    documents = counts.documents
+    write_matrix(target, "counts", documents.counts)
+    write_json(target, "terms", documents.terms)
+    write_json(target, "documents", {"ids": documents.ids, "labels": documents.labels, "split": documents.split})
+    write_json(target, "categories", list(counts.categories))
+    write_json(target, "weighted", counts.weighted)
+
+
+def read_counts(folder: Path) -> Counts:
+    """The counts that the step left."""
+    roll = read_json(folder, "documents")
+    documents = CountedDocuments(
+        counts=read_matrix(folder, "counts"),
+        terms=read_json(folder, "terms"),
+        ids=roll["ids"],
+        labels=[tuple(labels) for labels in roll["labels"]],
+        split=roll["split"],
+    )
+    return Counts(documents, read_json(folder, "categories"), bool(read_json(folder, "weighted")))

@@ -1,0 +1,73 @@
+"""From vectors to a trained model, block of categories by block, so that a killed run goes on where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from textcat.experiment.fitting import Problem, fit_learner, join_models, load_model, save_model
+from textcat.experiment.learners import LEARNERS, parameters_of
+from textcat.experiment.search import searched_parameters
+from textcat.experiment.settings import RunSettings
+from textcat.experiment.steps.problem import assemble
+from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.store import Recipe
+from textcat.store.arrays import write_json
+
+
+def train_step(run: RunSettings, seed: int, vectorized: Step, selected: Step | None, projected: Step | None) -> Step:
+    """Train a run's learner on all categories."""
+    learner = LEARNERS[run.learner]
+    parameters = parameters_of(run.learner, run.parameters)
+    sources = {"vectors": vectorized, "mask": selected, "projection": projected}
+    needs = {name: step for name, step in sources.items() if step}
+    recipe = Recipe(
+        "train",
+        learner.version,
+        {
+            "learner": run.learner,
+            "parameters": parameters.model_dump(mode="json"),
+            "search": run.search.model_dump(mode="json") if run.search else None,
+            "dimensions": run.projection.dimensions if run.projection else None,
+            "seed": seed,
+        },
+        inputs_of(**needs),
+    )
+
+    def make(workshop: Workshop, target: Path) -> None:
+        problem = assemble(workshop, run, seed, vectorized, selected, projected)
+        if run.search:
+            found = searched_parameters(run, problem, workshop)
+            write_json(target, "search", found.as_dict())
+            model = fit_learner(run.learner, found.parameters, problem, workshop.jobs)
+            save_model(target, model)
+            return
+        blocks = _blocks(problem, learner.categories_at_once)
+        parts = [_block(workshop, recipe, problem, block, run, len(blocks)) for block in blocks]
+        save_model(target, join_models([load_model(folder) for folder in parts]) if len(parts) > 1 else load_model(parts[0]))
+
+    return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def _blocks(problem: Problem, at_once: int | None) -> list[Sequence[int]]:
+    """Categories in blocks of the size a learner works on at once; None is all."""
+    categories = problem.labels.shape[1]
+    size = at_once or categories
+    return [range(start, min(start + size, categories)) for start in range(0, categories, size)]
+
+
+def _block(
+    workshop: Workshop, whole: Recipe, problem: Problem, block: Sequence[int], run: RunSettings, blocks: int
+) -> Path:
+    """The folder of one block's model; each block is an artifact, finished before the next begins."""
+    recipe = Recipe("block", whole.version, {"first": block[0], "last": block[-1]}, {"train": whole.key})
+
+    def make(target: Path) -> None:
+        part = problem.restricted(np.asarray(block))
+        save_model(target, fit_learner(run.learner, parameters_of(run.learner, run.parameters), part, workshop.jobs))
+
+    folder = workshop.store.build(recipe, make).folder
+    workshop.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
+    return folder

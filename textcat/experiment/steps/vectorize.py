@@ -1,0 +1,112 @@
+"""From counts to weighted vectors of training and test documents, with their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from textcat.experiment.settings import Experiment, RunSettings
+from textcat.experiment.steps.divide import divide
+from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.tokenize import read_counts
+from textcat.store import Recipe
+from textcat.store.arrays import (
+    read_array,
+    read_json,
+    read_mask,
+    read_matrix,
+    write_array,
+    write_json,
+    write_mask,
+    write_matrix,
+)
+from textcat.text.counted import CountedDocuments
+from textcat.text.vectors import Vectorizer
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """What learners and measures see of the documents."""
+
+    train: sparse.csr_array[Any]
+    test: sparse.csr_array[Any]
+    train_labels: NDArray[np.bool_]
+    test_labels: NDArray[np.bool_]
+    categories: Sequence[str]
+    terms: Sequence[str]
+    train_ids: Sequence[str]
+    test_ids: Sequence[str]
+
+    @property
+    def train_counts(self) -> NDArray[np.int64]:
+        """Training documents of each category."""
+        return np.asarray(self.train_labels.sum(axis=0), dtype=np.int64)
+
+
+def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
+    """Divide the documents, keep the vocabulary of the training part and weight it."""
+    resample = experiment.resample
+    parameters = {
+        "corpus": experiment.corpus.model_dump(mode="json", include={"categories", "documents"}),
+        "resample": resample.model_dump(mode="json") if resample else None,
+        "repeat": repeat,
+        "vector": run.vector.model_dump(mode="json"),
+    }
+    recipe = Recipe("vectorize", 1, parameters, inputs_of(counts=tokenized))
+
+    def make(workshop: Workshop, target: Path) -> None:
+        counts = read_counts(tokenized.artifact(workshop).folder)
+        division = divide(counts, experiment.corpus, resample, repeat)
+        documents = counts.documents
+        vectorizer = Vectorizer.fit(documents, _mask(division.train, documents), settings=run.vector)
+        for part, rows in (("train", division.train), ("test", division.test)):
+            chosen = documents.take(_mask(rows, documents))
+            write_matrix(target, part, chosen.counts if counts.weighted else vectorizer.transform(chosen))
+            write_mask(target, f"{part}.labels", division.labels[rows])
+            write_json(target, f"{part}.ids", chosen.ids)
+        save_vectorizer(target, vectorizer)
+        write_json(target, "categories", division.categories)
+        write_json(target, "terms", documents.terms if counts.weighted else vectorizer.terms)
+
+    part = f" ({repeat + 1} of {resample.number})" if resample else ""
+    return Step("select", f"vectorize {experiment.corpus.name}{part}", recipe, make, (tokenized,))
+
+
+def read_vectors(folder: Path) -> Vectors:
+    """The vectors that the step left."""
+    return Vectors(
+        train=read_matrix(folder, "train"),
+        test=read_matrix(folder, "test"),
+        train_labels=read_mask(folder, "train.labels"),
+        test_labels=read_mask(folder, "test.labels"),
+        categories=read_json(folder, "categories"),
+        terms=read_json(folder, "terms"),
+        train_ids=read_json(folder, "train.ids"),
+        test_ids=read_json(folder, "test.ids"),
+    )
+
+
+def _mask(rows: NDArray[np.int64], documents: CountedDocuments) -> NDArray[np.bool_]:
+    mask = np.zeros(len(documents.ids), dtype=np.bool_)
+    mask[rows] = True
+    return mask
+
+
+def save_vectorizer(folder: Path, vectorizer: Vectorizer) -> None:
+    """What new documents need to be weighted alike."""
+    for name, values in vectorizer.to_arrays().items():
+        write_array(folder, f"vectorizer.{name}", values)
+    write_json(folder, "vectorizer", vectorizer.describe())
+
+
+def read_vectorizer(folder: Path) -> Vectorizer:
+    """The fitted vectorizer, for new documents."""
+    names = ("seen", "containing", "documents", "kept")
+    arrays = {name: read_array(folder, f"vectorizer.{name}") for name in names}
+    return Vectorizer.from_arrays(arrays, read_json(folder, "vectorizer"))

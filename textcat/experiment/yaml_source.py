@@ -1,0 +1,148 @@
+"""YAML read with the place of every value, so that an error can name it and show the line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from textcat.errors import UsageError
+
+Keys = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a key or value stands: file, line and column counted from one, and the line's text."""
+
+    file: Path
+    line: int
+    column: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def snippet(self) -> str:
+        """The line with a mark under the column."""
+        return f"    {self.text}\n    {' ' * (self.column - 1)}^"
+
+
+@dataclass
+class Source:
+    """Plain data with the place of each of its keys."""
+
+    data: dict[str, Any]
+    places: dict[Keys, Place] = field(default_factory=dict)
+
+    def nearest(self, keys: Keys) -> Place | None:
+        """The place of a path of keys, or of the nearest one above it."""
+        for length in range(len(keys), -1, -1):
+            if keys[:length] in self.places:
+                return self.places[keys[:length]]
+        return None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint with the nearest known words, or all of them when none is near."""
+    choices = sorted(known)
+    near = get_close_matches(word, choices, n=3, cutoff=0.6)
+    if near:
+        return f"Did you mean {' or '.join(near)}?"
+    return f"Known here: {', '.join(choices)}." if choices else ""
+
+
+def error_at(place: Place | None, what: str, hint: str = "") -> UsageError:
+    """A message with the place in front and the offending line under it."""
+    if place is None:
+        return UsageError(what, hint=hint)
+    return UsageError(f"{what}\n{place.snippet()}", where=str(place), hint=hint)
+
+
+def read_source(path: Path) -> Source:
+    """The mapping in a YAML file; anything that is not plain YAML with unique text keys is refused."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UsageError(f"cannot read the experiment file: {reason}", where=str(path)) from error
+    return parse_source(text, path)
+
+
+def parse_source(text: str, path: Path) -> Source:
+    """The same, of a text already read; `path` is what messages name."""
+    reader = _Reader(path, text.splitlines())
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = reader.place(mark) if mark else None
+        raise error_at(place, f"not valid YAML: {error.problem or error.context}") from error
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
+    if node is None:
+        return Source({}, {(): Place(path, 1, 1, "")})
+    if not isinstance(node, yaml.MappingNode):
+        raise error_at(reader.place(node.start_mark), "an experiment is a mapping of keys to values")
+    source = Source({}, {(): reader.place(node.start_mark)})
+    source.data = reader.mapping(node, (), source.places)
+    return source
+
+
+class _Reader:
+    """Turns composed nodes into plain data, noting places and refusing what would be lost silently."""
+
+    MOST_DEPTH = 40
+
+    def __init__(self, path: Path, lines: list[str]) -> None:
+        self.path = path
+        self.lines = lines
+        self.constructor = yaml.constructor.SafeConstructor()
+
+    def place(self, mark: yaml.Mark) -> Place:
+        text = self.lines[mark.line] if mark.line < len(self.lines) else ""
+        return Place(self.path, mark.line + 1, mark.column + 1, text)
+
+    def value(self, node: yaml.Node, keys: Keys, places: dict[Keys, Place]) -> Any:
+        if len(keys) > self.MOST_DEPTH:
+            raise error_at(self.place(node.start_mark), "nested too deeply")
+        if isinstance(node, yaml.MappingNode):
+            return self.mapping(node, keys, places)
+        if isinstance(node, yaml.SequenceNode):
+            return [self._item(child, (*keys, index), places) for index, child in enumerate(node.value)]
+        return self._scalar(node)
+
+    def _item(self, node: yaml.Node, keys: Keys, places: dict[Keys, Place]) -> Any:
+        places[keys] = self.place(node.start_mark)
+        return self.value(node, keys, places)
+
+    def _scalar(self, node: yaml.Node) -> Any:
+        try:
+            value = self.constructor.construct_object(node)
+        except (yaml.YAMLError, ValueError, OverflowError) as error:
+            problem = getattr(error, "problem", None) or error
+            raise error_at(self.place(node.start_mark), f"not a plain value: {problem}") from error
+        if isinstance(value, bytes | set | tuple):
+            raise error_at(self.place(node.start_mark), "not a plain value")
+        return value
+
+    def mapping(self, node: yaml.MappingNode, keys: Keys, places: dict[Keys, Place]) -> dict[str, Any]:
+        result: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            place = self.place(key_node.start_mark)
+            name = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
+            if not isinstance(name, str | int) or isinstance(name, bool):
+                raise error_at(place, "a key must be a plain word")
+            name = str(name)
+            if name == "<<":
+                raise error_at(place, "merge keys are not read; use `extends`")
+            if name in result:
+                first = places[(*keys, name)]
+                raise error_at(place, f"the key {name!r} stands here twice", f"First seen at {first}.")
+            places[(*keys, name)] = place
+            result[name] = self.value(value_node, (*keys, name), places)
+        return result

@@ -1,0 +1,1 @@
+"""What a person reads: tables on the terminal and in files, figures, and one page of HTML."""

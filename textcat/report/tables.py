@@ -1,0 +1,97 @@
+"""An experiment's numbers beside the printed ones, as text, CSV, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tabulate import tabulate
+
+SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missing": "?", "ungated": "."}
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One number of a published table: as printed, as measured, and the verdict."""
+
+    row: str
+    column: str
+    printed: str
+    measured: float | None
+    difference: float | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class ComparedTable:
+    """A published table with our numbers beside it."""
+
+    id: str
+    caption: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: dict[tuple[str, str], TableCell]
+
+    def counts(self) -> dict[str, int]:
+        """How many cells have each verdict."""
+        found: dict[str, int] = {}
+        for cell in self.cells.values():
+            found[cell.verdict] = found.get(cell.verdict, 0) + 1
+        return dict(sorted(found.items()))
+
+
+def decimals_of(printed: str) -> int:
+    """How many decimals a number was printed with."""
+    return len(printed.partition(".")[2]) if "." in printed else 0
+
+
+def text_of(cell: TableCell | None) -> str:
+    """measured (printed) and a sign for the verdict."""
+    if cell is None:
+        return ""
+    sign = SIGNS.get(cell.verdict, "")
+    if cell.measured is None:
+        return f"- ({cell.printed}) {sign}"
+    return f"{cell.measured:.{decimals_of(cell.printed)}f} ({cell.printed}) {sign}"
+
+
+def as_text(table: ComparedTable, style: str = "github") -> str:
+    """A grid whose cells read `measured (printed) sign`; `style` is one of tabulate's."""
+    rows = [
+        [row, *(text_of(table.cells.get((row, column))) for column in table.columns)] for row in table.rows
+    ]
+    return tabulate(rows, headers=["", *table.columns], tablefmt=style, disable_numparse=True)
+
+
+def legend() -> str:
+    """What the signs mean."""
+    return "measured (printed): " + "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+
+
+def as_markdown(tables: Sequence[ComparedTable]) -> str:
+    """All tables, each under a heading with its counts of verdicts."""
+    parts = [legend(), ""]
+    for table in tables:
+        counted = ", ".join(f"{number} {verdict}" for verdict, number in table.counts().items())
+        parts += [f"## {table.id}: {table.caption}", "", as_text(table), "", f"{counted}", ""]
+    return "\n".join(parts)
+
+
+def as_csv(tables: Sequence[ComparedTable]) -> str:
+    """A line a cell."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
+    for table in tables:
+        for cell in table.cells.values():
+            measured = "" if cell.measured is None else f"{cell.measured:.4f}"
+            difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
+            writer.writerow([table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict])
+    return stream.getvalue()
+
+
+def as_latex(tables: Sequence[ComparedTable]) -> str:
+    """Tables that paste into a paper (booktabs)."""
+    return "\n\n".join(f"% {table.id}\n{as_text(table, 'latex_booktabs')}" for table in tables) + "\n"

@@ -1,0 +1,162 @@
+"""A folder of artifacts: built once, under a lock, moved into place whole, verified when opened."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from textcat.store.files import cannot_write, sha256_of, synchronise
+from textcat.store.keys import Recipe, differences, digest
+from textcat.store.locks import held
+
+log = logging.getLogger(__name__)
+
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A verified folder that a stage left, with the recipe that made it."""
+
+    folder: Path
+    recipe: Recipe
+
+    @property
+    def key(self) -> str:
+        """The recipe's key."""
+        return self.recipe.key
+
+
+class Store:
+    """Artifacts under `root/<stage>/<key>/`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._verified: dict[str, Artifact] = {}
+
+    def folder_of(self, recipe: Recipe) -> Path:
+        """Where the artifact of a recipe stands, once it is made."""
+        return self.root / recipe.stage / recipe.key
+
+    def find(self, recipe: Recipe) -> Artifact | None:
+        """The artifact of a recipe if it is here and whole; a damaged one is removed, and said so."""
+        if recipe.key in self._verified:
+            return self._verified[recipe.key]
+        folder = self.folder_of(recipe)
+        if not folder.is_dir():
+            return None
+        damage = _damage(folder, recipe)
+        if damage:
+            log.warning(
+                "cache entry %s/%s is damaged (%s): rebuilding it", recipe.stage, recipe.key[:12], damage
+            )
+            self._discard(folder)
+            return None
+        return self._remember(recipe)
+
+    def build(self, recipe: Recipe, make: Callable[[Path], None]) -> Artifact:
+        """The artifact of a recipe, made by `make(folder)` if it is not here yet."""
+        found = self.find(recipe)
+        if found:
+            return found
+        with held(self.root / recipe.stage / f"{recipe.key}.lock"):
+            found = self.find(recipe)
+            if found:
+                return found
+            self._make(recipe, make)
+        return self._remember(recipe)
+
+    def nearest_difference(self, recipe: Recipe) -> str | None:
+        """For a recipe that is not here: the first setting in which it differs from the nearest that is."""
+        best: list[str] | None = None
+        for other in self._recipes(recipe.stage):
+            paths = differences(recipe.as_dict(), other)
+            if best is None or len(paths) < len(best):
+                best = paths
+        return best[0] if best else None
+
+    def _recipes(self, stage: str) -> Iterator[dict[str, Any]]:
+        for path in sorted((self.root / stage).glob(f"*/{MANIFEST}")):
+            try:
+                yield json.loads(path.read_text())["recipe"]
+            except (OSError, ValueError, KeyError, TypeError):
+                continue
+
+    def _remember(self, recipe: Recipe) -> Artifact:
+        artifact = Artifact(self.folder_of(recipe), recipe)
+        self._verified[recipe.key] = artifact
+        return artifact
+
+    def _make(self, recipe: Recipe, make: Callable[[Path], None]) -> None:
+        target = self.folder_of(recipe)
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            _sweep(target)
+            temporary = Path(tempfile.mkdtemp(prefix=f".{recipe.key}.", suffix=".part", dir=target.parent))
+        except OSError as error:
+            raise cannot_write(target, error) from error
+        try:
+            make(temporary)
+            _seal(temporary, recipe)
+            temporary.replace(target)
+            synchronise(target.parent)
+        except OSError as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise cannot_write(target, error) from error
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+    def _discard(self, folder: Path) -> None:
+        try:
+            doomed = Path(tempfile.mkdtemp(prefix=".damaged.", suffix=".part", dir=folder.parent))
+            folder.replace(doomed / "was")
+            shutil.rmtree(doomed, ignore_errors=True)
+        except OSError as error:
+            raise cannot_write(folder, error) from error
+
+
+def _sweep(target: Path) -> None:
+    """Remove what killed builders of this artifact left; the lock is ours, so nobody writes there."""
+    for leftover in target.parent.glob(f".{target.name}.*.part"):
+        shutil.rmtree(leftover, ignore_errors=True)
+
+
+def _seal(folder: Path, recipe: Recipe) -> None:
+    files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
+    for name in files:
+        synchronise(folder / name)
+    manifest = folder / MANIFEST
+    manifest.write_text(
+        json.dumps({"recipe": recipe.as_dict(), "files": files}, sort_keys=True, indent=1) + "\n"
+    )
+    synchronise(manifest)
+    synchronise(folder)
+
+
+def _damage(folder: Path, recipe: Recipe) -> str:
+    """What is wrong with an artifact, or an empty text."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text())
+        files, made_by = manifest["files"], manifest["recipe"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return "its manifest cannot be read"
+    if digest(made_by) != recipe.key:
+        return "it belongs to another recipe"
+    present = {entry.name for entry in os.scandir(folder)} - {MANIFEST}
+    if present != set(files):
+        return "a file is missing or foreign"
+    for name, expected in files.items():
+        try:
+            if sha256_of(folder / name) != expected:
+                return f"{name} has changed"
+        except OSError:
+            return f"{name} cannot be read"
+    return ""
