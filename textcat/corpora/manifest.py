@@ -1,0 +1,103 @@
+"""What stands on disk: the fingerprint of a collection's files, and the note that fetch leaves there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+MANIFEST = "fetched.json"
+
+
+class State(NamedTuple):
+    """A cheap sign that files are as they were."""
+
+    files: int
+    bytes: int
+    newest: int
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Where a collection came from, how it was verified, and the state of its files then."""
+
+    collection: str
+    source: str
+    verified: str
+    fingerprint: str
+    counts: dict[str, int]
+    files: int
+    bytes: int
+    newest: int
+
+    def same_size(self, state: State) -> bool:
+        """Whether as many files with as many bytes are there as when it was written."""
+        return (self.files, self.bytes) == (state.files, state.bytes)
+
+    def untouched(self, state: State) -> bool:
+        """As `same_size`, and nothing was written since."""
+        return self.same_size(state) and self.newest == state.newest
+
+
+def collection_files(folder: Path) -> list[Path]:
+    """Every file of a fetched folder but the manifest, in the order of their names."""
+    found = [
+        Path(base, name) for base, _, names in os.walk(folder) for name in names if not name.startswith(".")
+    ]
+    return sorted(path for path in found if path != folder / MANIFEST)
+
+
+def state_of(folder: Path) -> State:
+    """The number, bytes and newest time of change of a fetched folder's files."""
+    number = size = newest = 0
+    for path in collection_files(folder):
+        facts = path.stat()
+        number += 1
+        size += facts.st_size
+        newest = max(newest, facts.st_mtime_ns)
+    return State(number, size, newest)
+
+
+def sha256_of(path: Path) -> str:
+    """The sha256 of one file."""
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def compute_fingerprint(folder: Path, files: Iterable[Path]) -> str:
+    """The sha256 over each file's name and sha256, in the order of the names."""
+    whole = hashlib.sha256()
+    for path in sorted(files):
+        whole.update(f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n".encode())
+    return whole.hexdigest()
+
+
+def fingerprint_of(folder: Path, files: Iterable[Path]) -> str:
+    """As `compute_fingerprint`, but taken from the manifest while the files are as fetch left them."""
+    manifest = read_manifest(folder)
+    if manifest is not None and manifest.untouched(state_of(folder)):
+        return manifest.fingerprint
+    return compute_fingerprint(folder, files)
+
+
+def read_manifest(folder: Path) -> Manifest | None:
+    """The manifest of a folder, or nothing where there is none that can be read."""
+    try:
+        return Manifest(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError):
+        return None
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest so that it is either whole or absent."""
+    temporary = folder / f".{MANIFEST}.{os.getpid()}"
+    with temporary.open("w", encoding="utf-8") as opened:
+        json.dump(asdict(manifest), opened, indent=1)
+        opened.write("\n")
+        opened.flush()
+        os.fsync(opened.fileno())
+    temporary.replace(folder / MANIFEST)
