@@ -49,3 +49,14 @@ class _Bar:
 
     def __del__(self) -> None:
         self._bar.stop()
+
+
+def download_watcher() -> Any:
+    """The same for transfers: bytes done, rate and time left."""
+    bar = watcher()
+
+    def show(progress: Any) -> None:
+        left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
+        bar(progress.done, progress.total, f"{progress.what} at {progress.rate / 1e6:.1f} MB/s{left}")
+
+    return show

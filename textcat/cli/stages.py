@@ -29,10 +29,10 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
 
 def site_of(place: Workplace) -> Site:
     """The workplace as the runner knows it, with progress on standard error when someone watches."""
-    from textcat.cli.progress import watcher
+    from textcat.cli.progress import download_watcher, watcher
     from textcat.experiment.runner import Site
 
-    return Site(place.data, place.mirror, place.jobs, place.offline, watcher())
+    return Site(place.data, place.mirror, place.jobs, place.offline, watcher(), download_watcher())
 
 
 def carry(experiments: tuple[str, ...], place: Workplace, *, until: str, keep_going: bool = False) -> int:

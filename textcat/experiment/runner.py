@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from textcat.corpora import FetchReport, fetch, is_fetched
+from textcat.corpora.download import ProgressCallback
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
@@ -41,6 +42,7 @@ class Site:
     jobs: int = 1
     offline: bool = False
     progress: Progress = silent
+    transfers: ProgressCallback | None = None
 
     @property
     def store(self) -> Store:
@@ -59,7 +61,7 @@ def bring_corpus(experiment: Experiment, site: Site) -> FetchReport:
         site.data,
         mirror=site.mirror,
         offline=site.offline,
-        progress=site.progress,
+        progress=site.transfers,
     )
 
 

@@ -1,0 +1,90 @@
+"""`textcat list`: what there is, by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from textcat.cli.options import folders, verbosity, workplace
+
+KINDS = ("corpora", "experiments", "tables", "learners")
+
+
+@click.command("list", epilog="Example:  textcat list corpora")
+@click.argument("kind", type=click.Choice(KINDS))
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@folders
+@verbosity
+def command(kind: str, as_json: bool, **settings: Any) -> None:
+    """List corpora, experiments, published tables or learners."""
+    place = workplace(settings)
+    rows = {"corpora": _corpora, "experiments": _experiments, "tables": _tables, "learners": _learners}[kind](place.data)
+    if as_json:
+        click.echo(json.dumps(rows, indent=1))
+        return
+    from tabulate import tabulate
+
+    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True, maxcolwidths=60))
+
+
+def _corpora(data: Path) -> list[dict[str, Any]]:
+    from textcat.corpora import corpus_names, describe, is_fetched
+
+    rows = []
+    for name in corpus_names():
+        card = describe(name)
+        rows.append(
+            {
+                "name": name,
+                "documents": f"{card.documents:,}" if card.documents else "",
+                "categories": card.categories or "",
+                "size": f"{card.size / 1e6:.0f} MB" if card.size else "",
+                "terms": card.terms.strip().split(".")[0],
+                "here": str(data / name) if is_fetched(name, data) else "no",
+            }
+        )
+    return rows
+
+
+def _experiments(_data: Path) -> list[dict[str, Any]]:
+    from textcat.experiment.configs import experiment_files, load_experiment
+
+    rows = []
+    for name, path in experiment_files().items():
+        experiment = load_experiment(path)
+        rows.append(
+            {
+                "name": name,
+                "corpus": experiment.corpus.name,
+                "runs": len(experiment.runs),
+                "tables": ", ".join(experiment.tables),
+                "title": experiment.title,
+            }
+        )
+    return rows
+
+
+def _tables(_data: Path) -> list[dict[str, Any]]:
+    from textcat.published.load import all_tables
+
+    return [
+        {
+            "table": table.id,
+            "cells": len(table.cells),
+            "experiment": table.experiment or "",
+            "caption": table.caption,
+        }
+        for table in all_tables()
+    ]
+
+
+def _learners(_data: Path) -> list[dict[str, Any]]:
+    from textcat.experiment.learners import LEARNERS
+
+    return [
+        {"learner": name, "what": entry.title, "parameters": ", ".join(entry.parameters.model_fields)}
+        for name, entry in LEARNERS.items()
+    ]

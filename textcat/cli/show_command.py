@@ -1,0 +1,76 @@
+"""`textcat show`: one thing in full."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from textcat.cli.options import folders, verbosity, workplace
+
+
+@click.command("show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml")
+@click.argument("name", required=False)
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files, for editors.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@folders
+@verbosity
+def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> None:
+    """Show one corpus, experiment, published table or learner in full.
+
+    An experiment is shown resolved: with all that it extends and every default filled in.
+    """
+    place = workplace(settings)
+    if schema:
+        from textcat.experiment.schema import experiment_schema
+
+        click.echo(json.dumps(experiment_schema(), indent=1))
+        return
+    if name is None:
+        raise click.UsageError("Name a corpus, an experiment, a table or a learner, or ask for --schema.")
+    facts = _facts(name, place.data)
+    if as_json:
+        click.echo(json.dumps(facts, indent=1))
+        return
+    import yaml
+
+    click.echo(yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100).rstrip())
+
+
+def _facts(name: str, data: Path) -> dict[str, Any]:
+    from textcat.corpora import corpus_names
+    from textcat.experiment.learners import LEARNERS
+    from textcat.published.load import all_tables
+
+    if name in corpus_names():
+        return _corpus(name, data)
+    if name in LEARNERS:
+        entry = LEARNERS[name]
+        return {"learner": name, "what": entry.title, "parameters": entry.parameters.model_json_schema()["properties"]}
+    table = next((table for table in all_tables() if table.id == name), None)
+    if table is not None:
+        return _table(table)
+    from textcat.experiment.configs import load_experiment
+
+    return load_experiment(name).model_dump(mode="json")
+
+
+def _corpus(name: str, data: Path) -> dict[str, Any]:
+    from textcat.corpora import describe, is_fetched
+
+    card = describe(name)
+    facts = card.model_dump(mode="json", exclude={"packages"})
+    facts["sources"] = [package.title for package in card.packages]
+    facts["here"] = str(data / name) if is_fetched(name, data) else f"no: run `textcat fetch {name}`"
+    return facts
+
+
+def _table(table: Any) -> dict[str, Any]:
+    return {
+        "table": table.id,
+        "caption": table.caption,
+        "experiment": table.experiment,
+        "cells": [{"row": c.row, "column": c.column, "printed": c.printed, "measure": c.measure} for c in table.cells],
+    }
