@@ -13,7 +13,9 @@ from textcat.cli.options import Workplace, workplace, working
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
 @click.argument("corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...")
 @click.option("--from", "source", help="A folder, an archive or an address to take it from.")
-@click.option("--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror.")
+@click.option(
+    "--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror."
+)
 @working
 def command(corpora: tuple[str, ...], source: str | None, export: Path | None, **settings: Any) -> None:
     """Bring collections to this machine and verify them.
@@ -48,7 +50,12 @@ def _bring(name: str, source: str | None, export: Path | None, place: Workplace)
     from textcat.cli.progress import download_watcher
 
     report = fetch(
-        name, place.data, source=source, offline=place.offline, mirror=place.mirror, progress=download_watcher()
+        name,
+        place.data,
+        source=source,
+        offline=place.offline,
+        mirror=place.mirror,
+        progress=download_watcher(),
     )
     click.echo(f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}")
     click.echo(f"  folder    {report.folder}")

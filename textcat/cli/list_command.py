@@ -21,7 +21,9 @@ KINDS = ("corpora", "experiments", "tables", "learners")
 def command(kind: str, as_json: bool, **settings: Any) -> None:
     """List corpora, experiments, published tables or learners."""
     place = workplace(settings)
-    rows = {"corpora": _corpora, "experiments": _experiments, "tables": _tables, "learners": _learners}[kind](place.data)
+    rows = {"corpora": _corpora, "experiments": _experiments, "tables": _tables, "learners": _learners}[kind](
+        place.data
+    )
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return

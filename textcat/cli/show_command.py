@@ -11,7 +11,9 @@ import click
 from textcat.cli.options import folders, verbosity, workplace
 
 
-@click.command("show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml")
+@click.command(
+    "show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml"
+)
 @click.argument("name", required=False)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files, for editors.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
@@ -48,7 +50,11 @@ def _facts(name: str, data: Path) -> dict[str, Any]:
         return _corpus(name, data)
     if name in LEARNERS:
         entry = LEARNERS[name]
-        return {"learner": name, "what": entry.title, "parameters": entry.parameters.model_json_schema()["properties"]}
+        return {
+            "learner": name,
+            "what": entry.title,
+            "parameters": entry.parameters.model_json_schema()["properties"],
+        }
     table = next((table for table in all_tables() if table.id == name), None)
     if table is not None:
         return _table(table)
@@ -72,5 +78,8 @@ def _table(table: Any) -> dict[str, Any]:
         "table": table.id,
         "caption": table.caption,
         "experiment": table.experiment,
-        "cells": [{"row": c.row, "column": c.column, "printed": c.printed, "measure": c.measure} for c in table.cells],
+        "cells": [
+            {"row": c.row, "column": c.column, "printed": c.printed, "measure": c.measure}
+            for c in table.cells
+        ],
     }

@@ -18,7 +18,9 @@ EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
 def stage_command(stage: str, summary: str, detail: str) -> click.Command:
     """The command that carries experiments up to one stage."""
 
-    @click.command(stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=EPILOG.format(stage=stage))
+    @click.command(
+        stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=EPILOG.format(stage=stage)
+    )
     @click.argument("experiments", nargs=-1, required=True, metavar="EXPERIMENT...")
     @working
     def command(experiments: tuple[str, ...], **settings: Any) -> int:

@@ -82,7 +82,9 @@ def load_model(folder: Path) -> Model:
     description = read_json(folder, "model")
     path = MODEL_CLASSES.get(description.get("kind"))
     if path is None:
-        raise BadDataError(f"unknown kind of model {description.get('kind')!r}", where=str(folder / "model.json"))
+        raise BadDataError(
+            f"unknown kind of model {description.get('kind')!r}", where=str(folder / "model.json")
+        )
     arrays = {name: read_array(folder, f"model.{name}") for name in description["arrays"]}
     model: Model = _named(path).from_arrays(arrays, description)
     return model

@@ -20,7 +20,9 @@ class LinearParameters(Parameters):
     """Of every learner that is loss x prior x algorithm."""
 
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
-    cost: float | None = Field(default=None, gt=0, description="C, the weight of the summed loss; instead of lam.")
+    cost: float | None = Field(
+        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
+    )
     variance: float | Literal["norm"] | None = Field(
         default=None, description="Variance of the prior, or `norm` for the norm-based value; instead of lam."
     )
@@ -51,8 +53,12 @@ class SmoParameters(Parameters):
     """Of the support vector machine with an explicit threshold."""
 
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
-    cost: float | None = Field(default=None, gt=0, description="C, the weight of the summed loss; instead of lam.")
-    tolerance: float = Field(default=1e-3, gt=0, description="Relative duality gap at which a category is done.")
+    cost: float | None = Field(
+        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
+    )
+    tolerance: float = Field(
+        default=1e-3, gt=0, description="Relative duality gap at which a category is done."
+    )
     most_passes: int = Field(default=1000, ge=1, description="Most sweeps over the documents.")
 
 
@@ -63,7 +69,9 @@ class OnlineParameters(Parameters):
     rate: float = Field(default=0.01, gt=0, description="Learning rate.")
     passes: int = Field(default=200, ge=1, description="Passes over the training documents.")
     initial: float = Field(default=0.01, gt=0, description="Initial weight of each feature (Winnow).")
-    norm: float | None = Field(default=None, gt=0, description="Sum of weights (normalized Winnow); default: initial sum.")
+    norm: float | None = Field(
+        default=None, gt=0, description="Sum of weights (normalized Winnow); default: initial sum."
+    )
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,9 @@ def random_splits(
 def _one_split(
     documents: int, train_share: float, generator: np.random.Generator, strata: Rows | None
 ) -> tuple[Rows, Rows]:
-    groups = [np.arange(documents)] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
+    groups = (
+        [np.arange(documents)] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
+    )
     trains = np.zeros(documents, dtype=bool)
     for group in groups:
         shuffled = generator.permutation(group)

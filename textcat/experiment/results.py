@@ -118,7 +118,9 @@ def _of_model(folder: Path) -> Measures:
 def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
     """results.json, whole and with one spelling."""
     path = folder / "results.json"
-    write_whole(path, json.dumps(results, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
+    write_whole(
+        path, json.dumps(results, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    )
     return path
 
 
@@ -128,7 +130,11 @@ def read_results(where: Path) -> dict[str, Any]:
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BadDataError(f"no readable results: {error}", where=str(path), hint="Run the experiment first.") from error
+        raise BadDataError(
+            f"no readable results: {error}", where=str(path), hint="Run the experiment first."
+        ) from error
     if not isinstance(results, dict) or results.get("format") != FORMAT:
-        raise BadDataError("not results of this version of textcat", where=str(path), hint="Run the experiment again.")
+        raise BadDataError(
+            "not results of this version of textcat", where=str(path), hint="Run the experiment again."
+        )
     return results

@@ -98,6 +98,6 @@ def _state(step: Step, store: Store) -> str:
     if store.find(step.recipe):
         return "ready"
     difference = store.nearest_difference(step.recipe)
-    return f"to do: {difference} differs from what is here" if difference else "to do: nothing like it is here"
-
-
+    return (
+        f"to do: {difference} differs from what is here" if difference else "to do: nothing like it is here"
+    )

@@ -56,11 +56,17 @@ def _criterion(
         inner = problem.rows(train)
         model = fit_learner(run.learner, parameters, inner, workshop.jobs)
         thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
-        results.append(_goodness(search.criterion, model.scores(problem.X[held_out]), thresholds, problem.labels[held_out]))
+        results.append(
+            _goodness(
+                search.criterion, model.scores(problem.X[held_out]), thresholds, problem.labels[held_out]
+            )
+        )
     return np.array(results)
 
 
-def _goodness(criterion: str, scores: NDArray[Any], thresholds: NDArray[Any], labels: NDArray[np.bool_]) -> float:
+def _goodness(
+    criterion: str, scores: NDArray[Any], thresholds: NDArray[Any], labels: NDArray[np.bool_]
+) -> float:
     if criterion == "micro.bep":
         return break_even(scores, labels).micro()
     if criterion == "log-likelihood":

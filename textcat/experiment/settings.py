@@ -144,7 +144,9 @@ class Experiment(Settings):
         """Lay each run's own vector, selection, ... over the experiment's, key by key."""
         if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
             return data
-        runs = {name: _filled(run, data) if isinstance(run, dict) else run for name, run in data["runs"].items()}
+        runs = {
+            name: _filled(run, data) if isinstance(run, dict) else run for name, run in data["runs"].items()
+        }
         return data | {"runs": runs}
 
 

@@ -134,12 +134,12 @@ class _Reader:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             place = self.place(key_node.start_mark)
+            if key_node.tag == "tag:yaml.org,2002:merge":
+                raise error_at(place, "merge keys are not read; use `extends`")
             name = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(name, str | int) or isinstance(name, bool):
                 raise error_at(place, "a key must be a plain word")
             name = str(name)
-            if name == "<<":
-                raise error_at(place, "merge keys are not read; use `extends`")
             if name in result:
                 first = places[(*keys, name)]
                 raise error_at(place, f"the key {name!r} stands here twice", f"First seen at {first}.")

@@ -88,7 +88,9 @@ def as_csv(tables: Sequence[ComparedTable]) -> str:
         for cell in table.cells.values():
             measured = "" if cell.measured is None else f"{cell.measured:.4f}"
             difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
-            writer.writerow([table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict])
+            writer.writerow(
+                [table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict]
+            )
     return stream.getvalue()
 
 

@@ -19,9 +19,13 @@ from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.settings import set_thresholds
 
 
-def decide_step(run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]) -> Step:
+def decide_step(
+    run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
+) -> Step:
     """Set the thresholds of a run by its rule."""
-    recipe = Recipe("threshold", 1, {**run.threshold.model_dump(mode="json"), "seed": seed}, inputs_of(model=trained))
+    recipe = Recipe(
+        "threshold", 1, {**run.threshold.model_dump(mode="json"), "seed": seed}, inputs_of(model=trained)
+    )
 
     def make(workshop: Workshop, target: Path) -> None:
         problem = assemble(workshop, run, seed, *sources)

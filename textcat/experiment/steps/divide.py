@@ -24,7 +24,9 @@ class Division:
     labels: NDArray[np.bool_]
 
 
-def divide(counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int) -> Division:
+def divide(
+    counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int
+) -> Division:
     """The division of one repetition (0 when nothing is resampled)."""
     labels = counts.documents.label_matrix(counts.categories)
     train, test = _rows(counts, labels, resample, repeat)
@@ -51,7 +53,9 @@ def _rows(
     if resample.kind == "folds":
         return folds_of(len(labels), resample.number, seed=resample.seed, strata=strata)[repeat]
     share = resample.train_share
-    return random_splits(len(labels), resample.number, train_share=share, seed=resample.seed, strata=strata)[repeat]
+    return random_splits(len(labels), resample.number, train_share=share, seed=resample.seed, strata=strata)[
+        repeat
+    ]
 
 
 def _categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> Rows:

@@ -22,12 +22,19 @@ from textcat.thresholds.settings import decisions
 
 
 def evaluate_step(
-    experiment: Experiment, run: RunSettings, trained: Step, decided: Step, vectorized: Step, projected: Step | None
+    experiment: Experiment,
+    run: RunSettings,
+    trained: Step,
+    decided: Step,
+    vectorized: Step,
+    projected: Step | None,
 ) -> Step:
     """Measure a run on its test documents."""
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
-    recipe = Recipe("evaluate", 1, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized))
+    recipe = Recipe(
+        "evaluate", 1, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
+    )
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)

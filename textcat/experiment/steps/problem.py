@@ -13,7 +13,12 @@ from textcat.experiment.steps.vectorize import Vectors, read_vectors
 
 
 def assemble(
-    workshop: Workshop, run: RunSettings, seed: int, vectorized: Step, selected: Step | None, projected: Step | None
+    workshop: Workshop,
+    run: RunSettings,
+    seed: int,
+    vectorized: Step,
+    selected: Step | None,
+    projected: Step | None,
 ) -> Problem:
     """The learning problem of a run's training documents."""
     vectors = read_vectors(vectorized.artifact(workshop).folder)

@@ -24,7 +24,9 @@ def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)
-        axes = learn_axes(vectors.train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed)
+        axes = learn_axes(
+            vectors.train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed
+        )
         write_array(target, "train", axes.transform(vectors.train))
         write_array(target, "test", axes.transform(vectors.test))
         for name, values in axes.to_arrays().items():

@@ -41,7 +41,10 @@ def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Ste
 
     def make(workshop: Workshop, target: Path) -> None:
         opened = open_corpus(corpus.name, folder, split=corpus.split, **corpus.options)
-        _write(target, _given(opened) if isinstance(opened, VectorCorpus) else _counted(opened, experiment, workshop))
+        _write(
+            target,
+            _given(opened) if isinstance(opened, VectorCorpus) else _counted(opened, experiment, workshop),
+        )
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
@@ -71,7 +74,9 @@ def _write(target: Path, counts: Counts) -> None:
     documents = counts.documents
     write_matrix(target, "counts", documents.counts)
     write_json(target, "terms", documents.terms)
-    write_json(target, "documents", {"ids": documents.ids, "labels": documents.labels, "split": documents.split})
+    write_json(
+        target, "documents", {"ids": documents.ids, "labels": documents.labels, "split": documents.split}
+    )
     write_json(target, "categories", list(counts.categories))
     write_json(target, "weighted", counts.weighted)
 

@@ -17,7 +17,9 @@ from textcat.store import Recipe
 from textcat.store.arrays import write_json
 
 
-def train_step(run: RunSettings, seed: int, vectorized: Step, selected: Step | None, projected: Step | None) -> Step:
+def train_step(
+    run: RunSettings, seed: int, vectorized: Step, selected: Step | None, projected: Step | None
+) -> Step:
     """Train a run's learner on all categories."""
     learner = LEARNERS[run.learner]
     parameters = parameters_of(run.learner, run.parameters)
@@ -46,7 +48,10 @@ def train_step(run: RunSettings, seed: int, vectorized: Step, selected: Step | N
             return
         blocks = _blocks(problem, learner.categories_at_once)
         parts = [_block(workshop, recipe, problem, block, run, len(blocks)) for block in blocks]
-        save_model(target, join_models([load_model(folder) for folder in parts]) if len(parts) > 1 else load_model(parts[0]))
+        save_model(
+            target,
+            join_models([load_model(folder) for folder in parts]) if len(parts) > 1 else load_model(parts[0]),
+        )
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
 
@@ -66,7 +71,9 @@ def _block(
 
     def make(target: Path) -> None:
         part = problem.restricted(np.asarray(block))
-        save_model(target, fit_learner(run.learner, parameters_of(run.learner, run.parameters), part, workshop.jobs))
+        save_model(
+            target, fit_learner(run.learner, parameters_of(run.learner, run.parameters), part, workshop.jobs)
+        )
 
     folder = workshop.store.build(recipe, make).folder
     workshop.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")

@@ -1,0 +1,39 @@
+# make run    set up .venv, fetch Reuters-21578, run configs/reuters_modapte.yaml, print the tables
+# make test   set up .venv, lint, type-check, run the tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+LATEST := $(VENV)/.ready-test
+
+.PHONY: run test lint types pytest reproduce-tables check bench clean
+
+run: $(READY)
+	$(BIN)/textcat run configs/reuters_modapte.yaml
+
+test: $(LATEST) lint types pytest
+
+lint: $(LATEST)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(LATEST)
+	$(BIN)/mypy
+
+pytest: $(LATEST)
+	$(BIN)/pytest -n 2 --dist loadscope
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("textcat needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+
+$(READY): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+$(LATEST): pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	touch $@ $(READY)
+
+clean:
+	rm -rf $(VENV) data/cache

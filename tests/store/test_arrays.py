@@ -1,0 +1,50 @@
+"""Arrays, matrices and masks come back as they went."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import sparse
+
+from textcat.errors import BadDataError
+from textcat.store.arrays import (
+    read_array,
+    read_mask,
+    read_matrix,
+    write_array,
+    write_mask,
+    write_matrix,
+)
+
+
+@given(arrays(bool, st.tuples(st.integers(0, 20), st.integers(0, 9))))
+def test_masks_round_trip(tmp_path_factory: pytest.TempPathFactory, mask: np.ndarray) -> None:
+    folder = tmp_path_factory.mktemp("mask")
+    write_mask(folder, "m", mask)
+    assert np.array_equal(read_mask(folder, "m"), mask)
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+def test_matrices_round_trip(tmp_path: Path, mapped: bool) -> None:
+    matrix = sparse.random_array((30, 17), density=0.2, format="csr", rng=np.random.default_rng(1))
+    write_matrix(tmp_path, "x", matrix)
+    back = read_matrix(tmp_path, "x", mapped=mapped)
+    assert back.shape == matrix.shape
+    assert (back != matrix).nnz == 0
+    assert isinstance(back.data, np.memmap) == mapped
+
+
+def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
+    with pytest.raises(BadDataError, match="not a readable array"):
+        read_array(tmp_path, "x")
+
+
+def test_objects_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="allow_pickle"):
+        write_array(tmp_path, "x", np.array([object()]))

@@ -1,0 +1,104 @@
+"""Plots of an experiment: what is drawn is the measured numbers, and the same numbers give the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+# Okabe and Ito's colours, told apart by every kind of colour vision; line styles tell them apart in print.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+
+STYLE = {
+    "svg.hashsalt": "textcat",
+    "svg.fonttype": "none",
+    "font.family": "sans-serif",
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e3e6e9",
+    "legend.frameon": False,
+}
+
+
+@contextmanager
+def axes_of(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, Any]]:
+    """A figure with one pair of axes in the house's style."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(width, height), layout="constrained")
+        yield figure, figure.subplots()
+
+
+def style_of(position: int) -> dict[str, Any]:
+    """Colour and dashes of the n-th line."""
+    return {"color": COLOURS[position % len(COLOURS)], "linestyle": DASHES[position % len(DASHES)]}
+
+
+def save(figure: Figure, folder: Path, name: str) -> Path:
+    """The figure as SVG and PNG; the path of the SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with mpl.rc_context(STYLE):
+        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+        figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+    return folder / f"{name}.svg"
+
+
+def macro_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: int) -> Figure | None:
+    """Macro F1 over the n largest classes, a line a run."""
+    with axes_of() as (figure, axes):
+        drawn = False
+        for position, (title, measures) in enumerate(runs.items()):
+            points = list(_macro_points(measures, classes))
+            if len(points) > 1:
+                axes.plot(
+                    *zip(*points, strict=True), label=title, marker="o", markersize=3.5, **style_of(position)
+                )
+                drawn = True
+        if not drawn:
+            return None
+        axes.set(xlabel="number of largest classes", ylabel="macro F1 (%)")
+        axes.legend(ncols=2, fontsize=9)
+        return figure
+
+
+def _macro_points(measures: Mapping[str, float | None], classes: int) -> Iterator[tuple[int, float]]:
+    prefix = "macro.f1.top"
+    sizes = sorted(int(name.removeprefix(prefix)) for name in measures if name.startswith(prefix))
+    for size in sizes:
+        value = measures[f"{prefix}{size}"]
+        if value is not None and size < classes:
+            yield size, value
+    overall = measures.get("macro.f1")
+    if overall is not None:
+        yield classes, overall
+
+
+def largest_categories(
+    runs: Mapping[str, Mapping[str, float | None]], categories: Sequence[str], most: int = 12
+) -> Figure:
+    """F1 of the largest categories, a mark a run."""
+    shown = list(categories[:most])
+    with axes_of(height=0.34 * len(shown) + 1.4) as (figure, axes):
+        for position, (title, measures) in enumerate(runs.items()):
+            values = [measures.get(f"category.{name}.f1") for name in shown]
+            heights = [place + (position - len(runs) / 2) * 0.1 for place in range(len(shown))]
+            axes.plot(
+                [float("nan") if v is None else v for v in values],
+                heights,
+                linestyle="none",
+                marker="osD^vPX"[position % 7],
+                markersize=5,
+                color=COLOURS[position % len(COLOURS)],
+                label=title,
+            )
+        axes.set_yticks(range(len(shown)), shown)
+        axes.invert_yaxis()
+        axes.set(xlabel="F1 (%)")
+        axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        return figure

@@ -1,0 +1,49 @@
+"""An experiment's own numbers, a line a run, whether or not a paper printed any."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tabulate import tabulate
+
+HEADLINE = {
+    "micro P": "micro.precision",
+    "micro R": "micro.recall",
+    "micro F1": "micro.f1",
+    "BEP": "micro.bep",
+    "macro F1": "macro.f1",
+    "accuracy": "accuracy",
+    "errors": "micro.errors",
+}
+
+
+def headline_of(results: Mapping[str, Any]) -> list[str]:
+    """The columns for which at least one run has a value."""
+    runs = results["runs"].values()
+    return [
+        name
+        for name, measure in HEADLINE.items()
+        if any(value_of(run["measures"], measure) is not None for run in runs)
+    ]
+
+
+def value_of(measures: Mapping[str, float | None], measure: str) -> float | None:
+    """A measure, or its mean over repetitions."""
+    value = measures.get(measure)
+    return value if value is not None else measures.get(f"{measure}.mean")
+
+
+def number(value: float | None, decimals: int = 1) -> str:
+    """A number for a table; nothing where there is none."""
+    return "" if value is None else f"{value:.{decimals}f}"
+
+
+def runs_as_text(results: Mapping[str, Any]) -> str:
+    """The headline measures as a Markdown table."""
+    columns = headline_of(results)
+    rows = [
+        [run["title"] or name, *(number(value_of(run["measures"], HEADLINE[column])) for column in columns)]
+        for name, run in results["runs"].items()
+    ]
+    return tabulate(rows, headers=["run", *columns], tablefmt="github", disable_numparse=True)

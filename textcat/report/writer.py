@@ -1,0 +1,49 @@
+"""Everything that stands in results/EXPERIMENT/ beside results.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from textcat.report.compare import compared_tables
+from textcat.report.html import Picture, experiment_page
+from textcat.report.figures import largest_categories, macro_by_classes, save
+from textcat.report.runs_table import runs_as_text
+from textcat.report.tables import as_csv, as_latex, as_markdown, as_text, legend
+from textcat.store.files import write_whole
+
+
+def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
+    """table.md, table.csv, table.tex, report.html, timings.json and figures/; the text for the terminal."""
+    tables = compared_tables(results)
+    own = runs_as_text(results)
+    write_whole(
+        folder / "table.md", f"# {results['title']}\n\n{as_markdown(tables) if tables else ''}\n{own}\n"
+    )
+    write_whole(folder / "table.csv", as_csv(tables))
+    write_whole(folder / "table.tex", as_latex(tables))
+    write_whole(
+        folder / "timings.json", json.dumps({k: round(v, 3) for k, v in seconds.items()}, indent=1) + "\n"
+    )
+    pictures = draw(folder / "figures", results)
+    write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds))
+    parts = [f"{table.id}: {table.caption}\n\n{as_text(table, 'simple')}\n" for table in tables]
+    return "\n".join([*parts, legend() if tables else own])
+
+
+def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
+    """The figures that every experiment has."""
+    runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
+    counts: Mapping[str, int] = results["corpus"]["train_counts"]
+    by_size = sorted(counts, key=lambda name: -counts[name])
+    pictures = []
+    macro = macro_by_classes(runs, len(counts))
+    if macro:
+        path = save(macro, folder, "macro_f1_by_classes")
+        pictures.append(Picture("Macro F1 over the largest classes", path.read_bytes()))
+    if any(name.startswith("category.") for measures in runs.values() for name in measures):
+        path = save(largest_categories(runs, by_size), folder, "largest_categories")
+        pictures.append(Picture("F1 of the largest categories", path.read_bytes()))
+    return pictures
