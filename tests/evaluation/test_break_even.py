@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.evaluation.helpers import problems
+from textcat.errors import BadDataError
+from textcat.evaluation.break_even import break_even
+from textcat.evaluation.curves import micro_curve
+
+
+def hits_by_hand(scores, labels) -> list[int]:
+    hits = []
+    for category in range(labels.shape[1]):
+        ranked = sorted(range(len(labels)), key=lambda document: (-scores[document, category], document))
+        hits.append(sum(labels[d, category] for d in ranked[: labels[:, category].sum()]))
+    return hits
+
+
+@given(problems())
+def test_counts_hits_within_the_first_ranks(problem):
+    scores, labels = problem
+    result = break_even(scores, labels)
+    assert result.hits.tolist() == hits_by_hand(scores, labels)
+    assert result.positives.tolist() == labels.sum(axis=0).tolist()
+
+
+@given(problems())
+def test_precision_equals_recall_at_the_break_even_point(problem):
+    scores, labels = problem
+    values = break_even(scores, labels).per_category()
+    for category, value in enumerate(values):
+        positives = int(labels[:, category].sum())
+        assert math.isnan(value) == (positives == 0)
+        if positives:
+            hits = hits_by_hand(scores, labels)[category]
+            assert value == pytest.approx(100 * hits / positives)
+
+
+def test_ties_go_by_document_order():
+    scores = np.zeros((4, 1))
+    assert break_even(scores, np.array([[1], [0], [0], [0]], dtype=bool)).micro() == 100
+    assert break_even(scores, np.array([[0], [0], [0], [1]], dtype=bool)).micro() == 0
+
+
+def test_micro_sums_counts_and_can_be_restricted():
+    scores = np.array([[4.0, 1], [3, 2], [2, 3], [1, 4]])
+    labels = np.array([[1, 1], [1, 0], [0, 0], [1, 0]], dtype=bool)
+    result = break_even(scores, labels)
+    assert result.micro() == pytest.approx(50.0)
+    assert result.micro(np.array([0])) == pytest.approx(200 / 3)
+    assert result.micro(np.array([1])) == 0
+    assert math.isnan(result.micro(np.array([], dtype=np.int64)))
+
+
+@given(problems())
+def test_unchanged_by_any_increasing_change_of_scores(problem):
+    scores, labels = problem
+    assert break_even(np.exp(3 * scores), labels).hits.tolist() == break_even(scores, labels).hits.tolist()
+
+
+def test_a_score_that_is_no_number_is_refused():
+    with pytest.raises(BadDataError, match="document 1 for category 0"):
+        break_even(np.array([[1.0], [math.nan]]), np.array([[True], [False]]))
+
+
+@given(problems())
+@pytest.mark.parametrize("how", ["pooled", "proportional"])
+def test_curves_end_where_everything_is_found(how, problem):
+    scores, labels = problem
+    curve = micro_curve(scores, labels, how)
+    if not labels.any():
+        assert len(curve.recall) == 0
+        return
+    assert curve.recall[-1] == pytest.approx(100.0)
+    assert (np.diff(curve.recall) >= 0).all()
+    assert ((curve.precision >= 0) & (curve.precision <= 100)).all()
+    if how == "pooled":
+        assert curve.precision[-1] == pytest.approx(100 * labels.mean())
+
+
+@pytest.mark.parametrize("how", ["pooled", "proportional"])
+def test_a_perfect_ranking_has_full_precision(how):
+    labels = np.random.default_rng(0).random((50, 3)) < 0.3
+    curve = micro_curve(labels.astype(float), labels, how)
+    assert curve.precision[0] == 100
+    at_full_recall = curve.precision[np.argmax(curve.recall >= 100)]
+    assert at_full_recall == 100
+
+
+@given(problems())
+def test_proportional_curve_passes_through_the_micro_break_even_point(problem):
+    scores, labels = problem
+    if labels.any():
+        curve = micro_curve(scores, labels)
+        break_even_point = break_even(scores, labels).micro()
+        assert curve.recall[99] == pytest.approx(break_even_point)
+        assert curve.precision[99] == pytest.approx(break_even_point)

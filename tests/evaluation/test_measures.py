@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from sklearn.metrics import f1_score, precision_score, recall_score
+
+from tests.evaluation.helpers import problems
+from textcat.errors import BadDataError, UsageError
+from textcat.evaluation import measures
+from textcat.evaluation.contingency import Contingency, contingency
+
+
+def table(*rows: tuple[int, int, int, int]) -> Contingency:
+    return Contingency(*np.array(rows, dtype=np.int64).T)
+
+
+@given(problems())
+def test_counts_agree_with_counting_one_by_one(problem):
+    scores, labels = problem
+    decisions = scores >= 0
+    counted = contingency(decisions, labels)
+    for category in range(labels.shape[1]):
+        pairs = list(zip(decisions[:, category], labels[:, category], strict=True))
+        assert counted.tp[category] == pairs.count((True, True))
+        assert counted.fp[category] == pairs.count((True, False))
+        assert counted.fn[category] == pairs.count((False, True))
+        assert counted.tn[category] == pairs.count((False, False))
+    assert (counted.documents == len(labels)).all()
+
+
+@given(problems())
+@pytest.mark.parametrize("zero_division", [1, 0])
+def test_same_as_scikit_learn(zero_division, problem):
+    scores, labels = problem
+    decisions = scores >= 0
+    counted = contingency(decisions, labels)
+    for ours, theirs in (
+        (measures.precision, precision_score),
+        (measures.recall, recall_score),
+        (measures.f1, f1_score),
+    ):
+        for average, value in (
+            ("micro", ours(counted.pooled(), zero_division)[0]),
+            ("macro", measures.mean(ours(counted, zero_division))),
+        ):
+            # One column reads as binary there, so the arrays are passed with an empty second one.
+            expected = 100 * theirs(
+                *_widened(labels, decisions), average=average, zero_division=zero_division
+            )
+            if labels.shape[1] > 1 or average == "micro":
+                assert value == pytest.approx(expected)
+
+
+def _widened(labels, decisions):
+    if labels.shape[1] > 1:
+        return labels.astype(int), decisions.astype(int)
+    nothing = np.zeros((len(labels), 1), dtype=int)
+    return np.hstack([labels, nothing]).astype(int), np.hstack([decisions, nothing]).astype(int)
+
+
+@pytest.mark.parametrize(("rule", "expected"), [(1, 100.0), (0, 0.0), ("skip", math.nan)])
+def test_empty_category_counts_as_the_rule_says(rule, expected):
+    empty = table((0, 0, 0, 9))
+    for measure in (measures.precision, measures.recall, measures.f1):
+        assert measure(empty, rule)[0] == pytest.approx(expected, nan_ok=True)
+
+
+def test_macro_f1_moves_with_the_rule():
+    counts = table((1, 1, 0, 8), (0, 0, 0, 10))
+    assert measures.macro_f1(counts, 1) == pytest.approx((200 / 3 + 100) / 2)
+    assert measures.macro_f1(counts, 0) == pytest.approx(100 / 3)
+    assert measures.macro_f1(counts, "skip") == pytest.approx(200 / 3)
+
+
+def test_a_category_missed_altogether_has_f1_zero_under_every_rule():
+    missed = table((0, 0, 5, 5))
+    assert [measures.f1(missed, rule)[0] for rule in (1, 0, "skip")] == [0, 0, 0]
+    assert measures.precision(missed, 1)[0] == 100
+
+
+def test_f1_of_means_is_gaos_equation():
+    counts = table((6, 2, 1, 91), (1, 3, 4, 92), (5, 0, 5, 90))
+    p, r = measures.precision(counts), measures.recall(counts)
+    expected = 2 * r.sum() * p.sum() / (len(p) * (p.sum() + r.sum()))
+    assert measures.f1_of_means(counts) == pytest.approx(expected)
+    assert measures.f1_of_means(counts) != pytest.approx(measures.macro_f1(counts))
+    assert measures.f1_of_means(table((0, 1, 1, 8))) == 0
+
+
+def test_mean_of_nothing_is_undefined():
+    assert math.isnan(measures.mean(np.array([])))
+    assert math.isnan(measures.macro_f1(table((0, 0, 0, 4)), "skip"))
+
+
+def test_error_rate():
+    counts = table((5, 2, 3, 90))
+    assert counts.errors.tolist() == [5]
+    assert measures.error_rate(counts).tolist() == [5.0]
+
+
+def test_largest_first_and_ties_in_category_order():
+    assert measures.by_size(np.array([3, 9, 3, 0, 9])).tolist() == [1, 4, 0, 2, 3]
+
+
+def test_tables_of_folds_add_up_and_parts_can_be_taken():
+    first, second = table((1, 2, 3, 4), (5, 6, 7, 8)), table((10, 20, 30, 40), (50, 60, 70, 80))
+    both = first + second
+    assert both.tp.tolist() == [11, 55]
+    assert both.restricted([1]).fn.tolist() == [77]
+    assert both.pooled().tn.tolist() == [132]
+    assert len(both) == 2
+
+
+def test_accuracy_takes_the_first_of_equal_scores():
+    scores = np.array([[1.0, 1.0], [0.0, 1.0], [2.0, 0.0]])
+    labels = np.array([[True, False], [False, True], [False, True]])
+    assert measures.argmax_accuracy(scores, labels) == pytest.approx(200 / 3)
+
+
+def test_accuracy_refuses_documents_of_several_categories():
+    with pytest.raises(BadDataError, match="document 1 has 2 categories"):
+        measures.argmax_accuracy(np.zeros((2, 2)), np.array([[True, False], [True, True]]))
+
+
+def test_shapes_must_fit():
+    with pytest.raises(UsageError):
+        contingency(np.zeros((2, 3), dtype=bool), np.zeros((3, 2), dtype=bool))

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from textcat.errors import UsageError
+from textcat.evaluation.significance import (
+    macro_sign_test,
+    macro_t_test,
+    micro_sign_test,
+    wilcoxon_signed_rank,
+)
+
+
+def exact_p(differences) -> float:
+    """All signs of the ranks are equally likely: count those at least as far from the middle."""
+    ranks = stats.rankdata(np.abs(differences))
+    observed = abs(ranks[np.array(differences) > 0].sum() - ranks.sum() / 2)
+    signs = itertools.product((0, 1), repeat=len(ranks))
+    extreme = [abs(np.dot(sign, ranks) - ranks.sum() / 2) >= observed - 1e-9 for sign in signs]
+    return float(np.mean(extreme))
+
+
+def test_exact_wilcoxon_is_the_enumeration_of_signs():
+    left, right = np.array([10, 20, 33, 44, 51, 60, 7]), np.array([9, 22, 30, 40, 46, 54, 14])
+    result = wilcoxon_signed_rank(left, right, method="exact")
+    assert result.p_value == pytest.approx(exact_p(left - right))
+    assert (result.left_less, result.left_more, result.equal) == (2, 5, 0)
+
+
+def test_normal_wilcoxon_by_its_formula_with_ties_and_zeros():
+    differences = np.array([1, -1, 1, 2, 2, -3, 4, 0, 0, 5])
+    result = wilcoxon_signed_rank(differences, np.zeros(10))
+    nonzero = differences[differences != 0]
+    ranks = stats.rankdata(np.abs(nonzero))
+    n = len(nonzero)
+    ties = np.unique(ranks, return_counts=True)[1]
+    variance = n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48
+    z = (ranks[nonzero > 0].sum() - n * (n + 1) / 4) / math.sqrt(variance)
+    assert result.p_value == pytest.approx(2 * stats.norm.sf(abs(z)))
+    assert (result.left_less, result.left_more, result.equal) == (2, 6, 2)
+
+
+def test_normal_approximation_is_near_the_exact_one_for_many_pairs():
+    generator = np.random.default_rng(3)
+    left, right = generator.normal(size=40), generator.normal(size=40) + 0.3
+    exact = wilcoxon_signed_rank(left, right, method="exact").p_value
+    assert wilcoxon_signed_rank(left, right).p_value == pytest.approx(exact, abs=0.01)
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=40))
+def test_wilcoxon_does_not_care_for_sides_nor_for_equal_pairs(pairs):
+    left, right = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
+    there, back = wilcoxon_signed_rank(left, right), wilcoxon_signed_rank(right, left)
+    assert there.p_value == pytest.approx(back.p_value)
+    assert (there.left_less, there.left_more) == (back.left_more, back.left_less)
+    padded = wilcoxon_signed_rank(np.append(left, [5, 5]), np.append(right, [5, 5]))
+    assert padded.p_value == pytest.approx(there.p_value)
+    assert padded.equal == there.equal + 2
+    assert 0 <= there.p_value <= 1
+
+
+def test_no_difference_is_never_significant():
+    assert wilcoxon_signed_rank([1, 2, 3], [1, 2, 3]).p_value == 1
+    assert macro_sign_test([1.0], [1.0]).p_value == 0.5
+    assert macro_t_test([50.0, 60.0], [50.0, 60.0]).p_value == 0.5
+
+
+def test_small_sign_tests_are_binomial_and_large_ones_normal():
+    nine_of_ten = macro_sign_test([1.0] * 9 + [0.0], [0.0] * 9 + [1.0])
+    assert nine_of_ten.p_value == pytest.approx(11 / 1024)
+    thirty_of_fifty = macro_sign_test([1.0] * 30 + [0.0] * 20, [0.0] * 30 + [1.0] * 20)
+    assert thirty_of_fifty.p_value == pytest.approx(stats.norm.sf((30 - 25) / (0.5 * math.sqrt(50))))
+    assert thirty_of_fifty.two_sided == pytest.approx(2 * thirty_of_fifty.p_value)
+
+
+def test_the_worse_side_has_a_negative_statistic_and_the_same_p():
+    left, right = [1.0, 2, 3, 0, 0, 0, 0], [0.0, 0, 0, 1, 1, 1, 1]
+    there, back = macro_sign_test(left, right), macro_sign_test(right, left)
+    assert there.statistic == -back.statistic < 0
+    assert there.p_value == back.p_value
+    assert (there.left_better, there.right_better) == (3, 4)
+
+
+def test_micro_sign_test_counts_decisions_that_only_one_gets_right():
+    labels = np.array([[1, 0], [1, 0], [0, 1]], dtype=bool)
+    left = labels.copy()
+    right = ~labels
+    right[0, 0] = True
+    left[0, 1] = True
+    result = micro_sign_test(left, right, labels)
+    assert (result.left_better, result.right_better) == (4, 0)
+    assert result.p_value == pytest.approx(1 / 16)
+
+
+def test_t_test_is_the_paired_one():
+    generator = np.random.default_rng(5)
+    left, right = generator.normal(60, 10, 90), generator.normal(57, 10, 90)
+    expected = stats.ttest_rel(left, right)
+    ours = macro_t_test(left, right)
+    assert ours.statistic == pytest.approx(expected.statistic)
+    assert ours.two_sided == pytest.approx(expected.pvalue)
+
+
+def test_limits_of_the_t_test():
+    assert macro_t_test([2.0, 3.0], [1.0, 2.0]).p_value == 0
+    assert math.isnan(macro_t_test([2.0], [1.0]).p_value)
+
+
+def test_undefined_categories_are_left_out():
+    with_gap = macro_t_test([50.0, math.nan, 60.0, 55.0], [40.0, 50.0, 62.0, 50.0])
+    assert with_gap == macro_t_test([50.0, 60.0, 55.0], [40.0, 62.0, 50.0])
+
+
+def test_lists_of_different_lengths_are_refused():
+    with pytest.raises(UsageError):
+        wilcoxon_signed_rank([1, 2], [1])

@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import itertools
+import math
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from tests.evaluation.helpers import problems
+from textcat.errors import BadDataError, UsageError
+from textcat.evaluation import measures
+from textcat.evaluation.break_even import break_even
+from textcat.evaluation.contingency import contingency
+from textcat.thresholds.apply import accept, default_thresholds
+from textcat.thresholds.break_even import break_even_thresholds
+from textcat.thresholds.tuned import TuningRule, tuned_thresholds
+
+RULES = [
+    TuningRule(criterion=criterion, point=point, among_equal=among, accept_nothing=nothing)
+    for criterion, point, among, nothing in itertools.product(
+        ("errors", "f1"),
+        ("lowest", "midpoint", 0.25, "highest"),
+        ("lowest", "highest", "widest"),
+        ("above_highest", "never", "not_a_candidate"),
+    )
+]
+
+
+def quality(scores, labels, threshold: float, criterion: str) -> float:
+    """Less is better: errors, or minus F1, of one category at one threshold."""
+    accepted = scores >= threshold
+    if criterion == "errors":
+        return float((accepted != labels).sum())
+    size = accepted.sum() + labels.sum()
+    return -2.0 * float((accepted & labels).sum()) / size if size else 0.0
+
+
+def every_threshold(scores, rule: TuningRule) -> list[float]:
+    """One threshold of each kind that decides differently."""
+    nothing = [] if rule.accept_nothing == "not_a_candidate" else [math.inf]
+    return [*np.unique(scores), *nothing]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=str)
+@settings(max_examples=25)
+@given(problems())
+def test_no_other_threshold_does_better(rule, problem):
+    scores, labels = problem
+    thresholds = tuned_thresholds(scores, labels, rule)
+    for category, threshold in enumerate(thresholds):
+        column, wanted = scores[:, category], labels[:, category]
+        if not wanted.any():
+            assert threshold == math.inf
+            continue
+        best = min(quality(column, wanted, t, rule.criterion) for t in every_threshold(column, rule))
+        assert quality(column, wanted, threshold, rule.criterion) == pytest.approx(best)
+
+
+SCORES = np.array([[9.0], [8.0], [5.0], [4.0], [1.0]])
+
+
+def tuned(labels, **rule) -> float:
+    wanted = np.array(labels, dtype=bool)[:, np.newaxis]
+    return float(tuned_thresholds(SCORES, wanted, TuningRule(**rule))[0])
+
+
+def test_where_in_the_interval():
+    separable = [1, 1, 0, 0, 0]
+    assert tuned(separable, point="lowest") == np.nextafter(5.0, math.inf)
+    assert tuned(separable, point=0.25) == 5.75
+    assert tuned(separable, point="midpoint") == 6.5
+    assert tuned(separable, point="highest") == 8.0
+
+
+def test_which_of_several_equal_intervals():
+    one_error_either_way = [1, 0, 1, 0, 0]
+    assert tuned(one_error_either_way, among_equal="highest") == 8.5
+    assert tuned(one_error_either_way, among_equal="lowest") == 4.5
+
+
+def test_widest_of_several_equal_intervals():
+    scores = np.array([[9.0], [5.0], [4.5], [1.0]])
+    labels = np.array([[1], [0], [1], [0]], dtype=bool)
+    assert tuned_thresholds(scores, labels, TuningRule(among_equal="widest"))[0] == 7.0
+    assert tuned_thresholds(scores, labels, TuningRule(among_equal="lowest"))[0] == 2.75
+
+
+def test_widest_takes_the_lower_of_equally_wide():
+    scores = np.array([[6.0], [4.0], [3.0], [1.0]])
+    labels = np.array([[1], [0], [1], [0]], dtype=bool)
+    assert tuned_thresholds(scores, labels, TuningRule(among_equal="widest"))[0] == 2.0
+    assert tuned_thresholds(scores, labels, TuningRule(among_equal="highest"))[0] == 5.0
+
+
+def test_accepting_nothing():
+    last_of_all = [0, 0, 0, 0, 1]
+    assert tuned(last_of_all, accept_nothing="above_highest") == np.nextafter(9.0, math.inf)
+    assert tuned(last_of_all, accept_nothing="never") == math.inf
+    assert tuned(last_of_all, accept_nothing="not_a_candidate") == 8.5
+
+
+def test_accepting_everything_stands_on_the_lowest_score():
+    assert tuned([1, 1, 1, 1, 1]) == 1.0
+
+
+def test_neighbouring_floats_are_still_divided():
+    high = np.nextafter(1.0, 2.0)
+    scores, labels = np.array([[high], [1.0]]), np.array([[True], [False]])
+    for point in ("lowest", "midpoint", "highest", 0.25):
+        threshold = tuned_thresholds(scores, labels, TuningRule(point=point))
+        assert accept(scores, threshold).tolist() == [[True], [False]]
+
+
+def test_category_without_positives_is_never_accepted_unless_told():
+    none = [0, 0, 0, 0, 0]
+    assert tuned(none) == math.inf
+    assert tuned(none, no_positives=0.0) == 0.0
+
+
+def test_no_documents_to_tune_on():
+    nothing = np.zeros((0, 3))
+    assert tuned_thresholds(nothing, nothing.astype(bool)).tolist() == [math.inf] * 3
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1.1, math.nan])
+def test_fractions_outside_the_interval_are_refused(fraction):
+    with pytest.raises(UsageError):
+        TuningRule(point=fraction)
+
+
+def test_scores_that_are_no_numbers_are_refused():
+    with pytest.raises(BadDataError, match="document 0 for category 1"):
+        tuned_thresholds(np.array([[0.0, math.nan]]), np.array([[True, True]]))
+
+
+def test_default_thresholds_accept_at_the_threshold_itself():
+    scores = np.array([[0.5, -1.0], [0.49, 0.5]])
+    assert accept(scores, default_thresholds(2, 0.5)).tolist() == [[True, False], [False, True]]
+    with pytest.raises(UsageError):
+        accept(scores, default_thresholds(3))
+
+
+@given(problems())
+def test_break_even_thresholds_balance_precision_and_recall(problem):
+    scores, labels = problem
+    distinct = scores + 1e-6 * np.arange(len(scores))[::-1, np.newaxis]
+    table = contingency(accept(distinct, break_even_thresholds(distinct, labels)), labels)
+    result = break_even(distinct, labels)
+    present = result.positives > 0
+    assert (table.tp == result.hits)[present].all()
+    assert (table.fp == table.fn)[present].all()
+    assert not (table.tp + table.fp)[~present].any()
+
+
+def test_break_even_thresholds_with_ties_come_as_near_as_they_can():
+    scores = np.array([[2.0], [2.0], [1.0], [1.0]])
+    labels = np.array([[1], [0], [0], [0]], dtype=bool)
+    assert accept(scores, break_even_thresholds(scores, labels)).ravel().tolist() == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_all_reuters_categories_in_well_under_a_second():
+    generator = np.random.default_rng(0)
+    scores = generator.normal(size=(9603, 118))
+    labels = generator.random(scores.shape) < 0.02
+    fastest = math.inf
+    for _ in range(3):
+        start = time.perf_counter()
+        tuned_thresholds(scores, labels)
+        fastest = min(fastest, time.perf_counter() - start)
+    assert fastest < 1.0
+
+
+def test_midpoints_from_below_favour_recall():
+    generator = np.random.default_rng(2)
+    labels = generator.random((400, 8)) < 0.2
+    scores = labels * 1.2 + generator.normal(size=labels.shape)
+    recalls = []
+    for among in ("lowest", "highest"):
+        thresholds = tuned_thresholds(scores, labels, TuningRule(among_equal=among))
+        table = contingency(accept(scores, thresholds), labels).pooled()
+        recalls.append(measures.recall(table)[0])
+    assert recalls[0] > recalls[1]

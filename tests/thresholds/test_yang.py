@@ -1,0 +1,100 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.evaluation.helpers import problems
+from textcat.errors import UsageError
+from textcat.thresholds.apply import accept
+from textcat.thresholds.expected_f1 import expected_f1_thresholds
+from textcat.thresholds.yang import pcut, rcut, scut, scut_fbr
+
+SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
+LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], dtype=bool)
+
+
+def test_poor_categories_fall_back():
+    assert scut(SCORES, LABELS)[2] == 0.4
+    never = scut_fbr(SCORES, LABELS, 50.0, 0)
+    highest = scut_fbr(SCORES, LABELS, 50.0, 1)
+    assert never[2] == math.inf
+    assert highest[2] == 0.5
+    assert never[:2].tolist() == highest[:2].tolist() == scut(SCORES, LABELS)[:2].tolist()
+
+
+@given(problems())
+def test_nothing_falls_back_below_no_bar_and_everything_above_all(problem):
+    scores, labels = problem
+    assert scut_fbr(scores, labels, 0.0, 0).tolist() == scut(scores, labels).tolist()
+    assert (scut_fbr(scores, labels, 100.1, 1) == scores.max(axis=0)).all()
+    assert np.isposinf(scut_fbr(scores, labels, 100.1, 0)).all()
+
+
+def test_rcut_gives_every_document_its_first_categories():
+    assert rcut(SCORES, 1).astype(int).tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    tied = np.zeros((1, 3))
+    assert rcut(tied, 2).tolist() == [[True, True, False]]
+    assert not rcut(SCORES, 0).any()
+    assert rcut(SCORES, 3).all()
+    with pytest.raises(UsageError):
+        rcut(SCORES, 4)
+
+
+def test_pcut_fills_by_share():
+    decisions = pcut(SCORES, np.array([0.5, 0.25, 0.0]), 4 / 3)
+    assert decisions.sum(axis=0).tolist() == [2, 1, 0]
+    assert decisions[:, 0].tolist() == [True, True, False, False]
+    assert decisions[:, 1].tolist() == [False, True, False, False]
+    assert pcut(SCORES, np.array([9.0, 9.0, 9.0]), 1.0).all()
+    with pytest.raises(UsageError):
+        pcut(SCORES, np.array([0.5]), 1.0)
+
+
+@given(problems())
+def test_pcut_accepts_exactly_as_many_as_asked_for(problem):
+    scores, labels = problem
+    wanted = labels.sum(axis=0)
+    priors = wanted / len(labels)
+    decisions = pcut(scores, priors, len(labels) / labels.shape[1])
+    assert decisions.sum(axis=0).tolist() == wanted.tolist()
+
+
+def ratio_of_expectations(probabilities, accepted) -> float:
+    return 2 * probabilities[accepted].sum() / (accepted.sum() + probabilities.sum())
+
+
+def test_expected_f1_is_the_best_of_all_subsets():
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        column = generator.beta(0.5, 1.5, size=8)
+        ours = accept(column[:, np.newaxis], expected_f1_thresholds(column[:, np.newaxis]))[:, 0]
+        best = max(
+            ratio_of_expectations(column, np.array([bool(mask >> bit & 1) for bit in range(8)]))
+            for mask in range(1, 256)
+        )
+        assert ratio_of_expectations(column, ours) == pytest.approx(best)
+
+
+def test_the_best_threshold_is_half_the_best_value():
+    column = np.random.default_rng(1).beta(0.3, 3, size=500)
+    threshold = expected_f1_thresholds(column[:, np.newaxis])[0]
+    best = ratio_of_expectations(column, column >= threshold)
+    assert (column[column >= threshold] >= best / 2 - 1e-12).all()
+    assert (column[column < threshold] <= best / 2 + 1e-12).all()
+
+
+def test_certain_probabilities_are_taken_at_their_word():
+    certain = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
+    thresholds = expected_f1_thresholds(certain)
+    assert accept(certain, thresholds).tolist() == [[True, False], [False, False], [True, False]]
+    assert thresholds[1] == math.inf
+    assert expected_f1_thresholds(np.zeros((0, 2))).tolist() == [math.inf, math.inf]
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan])
+def test_margins_are_not_probabilities(bad):
+    with pytest.raises(UsageError, match="probabilities"):
+        expected_f1_thresholds(np.array([[bad]]))

@@ -1,0 +1,1 @@
+"""Contingency tables, measures, curves and significance tests."""

@@ -1,0 +1,67 @@
+"""All the ways a threshold can divide the documents of each category, and what each division costs.
+
+Ranked by falling score, a threshold accepts the first k documents; k can stand only where two neighbouring
+scores differ. Everything is worked out for all categories at once: rows are k = 0..n, columns categories.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import BadDataError, UsageError
+from textcat.thresholds.apply import Bools, Floats, Ints
+
+Criterion = Literal["errors", "f1"]
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Scores from the highest down with both ends open, hits among the first k, and which k can be."""
+
+    ranked: Floats
+    hits: NDArray[np.int32]
+    possible: Bools
+    positives: Ints
+
+    def above(self, cut: Ints) -> Floats:
+        """The lowest accepted score at each category's cut; infinite where nothing is accepted."""
+        lowest: Floats = np.take_along_axis(self.ranked, cut[np.newaxis, :], axis=0)[0]
+        return lowest
+
+    def below(self, cut: Ints) -> Floats:
+        """The highest refused score at each category's cut; minus infinite where nothing is refused."""
+        highest: Floats = np.take_along_axis(self.ranked, cut[np.newaxis, :] + 1, axis=0)[0]
+        return highest
+
+
+def cuts(scores: Floats, labels: Bools) -> Cuts:
+    """Rank every category's documents; equal scores are never divided."""
+    if scores.shape != labels.shape or scores.ndim != 2:
+        raise UsageError(f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}")
+    if np.isnan(scores).any():
+        document, category = np.argwhere(np.isnan(scores))[0]
+        raise BadDataError(f"the score of document {document} for category {category} is not a number")
+    documents, categories = scores.shape
+    order = np.argsort(-scores, axis=0, kind="stable")
+    ranked = np.full((documents + 2, categories), np.inf)
+    ranked[1:-1] = np.take_along_axis(scores, order, axis=0)
+    ranked[-1] = -np.inf
+    hits = np.zeros((documents + 1, categories), dtype=np.int32)
+    np.cumsum(np.take_along_axis(labels, order, axis=0), axis=0, dtype=np.int32, out=hits[1:])
+    return Cuts(ranked, hits, ranked[:-1] > ranked[1:], np.count_nonzero(labels, axis=0).astype(np.int64))
+
+
+def loss(candidates: Cuts, criterion: Criterion) -> Floats:
+    """What each division costs: the number of errors, or minus F1; infinite where no threshold can stand."""
+    accepted = np.arange(len(candidates.hits), dtype=np.int32)[:, np.newaxis]
+    if criterion == "errors":
+        cost = (candidates.positives + accepted - 2 * candidates.hits).astype(np.float64)
+    else:
+        size = candidates.positives + accepted
+        cost = -np.divide(2.0 * candidates.hits, size, out=np.zeros(size.shape), where=size > 0)
+    cost[~candidates.possible] = np.inf
+    return cost

@@ -1,0 +1,100 @@
+"""Thresholds that do best on given scores, those of training or of held-out documents.
+
+The least number of errors (or the best F1) is reached anywhere in an interval between two neighbouring
+scores, and often in several intervals. Which interval, and which point of it, is a setting that moves
+precision against recall by points: see `TuningRule`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from textcat.errors import UsageError
+from textcat.thresholds.apply import NEVER, Bools, Floats, Ints
+from textcat.thresholds.cuts import Criterion, Cuts, cuts, loss
+
+AmongEqual = Literal["lowest", "highest", "widest"]
+AcceptNothing = Literal["above_highest", "never", "not_a_candidate"]
+Point = Literal["lowest", "midpoint", "highest"]
+
+_FRACTION = {"lowest": 0.0, "midpoint": 0.5, "highest": 1.0}
+
+
+@dataclass(frozen=True)
+class TuningRule:
+    """What is minimised, and how ties are settled.
+
+    point: where in the interval, by name or as the fraction from its lower end; the lower end itself is
+        refused (a threshold there would accept it), so 0 means the next number above.
+    among_equal: of several equally good intervals the one with the lowest threshold, the highest, or the
+        widest (the lower of equally wide ones; an interval open to infinity counts as having no width).
+    accept_nothing: when accepting no document is best: just above the highest score, never at all
+        (infinite), or not considered.
+    no_positives: the threshold of a category without positive documents to tune on.
+
+    The default is the way of the BBR program of genkin_2004: midpoints, the first met from below. Accepting
+    everything puts the threshold on the lowest score.
+    """
+
+    criterion: Criterion = "errors"
+    point: Point | float = "midpoint"
+    among_equal: AmongEqual = "lowest"
+    accept_nothing: AcceptNothing = "not_a_candidate"
+    no_positives: float = NEVER
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.fraction <= 1.0:
+            raise UsageError(f"a fraction of an interval lies between 0 and 1, not at {self.fraction}")
+
+    @property
+    def fraction(self) -> float:
+        """The point of the interval as a number between 0 and 1."""
+        return _FRACTION[self.point] if isinstance(self.point, str) else float(self.point)
+
+
+BBR = TuningRule()
+
+
+def tuned_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR) -> Floats:
+    """One threshold a category, the best on these scores."""
+    candidates = cuts(scores, labels)
+    if not len(scores):
+        return np.full(scores.shape[1], rule.no_positives)
+    cost = loss(candidates, rule.criterion)
+    if rule.accept_nothing == "not_a_candidate":
+        cost[0] = np.inf
+    chosen = _choose(candidates, cost, rule.among_equal)
+    thresholds = place(candidates.below(chosen), candidates.above(chosen), rule)
+    thresholds[candidates.positives == 0] = rule.no_positives
+    return thresholds
+
+
+def place(low: Floats, high: Floats, rule: TuningRule) -> Floats:
+    """A threshold above `low` and not above `high`, where the rule wants it."""
+    with np.errstate(invalid="ignore"):
+        inside = low + rule.fraction * (high - low)
+    if rule.fraction == 1.0:
+        inside = high.copy()
+    thresholds = np.minimum(np.maximum(inside, np.nextafter(low, np.inf)), high)
+    everything, nothing = np.isneginf(low), np.isposinf(high)
+    thresholds[everything] = high[everything]
+    above = np.nextafter(low, np.inf)
+    thresholds[nothing] = NEVER if rule.accept_nothing == "never" else above[nothing]
+    return thresholds
+
+
+def _choose(candidates: Cuts, cost: Floats, among_equal: AmongEqual) -> Ints:
+    """The number of accepted documents at the best division of each category."""
+    best = cost == cost.min(axis=0)
+    if among_equal == "highest":
+        return np.asarray(best.argmax(axis=0), dtype=np.int64)
+    last = len(cost) - 1
+    if among_equal == "lowest":
+        return np.asarray(last - best[::-1].argmax(axis=0), dtype=np.int64)
+    width = np.zeros_like(cost)
+    width[1:-1] = candidates.ranked[1:-2] - candidates.ranked[2:-1]
+    width[~best] = -1.0
+    return np.asarray(last - width[::-1].argmax(axis=0), dtype=np.int64)
