@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -54,6 +54,7 @@ def test_normal_approximation_is_near_the_exact_one_for_many_pairs():
     assert wilcoxon_signed_rank(left, right).p_value == pytest.approx(exact, abs=0.01)
 
 
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=40))
 def test_wilcoxon_does_not_care_for_sides_nor_for_equal_pairs(pairs):
     left, right = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))

@@ -1,0 +1,181 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textcat.errors import UsageError
+from textcat.published.verdicts import (
+    difference,
+    direction_verdict,
+    kind_of,
+    kinds,
+    read_printed,
+    verdict,
+)
+
+
+@pytest.mark.parametrize(
+    ("measured", "expected"),
+    [
+        (86.9, "reproduced"),
+        (87.9, "reproduced"),
+        (87.949, "reproduced"),
+        (87.96, "close"),
+        (88.949, "close"),
+        (88.96, "better"),
+        (85.86, "reproduced"),
+        (85.84, "close"),
+        (84.86, "close"),
+        (84.84, "differs"),
+        (0.0, "differs"),
+        (math.nan, "missing"),
+        (None, "missing"),
+    ],
+)
+def test_break_even_point_printed_with_one_decimal(measured, expected):
+    assert verdict(measured, "86.9", "bep", "percent") == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "tolerance"),
+    [
+        ("accuracy", 1.0),
+        ("micro_f1", 1.0),
+        ("bep", 1.0),
+        ("precision", 1.0),
+        ("recall", 1.0),
+        ("category_f1", 3.0),
+        ("macro_f1", 2.5),
+        ("error_rate", 0.3),
+    ],
+)
+def test_tolerance_of_each_kind_and_twice_that_is_close(kind, tolerance):
+    good_side = -1 if kind == "error_rate" else 1
+    for side in (-1, 1):
+        assert verdict(50 + side * (tolerance + 0.049), "50.0", kind, "percent") == "reproduced"
+        assert verdict(50 + side * (tolerance + 0.051), "50.0", kind, "percent") == "close"
+        assert verdict(50 + side * (2 * tolerance + 0.049), "50.0", kind, "percent") == "close"
+        outside = "better" if side == good_side else "differs"
+        assert verdict(50 + side * (2 * tolerance + 0.051), "50.0", kind, "percent") == outside
+
+
+def test_printed_precision_widens_what_was_printed_coarsely():
+    assert verdict(91.4, "90", "accuracy", "percent") == "reproduced"
+    assert verdict(91.4, "90.0", "accuracy", "percent") == "close"
+
+
+def test_fractions_are_compared_in_points():
+    assert read_printed("0.8842", "fraction").value == pytest.approx(88.42)
+    assert read_printed("0.8842", "fraction").half_unit == pytest.approx(0.005)
+    assert read_printed("0.979", "fraction").half_unit == pytest.approx(0.05)
+    assert verdict(89.4, "0.8842", "micro_f1", "fraction") == "reproduced"
+    assert verdict(0.8842, "0.8842", "micro_f1", "fraction") == "differs"
+
+
+@pytest.mark.parametrize(
+    ("printed", "unit", "value", "half_unit"),
+    [
+        ("77.0", "percent", 77.0, 0.05),
+        (".044", "p_value", 0.044, 0.0005),
+        ("10^-3", "power_of_ten", 0.001, 0.0),
+        ("24,662", "seconds", 24662.0, 0.5),
+        ("93.8", "count", 93.8, 0.05),
+        ("892", "count", 892.0, 0.0),
+    ],
+)
+def test_reading_what_is_printed(printed, unit, value, half_unit):
+    read = read_printed(printed, unit)
+    assert read.value == pytest.approx(value)
+    assert read.half_unit == pytest.approx(half_unit)
+
+
+@pytest.mark.parametrize(
+    ("printed", "unit"),
+    [("NA", "percent"), ("", "percent"), ("-", "count"), ("0.01", "power_of_ten"), ("4", "text")],
+)
+def test_what_is_no_number_is_refused(printed, unit):
+    with pytest.raises(UsageError):
+        read_printed(printed, unit)
+
+
+def test_significance_must_agree():
+    assert verdict(0.049, ".005", "p_value", "p_value") == "reproduced"
+    assert verdict(0.051, ".005", "p_value", "p_value") == "differs"
+    assert verdict(0.3, ".705", "p_value", "p_value") == "reproduced"
+    assert verdict(0.01, ".705", "p_value", "p_value") == "differs"
+
+
+def test_direction_of_a_pair_of_counts():
+    assert direction_verdict(50, 10, "39", "20") == "reproduced"
+    assert direction_verdict(10, 50, "39", "20") == "differs"
+    assert direction_verdict(30, 30, "39", "20") == "close"
+    assert direction_verdict(30, 30, "48", "48") == "reproduced"
+    assert direction_verdict(31, 30, "48", "48") == "close"
+    assert direction_verdict(None, 30, "39", "20") == "missing"
+    assert direction_verdict(math.nan, 30, "39", "20") == "missing"
+
+
+def test_powers_of_ten_count_decades():
+    assert verdict(1e-3, "10^-3", "regularization", "power_of_ten") == "reproduced"
+    assert verdict(1e-4, "10^-3", "regularization", "power_of_ten") == "close"
+    assert verdict(1e-5, "10^-3", "regularization", "power_of_ten") == "differs"
+    assert verdict(0.0, "10^-3", "regularization", "power_of_ten") == "differs"
+
+
+def test_feature_counts_are_relative_with_a_floor_of_one():
+    assert verdict(3, "2", "feature_count", "count") == "reproduced"
+    assert verdict(5, "2", "feature_count", "count") == "differs"
+    assert verdict(900, "892", "feature_count", "count") == "reproduced"
+    assert verdict(1000, "892", "feature_count", "count") == "close"
+    assert verdict(1153, "892", "feature_count", "count") == "differs"
+
+
+def test_document_counts_are_exact():
+    assert verdict(7769, "7,769", "document_count", "count") == "reproduced"
+    assert verdict(7770, "7,769", "document_count", "count") == "close"
+    assert verdict(9603, "7,769", "document_count", "count") == "differs"
+
+
+def test_seconds_and_ties_are_shown_and_never_judged():
+    for kind, unit in (("seconds", "seconds"), ("ties", "count"), ("description", "text")):
+        assert verdict(1.0, "0.88", kind, unit) == "ungated"
+        assert verdict(None, "0.88", kind, unit) == "missing"
+        assert not kind_of(kind).gated
+    assert not kind_of("time_ratio").gated
+    assert verdict(500.0, "795", "time_ratio", "percent") == "reproduced"
+    assert verdict(50.0, "795", "time_ratio", "percent") == "differs"
+
+
+def test_nothing_printed_nothing_judged():
+    assert verdict(55.0, None, "macro_f1", "fraction") == "ungated"
+    assert verdict(None, None, "macro_f1", "fraction") == "missing"
+
+
+def test_difference_is_plain_subtraction():
+    assert difference(87.0, "86.9", "percent") == pytest.approx(0.1)
+    assert difference(88.0, "0.8842", "fraction") == pytest.approx(-0.42)
+    assert difference(None, "86.9", "percent") is None
+    assert difference(math.nan, "86.9", "percent") is None
+    assert difference(4.0, "4 & 90", "text") is None
+
+
+def test_unknown_kinds_are_refused():
+    with pytest.raises(UsageError, match="no kind of measure 'acuracy'"):
+        verdict(1.0, "1.0", "acuracy", "percent")
+
+
+@settings(deadline=None)
+@given(st.floats(0, 100), st.integers(0, 1000))
+@pytest.mark.parametrize("kind", [name for name, kind in kinds().items() if kind.rule == "points"])
+def test_farther_away_is_never_judged_kinder(kind, measured, tenths):
+    order = ["reproduced", "close"]
+    printed = tenths / 10
+    found = verdict(measured, f"{printed:.1f}", kind, "percent")
+    nearer = verdict((measured + printed) / 2, f"{printed:.1f}", kind, "percent")
+    rank = order.index(found) if found in order else 2
+    nearer_rank = order.index(nearer) if nearer in order else 2
+    assert nearer_rank <= rank
+    assert (found == "better") <= ((measured > printed) == (kind_of(kind).good == "higher"))

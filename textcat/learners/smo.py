@@ -1,0 +1,222 @@
+"""The SVM with an explicit, unpenalised threshold (zhang_oles_2001, equations 7 and 8), by SMO to optimality.
+
+    Problem  min over w, theta of (1/n) sum_i max(0, 1 - y_i (w.x_i - theta)) + lam |w|^2, one a category.
+    Input    X documents x features (sparse or dense); Y bool documents x categories; lam > 0;
+             mask features x categories: the features a category may use; tol: relative duality gap to reach.
+    Output   coef = w, intercept = -theta, and for each category a certificate: objective, relative duality
+             gap, pair steps, seconds, why it stopped.
+    Dual     max sum_i alpha_i - |w|^2 / 2 with w = sum_i alpha_i y_i x_i, 0 <= alpha_i <= C = 1 / (2 lam n)
+             and sum_i alpha_i y_i = 0; times 2 lam it equals the primal at the optimum.
+
+Algorithm: sequential minimal optimization (Platt, chapter 12 of the book that the paper cites), carried out
+by `optimise_pairs`. Pairs are sought among active documents whose Gram matrix is at hand; their set grows by
+the documents that violate optimality most under the explicitly kept w, until none does (Osuna's chunking
+around SMO). Documents that never come near the margin therefore never cost a kernel row.
+
+Ties in the choice of documents are broken by document order. Of an interval of optimal thresholds the middle
+is taken, or its finite end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+
+from textcat.learners.inputs import Bools, as_documents, as_labels, as_mask, require_positive
+from textcat.learners.scorer import Certificate, Floats, LinearScorer
+from textcat.learners.smo_kernels import Integers, add_documents, inner_products, optimise_pairs, outputs
+
+Arrays = tuple[Integers, Integers, Floats]  # row starts, features, values
+
+INNER_SHARE = (
+    0.1  # pairs are optimised until this share of the outermost violation is left, then the set grows
+)
+
+
+@dataclass(frozen=True)
+class SmoSettings:
+    """What moves the answer (lam, tol) and what moves only the time."""
+
+    lam: float
+    tol: float
+    batch: int
+    capacity: int
+    max_rounds: int
+
+
+def fit_svm(
+    X: Any,
+    Y: ArrayLike,
+    lam: float = 1e-3,
+    mask: ArrayLike | None = None,
+    *,
+    tol: float = 1e-5,
+    batch: int = 100,
+    capacity: int = 3000,
+    max_rounds: int = 1000,
+    n_jobs: int = 1,
+) -> LinearScorer:
+    """One SVM with a free threshold a category; the answer does not depend on n_jobs.
+
+    `batch`: documents brought in at either end a round; `capacity`: active documents above which those that
+    rest at a bound are let go (Gram memory is 8 capacity^2 bytes, more only when more multipliers are free).
+    """
+    require_positive("lam", lam)
+    require_positive("tol", tol)
+    require_positive("batch", batch)
+    documents = as_documents(X)
+    labels = as_labels(Y, documents.shape[0])
+    selected = as_mask(mask, documents.shape[1], labels.shape[1])
+    arrays = documents.indptr.astype(np.int64), documents.indices.astype(np.int64), documents.data
+    settings = SmoSettings(lam, tol, batch, capacity, max_rounds)
+    solved = Parallel(n_jobs=n_jobs, backend="threading")(
+        delayed(_solve_category)(arrays, labels[:, k], selected[:, k], settings)
+        for k in range(labels.shape[1])
+    )
+    coef = np.stack([weights for weights, _, _ in solved], axis=1)
+    intercept = np.array([intercept for _, intercept, _ in solved])
+    certificate = tuple(entry for _, _, entry in solved)
+    return LinearScorer(coef, intercept, "svm-smo", {"lam": lam, "tol": tol}, certificate)
+
+
+def _solve_category(
+    arrays: Arrays, labels: Bools, selected: Bools, settings: SmoSettings
+) -> tuple[Floats, float, Certificate]:
+    began = perf_counter()
+    state = _State(arrays, labels, selected, settings)
+    reason = "most rounds allowed"
+    for _ in range(settings.max_rounds):
+        if state.relative_gap() <= settings.tol:
+            reason = "gap reached"
+            break
+        if not state.improve():
+            reason = "no pair improves"
+            break
+    state.refresh(exactly=True)
+    entry = Certificate(
+        state.objective(), state.relative_gap(), state.pair_steps, perf_counter() - began, reason
+    )
+    return state.weights, state.best_intercept(), entry
+
+
+class _State:
+    """Multipliers, weights and errors of one category between rounds."""
+
+    def __init__(self, arrays: Arrays, labels: Bools, selected: Bools, settings: SmoSettings) -> None:
+        self.settings = settings
+        self.arrays = arrays
+        self.sign: Floats = np.where(labels, 1.0, -1.0)
+        self.kept: Floats = selected.astype(np.float64)
+        self.limit = 1.0 / (2.0 * settings.lam * labels.size)
+        self.low, self.high = np.minimum(0.0, self.sign * self.limit), np.maximum(0.0, self.sign * self.limit)
+        self.beta: Floats = np.zeros(labels.size)
+        self.weights: Floats = np.zeros(selected.size)
+        self.output: Floats = np.zeros(labels.size)
+        self.active: Integers = np.empty(0, np.int64)
+        self.gram: Floats = np.empty((0, 0))
+        self.pair_steps = 0
+
+    def refresh(self, *, exactly: bool = False) -> None:
+        """Outputs from the weights; `exactly`: the weights too, from the multipliers."""
+        if exactly:
+            self.weights[:] = 0.0
+            support = np.flatnonzero(self.beta)
+            add_documents(*self.arrays, self.kept, support, self.beta[support], self.weights)
+        outputs(*self.arrays, self.weights, self.output)
+
+    def best_intercept(self) -> float:
+        """The intercept with the least hinge loss under the present weights.
+
+        The loss is convex and piecewise linear with a breakpoint y_i - w.x_i a document; its slope starts at
+        minus the number of positives and gains 1 at each, so two order statistics enclose the minimum.
+        """
+        breakpoints = self.sign - self.output
+        positives = int(np.count_nonzero(self.sign > 0))
+        if positives == 0:
+            return float(breakpoints.min())
+        if positives == breakpoints.size:
+            return float(breakpoints.max())
+        ordered = np.partition(breakpoints, [positives - 1, positives])
+        return float((ordered[positives - 1] + ordered[positives]) / 2.0)
+
+    def objective(self) -> float:
+        """The primal objective at the best intercept."""
+        margins = self.sign * (self.output + self.best_intercept())
+        loss = float(np.maximum(0.0, 1.0 - margins).mean())
+        return loss + self.settings.lam * self._squared_norm()
+
+    def relative_gap(self) -> float:
+        """(primal - dual) / primal; 0 where the primal is 0."""
+        dual = float(np.abs(self.beta).sum()) - self._squared_norm() / 2.0
+        primal = self.objective()
+        return max(0.0, (primal - 2.0 * self.settings.lam * dual) / primal) if primal > 0.0 else 0.0
+
+    def _squared_norm(self) -> float:
+        # Not a BLAS product: its threads cost more than they bring, and their number moves the last digit.
+        return float(np.square(self.weights).sum())
+
+    def improve(self) -> bool:
+        """One round: let the worst violators in, optimise pairs, bring weights and outputs up to date."""
+        error = self.sign - self.output
+        rising, falling = self.beta < self.high, self.beta > self.low
+        if not (rising.any() and falling.any()):
+            return False
+        highest, lowest = error[rising].max(), error[falling].min()
+        if highest <= lowest:
+            return False
+        self._let_in(
+            error, np.flatnonzero(rising & (error > lowest)), np.flatnonzero(falling & (error < highest))
+        )
+        return self._optimise(error, INNER_SHARE * float(highest - lowest))
+
+    def _let_in(self, error: Floats, rising: Integers, falling: Integers) -> None:
+        """Active documents grow by the worst `batch` of either kind."""
+        batch = self.settings.batch
+        worst = np.concatenate(
+            [
+                rising[np.argsort(-error[rising], kind="stable")[:batch]],
+                falling[np.argsort(error[falling], kind="stable")[:batch]],
+            ]
+        )
+        if self.active.size + worst.size > self.settings.capacity:
+            self._let_go(worst)
+        fresh = np.setdiff1d(worst, self.active)
+        known = self.active.size
+        self.active = np.concatenate([self.active, fresh])
+        if self.active.size > self.gram.shape[0]:
+            room = max(self.active.size, min(2 * self.active.size, self.settings.capacity))
+            grown = np.empty((room, room))
+            grown[:known, :known] = self.gram[:known, :known]
+            self.gram = grown
+        inner_products(*self.arrays, self.kept, self.active, known, self.gram)
+
+    def _let_go(self, worst: Integers) -> None:
+        """Only documents with a free multiplier and the worst violators stay active."""
+        beta = self.beta[self.active]
+        free = (beta > self.low[self.active]) & (beta < self.high[self.active])
+        staying = np.flatnonzero(free | np.isin(self.active, worst))
+        self.gram = self.gram[np.ix_(staying, staying)]
+        self.active = self.active[staying]
+
+    def _optimise(self, error: Floats, tolerance: float) -> bool:
+        rows, size = self.active, self.active.size
+        beta = self.beta[rows]
+        steps = optimise_pairs(
+            self.gram[:size, :size],
+            self.low[rows],
+            self.high[rows],
+            beta,
+            error[rows],
+            tolerance,
+            10_000 + 100 * size,
+        )
+        self.pair_steps += steps
+        add_documents(*self.arrays, self.kept, rows, beta - self.beta[rows], self.weights)
+        self.beta[rows] = beta
+        self.refresh()
+        return bool(steps > 0)

@@ -1,0 +1,1 @@
+"""Linear learners: a loss, a prior and an algorithm, for all categories in one go."""

@@ -1,0 +1,155 @@
+"""The verdict on one measured number beside the printed one.
+
+- `reproduced`: within the tolerance of the number's kind.
+- `close`: within twice the tolerance.
+- `better`: further away than `close`, on the good side (higher accuracy, fewer errors). It is no pass: such a
+  number comes from something the paper did not do, and is explained as any other deviation.
+- `differs`: further away than `close`, on the bad side, or where no side is good.
+- `missing`: not a number, or not there at all. Never counted as 0.
+- `ungated`: there, and shown, but of a kind that is not judged by itself (seconds, ties).
+
+A printed number stands for all that round to it: 86.9 for 86.85 to 86.95, `about 90` for 89.5 to 90.5. The
+distance is measured to that interval, so a measured number is not rounded first. Kinds and tolerances are
+data, in tolerances.yaml.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from textcat.errors import UsageError
+from textcat.published.model import Unit
+from textcat.published.strict_yaml import packaged
+
+Verdict = Literal["reproduced", "close", "differs", "better", "missing", "ungated"]
+Rule = Literal["points", "relative", "decades", "side", "sign", "none"]
+
+# Distances are compared with a hair's breadth of room for binary fractions.
+HAIR = 1e-9
+
+_POWER = re.compile(r"10\^\{?(-?\d+)\}?")
+_NUMBER = re.compile(r"-?(\d[\d,]*)?(\.\d+)?")
+
+
+class Kind(BaseModel):
+    """How numbers of one kind are compared; the fields are explained in tolerances.yaml."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    rule: Rule
+    tolerance: float = 0.0
+    close: float | None = None
+    at_least: float = 0.0
+    good: Literal["higher", "lower", "neither"] = "neither"
+    gated: bool = True
+    drift: float = 0.05
+
+
+@dataclass(frozen=True)
+class Printed:
+    """A printed number in the unit of our measures, and half a unit of its last digit."""
+
+    value: float
+    half_unit: float
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Every kind of measure by name."""
+    return {name: Kind.model_validate(entry) for name, entry in packaged("tolerances.yaml").items()}
+
+
+def kind_of(name: str) -> Kind:
+    """One kind; a name that is not in tolerances.yaml is refused."""
+    found = kinds().get(name)
+    if found is None:
+        raise UsageError(f"there is no kind of measure '{name}'", where="tolerances.yaml")
+    return found
+
+
+def read_printed(printed: str, unit: Unit) -> Printed:
+    """The number behind the printed characters; fractions become percentages, powers of ten values."""
+    text = printed.strip()
+    power = _POWER.fullmatch(text)
+    if unit == "power_of_ten":
+        if power is None:
+            raise UsageError(f"'{printed}' is not a power of ten such as 10^-3")
+        return Printed(10.0 ** int(power.group(1)), 0.0)
+    if unit == "text" or not _NUMBER.fullmatch(text) or not any(c.isdigit() for c in text):
+        raise UsageError(f"'{printed}' is not a printed number of unit {unit}")
+    plain = text.replace(",", "")
+    decimals = len(plain.partition(".")[2])
+    scale = 100.0 if unit == "fraction" else 1.0
+    # A count is exact as printed; anything else was rounded.
+    half_unit = 0.0 if unit == "count" and decimals == 0 else 0.5 * 10.0**-decimals
+    return Printed(float(plain) * scale, half_unit * scale)
+
+
+def verdict(measured: float | None, printed: str | None, kind: str, unit: Unit) -> Verdict:
+    """Judge one measured number; `sign` kinds need their partner, see `direction_verdict`."""
+    judged = kind_of(kind)
+    if measured is None or math.isnan(measured):
+        return "missing"
+    if printed is None or judged.rule in ("none", "sign"):
+        return "ungated"
+    number = read_printed(printed, unit)
+    if judged.rule == "side":
+        return _side(measured, number.value, judged.tolerance)
+    if judged.rule == "decades":
+        return _decades(measured, number.value)
+    return _by_distance(measured, number, judged)
+
+
+def direction_verdict(
+    left: float | None, right: float | None, printed_left: str, printed_right: str
+) -> Verdict:
+    """Whether the larger of two measured counts is the larger of the two printed ones."""
+    if left is None or right is None or math.isnan(left) or math.isnan(right):
+        return "missing"
+    printed = read_printed(printed_left, "count").value - read_printed(printed_right, "count").value
+    ours = left - right
+    if (ours > 0) == (printed > 0) and (ours < 0) == (printed < 0):
+        return "reproduced"
+    # One method even and the other ahead is half an agreement; opposite directions are none.
+    return "close" if ours == 0 or printed == 0 else "differs"
+
+
+def difference(measured: float | None, printed: str | None, unit: Unit) -> float | None:
+    """Measured minus printed, as a reader would subtract; None where either is not a number."""
+    if measured is None or printed is None or unit == "text" or math.isnan(measured):
+        return None
+    return measured - read_printed(printed, unit).value
+
+
+def _side(measured: float, printed: float, level: float) -> Verdict:
+    return "reproduced" if (measured < level) == (printed < level) else "differs"
+
+
+def _decades(measured: float, printed: float) -> Verdict:
+    if measured <= 0:
+        return "differs"
+    apart = abs(math.log10(measured) - math.log10(printed))
+    if apart <= HAIR:
+        return "reproduced"
+    return "close" if apart <= 1 + HAIR else "differs"
+
+
+def _by_distance(measured: float, number: Printed, judged: Kind) -> Verdict:
+    distance = max(0.0, abs(measured - number.value) - number.half_unit)
+    scale = abs(number.value) if judged.rule == "relative" else 1.0
+    tolerance = max(judged.tolerance * scale, judged.at_least)
+    close = 2 * tolerance if judged.close is None else judged.close * scale
+    if distance <= tolerance + HAIR:
+        return "reproduced"
+    if distance <= close + HAIR:
+        return "close"
+    good = (judged.good == "higher" and measured > number.value) or (
+        judged.good == "lower" and measured < number.value
+    )
+    return "better" if good else "differs"
