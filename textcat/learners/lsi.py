@@ -57,7 +57,7 @@ class LatentAxes:
         )
 
     def transform(self, documents: scipy.sparse.csr_matrix) -> npt.NDArray[np.float32]:
-        """Place documents on the axes: U'x ("document") or S^-1 U'x ("axis"), made of unit length if so set."""
+        """Place documents on the axes: U'x ("document") or S^-1 U'x ("axis"), of unit length if so set."""
         if documents.shape[1] != self.axes.shape[0]:
             raise BadDataError(
                 f"documents of {documents.shape[1]} terms, axes of {self.axes.shape[0]}",
