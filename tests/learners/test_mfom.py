@@ -1,0 +1,181 @@
+"""GPD: slopes against finite differences, the update against a plain reference, and what must not change."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textcat.errors import BadDataError, UsageError
+from textcat.learners.binary_tree import LinearNodes
+from textcat.learners.mfom import (
+    GpdSettings,
+    descend,
+    fit_mfom,
+    fit_mfom_at,
+    initial_nodes,
+    objective_and_slope,
+)
+from textcat.learners.mfom_objective import Merit, Offset
+
+Bools = npt.NDArray[np.bool_]
+
+
+def problem(
+    seed: int, documents: int = 60, features: int = 8, categories: int = 4
+) -> tuple[np.ndarray, Bools]:
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((documents, features))
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    Y = (
+        X @ rng.standard_normal((features, categories)) + 0.3 * rng.standard_normal((documents, categories))
+        > 0.4
+    )
+    return X.astype(np.float32), Y
+
+
+def plain_objective(values: np.ndarray, sign: np.ndarray, chosen: GpdSettings, beta: float) -> float:
+    """One column, straight from equations 4.3-4.10."""
+    loss = [1 / (1 + np.exp(-chosen.alpha * (-s * v + beta))) for v, s in zip(values, sign, strict=True) if s]
+    signs = [s for s in sign if s]
+    lost_positive = sum(each for each, s in zip(loss, signs, strict=True) if s > 0)
+    lost_negative = sum(each for each, s in zip(loss, signs, strict=True) if s < 0)
+    positives, negatives = signs.count(1), signs.count(-1)
+    true_positive = positives - lost_positive
+    if chosen.merit == "f1":
+        return -2 * true_positive / (lost_negative + lost_positive + 2 * true_positive)
+    return 0.5 * lost_positive / positives + 0.5 * lost_negative / negatives
+
+
+@pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean"])))
+@given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.5, 3.0, 20.0]))
+@settings(max_examples=15, deadline=None)
+def test_slope_is_the_difference_quotient(merit: Merit, offset: Offset, seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    chosen = GpdSettings(merit=merit, offset=offset, alpha=alpha)
+    values = rng.normal(0, 1 / alpha, (12, 1))
+    sign = rng.choice([-1.0, 0.0, 1.0], (12, 1))
+    sign[:2, 0] = [1, -1]
+    beta = 0.0
+    if offset == "mean":
+        beta = float((-sign * values).sum() / np.abs(sign).sum())
+    objective, slope = objective_and_slope(values, sign, chosen)
+    assert objective[0] == pytest.approx(plain_objective(values[:, 0], sign[:, 0], chosen, beta))
+    for row in range(12):
+        up, down = values[:, 0].copy(), values[:, 0].copy()
+        up[row] += 1e-6
+        down[row] -= 1e-6
+        quotient = (
+            plain_objective(up, sign[:, 0], chosen, beta) - plain_objective(down, sign[:, 0], chosen, beta)
+        ) / 2e-6
+        assert slope[row, 0] == pytest.approx(quotient, rel=1e-5, abs=1e-7)
+
+
+@pytest.mark.parametrize("merit", ["f1", "mce"])
+def test_descent_follows_the_plain_update_rule(merit: Merit) -> None:
+    X, Y = problem(3)
+    member = np.ones_like(Y)
+    chosen = GpdSettings(merit=merit, iterations=5)
+    found = descend(X, Y, member, chosen).nodes[5]
+    start = initial_nodes(X, Y, member)
+    weights, offsets = start.weights.astype(float), start.offsets.astype(float)
+    sign = np.where(Y, 1.0, -1.0)
+    for iteration in range(5):
+        _, slope = objective_and_slope(X @ weights - offsets, sign, chosen)
+        kappa = 0.05 * (1 - iteration / 5)
+        weights = weights - kappa * X.T @ slope
+        offsets = offsets + kappa * slope.sum(axis=0)
+    assert np.allclose(found.weights, weights, atol=1e-4)
+    assert np.allclose(found.offsets, offsets, atol=1e-4)
+
+
+def test_start_is_the_mean_of_the_smaller_class_and_its_least_value() -> None:
+    X, _ = problem(1, categories=2)
+    few, many = np.zeros(60, dtype=bool), np.ones(60, dtype=bool)
+    few[:5], many[:5] = True, False
+    Y = np.column_stack([few, many])
+    start = initial_nodes(X, Y, np.ones_like(Y))
+    mean = X[:5].mean(axis=0)
+    assert np.allclose(start.weights[:, 0], mean, atol=1e-6)
+    assert np.isclose(start.offsets[0], (X[:5] @ mean).min(), atol=1e-6)
+    assert np.allclose(start.weights[:, 1], -mean, atol=1e-6)
+    assert np.allclose(start.values(X)[:, 1], -start.values(X)[:, 0], atol=1e-6)
+
+
+def test_documents_outside_a_node_do_not_matter() -> None:
+    X, Y = problem(5)
+    member = np.random.default_rng(0).random(Y.shape) < 0.7
+    member[:, 1:] = member[:, :1]
+    rows = member[:, 0]
+    chosen = GpdSettings(iterations=20)
+    masked = descend(X, Y & member, member, chosen).nodes[20]
+    apart = descend(X[rows], Y[rows], np.ones_like(Y[rows]), chosen).nodes[20]
+    assert np.allclose(masked.weights, apart.weights, atol=1e-4)
+    assert np.allclose(masked.offsets, apart.offsets, atol=1e-4)
+
+
+def test_sparse_and_dense_features_lead_to_the_same_splits() -> None:
+    X, Y = problem(6)
+    chosen = GpdSettings(iterations=10)
+    dense = descend(X, Y, np.ones_like(Y), chosen).nodes[10]
+    sparse = descend(scipy.sparse.csr_matrix(X), Y, np.ones_like(Y), chosen).nodes[10]
+    assert np.allclose(dense.weights, sparse.weights, atol=1e-4)
+
+
+def test_permuting_documents_features_and_categories_permutes_the_model() -> None:
+    X, Y = problem(8)
+    rng = np.random.default_rng(1)
+    documents, features, categories = rng.permutation(60), rng.permutation(8), rng.permutation(4)
+    chosen = GpdSettings(iterations=30)
+    plain = fit_mfom(X, Y, chosen)
+    moved = fit_mfom(
+        np.ascontiguousarray(X[documents][:, features]), Y[np.ix_(documents, categories)], chosen
+    )
+    assert np.allclose(moved.splits.weights, plain.splits.weights[np.ix_(features, categories)], atol=1e-3)
+
+
+@pytest.mark.parametrize("merit", ["f1", "mce"])
+def test_checkpoints_are_stations_of_the_same_run(merit: Merit) -> None:
+    X, Y = problem(2)
+    chosen = GpdSettings(merit=merit, iterations=40)
+    models = fit_mfom_at(X, Y, chosen, [10, 20, 40])
+    assert sorted(models) == [10, 20, 40]
+    for number in (10, 20, 40):
+        single = fit_mfom(X, Y, GpdSettings(merit=merit, iterations=number, horizon=40))
+        assert np.array_equal(models[number].scores(X), single.scores(X))
+        assert models[number].describe() == single.describe()
+
+
+@pytest.mark.parametrize("merit", ["f1", "mce"])
+def test_descent_improves_the_objective(merit: Merit) -> None:
+    X, Y = problem(4, documents=200)
+    course = descend(X, Y, np.ones_like(Y), GpdSettings(merit=merit, iterations=300)).objective
+    assert np.all(course[-1] < course[0])
+    assert np.all(np.diff(course[-50:], axis=0) <= 1e-4)
+
+
+def test_huge_features_give_no_nan() -> None:
+    X, Y = problem(4)
+    with np.errstate(all="raise", under="ignore"):
+        model = fit_mfom(X * np.float32(1e6), Y, GpdSettings(iterations=20))
+    assert np.isfinite(model.scores(X)).all()
+
+
+def test_refuses_settings_and_labels_that_make_no_sense() -> None:
+    X, Y = problem(1)
+    with pytest.raises(UsageError, match="horizon"):
+        GpdSettings(iterations=10, horizon=5)
+    with pytest.raises(UsageError, match="alpha"):
+        GpdSettings(alpha=0)
+    with pytest.raises(BadDataError, match="labels"):
+        fit_mfom(X, Y[:5])
+
+
+def test_linear_nodes_choose_columns() -> None:
+    nodes = LinearNodes(np.eye(3, dtype=np.float32), np.arange(3, dtype=np.float32))
+    assert np.array_equal(nodes.columns(np.array([2])).offsets, [2])

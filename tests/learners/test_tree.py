@@ -1,0 +1,135 @@
+"""Binary trees: descending, growing and stopping, against a walk of one document at a time."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textcat.errors import BadDataError, UsageError
+from textcat.learners.binary_tree import LEAF, BinaryTrees, Bools, FeatureMatrix, LinearNodes
+from textcat.learners.binary_tree_growth import grow_trees
+from textcat.learners.mfom import GpdSettings, fit_mfom
+from textcat.learners.perceptron_tree import (
+    PerceptronSettings,
+    batch_perceptron,
+    fit_perceptron_trees,
+)
+
+RINGS = 160
+
+
+def rings(seed: int = 0) -> tuple[np.ndarray, Bools]:
+    """A category between two parallel lines: one split cannot tell it, two can."""
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (RINGS, 2)).astype(np.float32)
+    return X, (np.abs(X[:, :1]) < 0.4)
+
+
+def walk(model: BinaryTrees, document: np.ndarray, category: int) -> tuple[float, bool]:
+    """The path of one document in plain steps."""
+    node, score = category, 1.0 if model.label[category] else -1.0
+    while model.split[node] != LEAF:
+        column = model.split[node]
+        score = float(document @ model.splits.weights[:, column] - model.splits.offsets[column])
+        node = int(model.yes[node] if score > 0 else model.no[node])
+    return score, bool(model.label[node])
+
+
+@given(seed=st.integers(0, 500), depth=st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_scores_are_those_of_a_walk_and_their_sign_is_the_leaf(seed: int, depth: int) -> None:
+    X, Y = rings(seed)
+    Y = np.column_stack([Y, X[:, :1] > 0.2, np.zeros_like(Y), np.ones_like(Y)])
+    model = fit_perceptron_trees(X, Y, PerceptronSettings(iterations=30), max_depth=depth)
+    scores = model.scores(X)
+    for row in range(0, RINGS, 17):
+        for category in range(4):
+            score, label = walk(model, X[row], category)
+            assert scores[row, category] == pytest.approx(score, abs=1e-5)
+            assert label == (score > 0)
+    assert np.array_equal(model.decisions(X), scores >= model.thresholds())
+    assert not model.decisions(X)[:, 2].any()
+    assert model.decisions(X)[:, 3].all()
+
+
+def test_deeper_trees_make_fewer_training_errors() -> None:
+    X, Y = rings()
+    errors = [
+        int((fit_mfom(X, Y, GpdSettings(iterations=300), max_depth=depth).decisions(X) != Y).sum())
+        for depth in (1, 2, 6)
+    ]
+    assert errors[0] > errors[1] >= errors[2]
+    assert errors[2] <= 5
+
+
+def test_a_perfect_split_ends_the_tree() -> None:
+    X, _ = rings()
+    Y = X[:, :1] > 0.0
+    model = fit_perceptron_trees(X, Y, PerceptronSettings(iterations=2000, rate=0.1), max_depth=5)
+    assert np.array_equal(model.decisions(X), Y)
+    assert model.depth == 1
+    assert model.yes.size == 3
+
+
+def test_a_split_that_does_not_help_is_not_kept_below_the_root() -> None:
+    X, Y = rings()
+
+    def all_yes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+        columns = positive.shape[1]
+        return LinearNodes(np.zeros((2, columns), dtype=np.float32), -np.ones(columns, dtype=np.float32))
+
+    model = grow_trees(X, Y, all_yes, max_depth=4)
+    assert model.depth == 1
+
+
+def test_small_nodes_are_learned_as_they_would_be_among_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, Y = rings(3)
+    chosen = GpdSettings(iterations=50)
+    apart = fit_mfom(X, Y, chosen, max_depth=4)
+    monkeypatch.setattr("textcat.learners.binary_tree_growth.SMALL_NODE", 0)
+    together = fit_mfom(X, Y, chosen, max_depth=4)
+    assert np.array_equal(apart.split, together.split)
+    assert np.allclose(apart.splits.weights, together.splits.weights, atol=1e-3)
+
+
+@pytest.mark.parametrize("depth", [1, 3])
+def test_survives_arrays_and_a_description(depth: int) -> None:
+    X, Y = rings()
+    model = fit_mfom(X, Y, GpdSettings(iterations=20), max_depth=depth)
+    again = BinaryTrees.from_arrays(model.to_arrays(), json.loads(json.dumps(model.describe())))
+    assert np.array_equal(again.scores(X), model.scores(X))
+    assert again.describe() == model.describe()
+
+
+def test_perceptron_separates_what_is_separable_and_stops() -> None:
+    X, _ = rings()
+    Y = X[:, :1] + X[:, 1:] > 0.1
+    nodes = batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=3000, rate=0.05))
+    assert np.array_equal(nodes.values(X) > 0, Y)
+
+
+def test_perceptron_update_is_the_printed_one() -> None:
+    X = np.array([[1.0], [0.6], [0.5]], dtype=np.float32)
+    Y = np.array([[True], [False], [False]])
+    nodes = batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=1, rate=0.5))
+    # start: w = 1, w0 = 1, so only the positive (value 0) is wrong, and it is added half
+    assert nodes.weights[0, 0] == pytest.approx(1.5)
+    assert nodes.offsets[0] == pytest.approx(0.5)
+
+
+def test_no_documents_no_scores_and_wrong_shapes_are_refused() -> None:
+    X, Y = rings()
+    model = fit_mfom(X, Y, GpdSettings(iterations=5))
+    assert model.scores(X[:0]).shape == (0, 1)
+    assert np.allclose(model.scores(scipy.sparse.csr_matrix(X)), model.scores(X), atol=1e-6)
+    with pytest.raises(BadDataError, match="features"):
+        model.scores(X[:, :1])
+    with pytest.raises(UsageError, match="max_depth"):
+        fit_mfom(X, Y, max_depth=0)
+    with pytest.raises(UsageError, match="rate"):
+        PerceptronSettings(rate=0)

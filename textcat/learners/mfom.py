@@ -1,0 +1,178 @@
+"""MFoM: linear splits that maximise a figure of merit by generalized probabilistic descent (GPD).
+
+Problem:  minimise -F1 (or the balanced error) of each column's documents, smoothed by a sigmoid; not convex.
+Inputs:   features, the positives and members of each column, the settings of the descent.
+Outputs:  one linear split a column at each iteration asked for, and the course of the objective.
+Paper:    gao_2003 equations 4.1-4.10 and 5.3, starting point of section 5.3, constants of section 6.2.
+All columns descend together: an iteration is two products of the feature matrix with a thin float32 matrix.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from textcat.errors import UsageError
+from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes
+from textcat.learners.binary_tree_growth import grow_trees
+from textcat.learners.mfom_objective import (
+    Merit,
+    Offset,
+    merit_slopes,
+    sigmoid_loss,
+    window_offset,
+)
+
+
+@dataclass(frozen=True)
+class GpdSettings:
+    """The descent: objective, number of iterations, sigmoid and step size (section 6.2 of the paper).
+
+    The step falls linearly from `kappa` to 0 at the iteration `horizon`, by default the last one.
+    """
+
+    merit: Merit = "f1"
+    iterations: int = 2000
+    alpha: float = 20.0
+    offset: Offset = "zero"
+    kappa: float = 0.05
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1 or (self.horizon is not None and self.horizon < self.iterations):
+            raise UsageError(
+                f"{self.iterations} iterations with a horizon of {self.horizon}",
+                where="mfom.iterations",
+                hint="at least one iteration, and a horizon not before the last of them",
+            )
+        if self.alpha <= 0 or self.kappa <= 0:
+            raise UsageError(
+                f"alpha {self.alpha}, kappa {self.kappa}", where="mfom", hint="both must be above 0"
+            )
+
+    def step(self, iteration: int) -> float:
+        """kappa at an iteration counted from 0."""
+        return self.kappa * (1 - iteration / (self.horizon or self.iterations))
+
+
+@dataclass(frozen=True)
+class Descent:
+    """What GPD leaves: the splits at each iteration asked for, and the objective before each step."""
+
+    nodes: dict[int, LinearNodes]
+    objective: npt.NDArray[np.float64]
+
+
+def fit_mfom(
+    X: FeatureMatrix, Y: Bools, settings: GpdSettings | None = None, *, max_depth: int = 1
+) -> BinaryTrees:
+    """A tree a category whose splits maximise the figure of merit of the documents that reach them."""
+    chosen = settings or GpdSettings()
+
+    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+        return descend(X, positive, member, chosen).nodes[chosen.iterations]
+
+    return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=_described(chosen))
+
+
+def fit_mfom_at(
+    X: FeatureMatrix, Y: Bools, settings: GpdSettings, iterations: Iterable[int]
+) -> dict[int, BinaryTrees]:
+    """Single-split models at several numbers of iterations, all taken from one run of the descent."""
+    wanted = sorted(set(iterations))
+    longest = replace(settings, iterations=max(wanted))
+    models = {}
+    runs: dict[int, LinearNodes] = {}
+
+    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+        runs.update(descend(X, positive, member, longest, keep=wanted).nodes)
+        return runs[longest.iterations]
+
+    last = grow_trees(X, Y, learn_split)
+    for number in wanted:
+        splits = runs[number] if runs else last.splits
+        described = {"max_depth": 1, **_described(longest), "iterations": number}
+        models[number] = replace(last, splits=splits, settings=described)
+    return models
+
+
+def _described(settings: GpdSettings) -> dict[str, Any]:
+    described = asdict(settings)
+    described["horizon"] = settings.horizon or settings.iterations
+    return {"learner": "mfom", **described}
+
+
+def initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+    """Section 5.3: w is the mean of the class with fewer documents, w0 the least w.x of that class.
+
+    Where the negatives are fewer the same is done with the sign turned: a split still says Yes above 0.
+    """
+    negative = member & ~positive
+    turned = negative.sum(axis=0) < positive.sum(axis=0)
+    fewer = np.where(turned, negative, positive)
+    counts = np.maximum(fewer.sum(axis=0), 1).astype(np.float32)
+    weights = np.asarray(X.T @ fewer.astype(np.float32)) / counts
+    lowest = np.where(fewer, np.asarray(X @ weights), np.inf).min(axis=0, initial=np.inf)
+    sign = np.where(turned, -1, 1).astype(np.float32)
+    return LinearNodes(
+        (weights * sign).astype(np.float32),
+        (np.where(np.isfinite(lowest), lowest, 0) * sign).astype(np.float32),
+    )
+
+
+def descend(
+    X: FeatureMatrix,
+    positive: Bools,
+    member: Bools,
+    settings: GpdSettings,
+    *,
+    initial: LinearNodes | None = None,
+    keep: Iterable[int] = (),
+) -> Descent:
+    """Equation 5.3 for all columns at once; `keep` lists iterations wanted beside the last."""
+    wanted = {*keep, settings.iterations}
+    start = initial or initial_nodes(X, positive, member)
+    weights, offsets = start.weights.copy(), start.offsets.copy()
+    sign = _signs(positive, member)
+    across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+    course = np.empty((settings.iterations, positive.shape[1]))
+    nodes = {}
+    for iteration in range(settings.iterations):
+        values = LinearNodes(weights, offsets).values(X)
+        course[iteration], slope = objective_and_slope(values, sign, settings)
+        step = np.float32(settings.step(iteration))
+        weights -= step * np.asarray(across @ slope)
+        offsets += step * slope.sum(axis=0)
+        if iteration + 1 in wanted:
+            nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
+    return Descent(nodes, course)
+
+
+def _signs(positive: Bools, member: Bools) -> npt.NDArray[np.float32]:
+    """+1 for positives, -1 for negatives, 0 for documents that are not of the node."""
+    return np.where(positive, 1, np.where(member, -1, 0)).astype(np.float32)
+
+
+def objective_and_slope(
+    values: npt.NDArray[Any], sign: npt.NDArray[Any], settings: GpdSettings
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """The objective of each column and its slope in each value w.x - w0 (beta held fixed, as in the paper).
+
+    The measure of equation 4.8 is -value for a positive and +value for a negative.
+    """
+    measure = -sign * values
+    member = np.abs(sign)
+    positives = (sign > 0).sum(axis=0).astype(sign.dtype)
+    members = member.sum(axis=0)
+    beta = window_offset(measure, np.maximum(members, 1), settings.offset)
+    loss = sigmoid_loss(measure, settings.alpha, beta) * member
+    lost_positives = loss.sum(axis=0, where=sign > 0)
+    slopes = merit_slopes(
+        settings.merit, lost_positives, loss.sum(axis=0) - lost_positives, positives, members - positives
+    )
+    weight = np.where(sign > 0, -slopes.positive, slopes.negative).astype(sign.dtype)
+    return np.asarray(slopes.objective), settings.alpha * loss * (member - loss) * weight
