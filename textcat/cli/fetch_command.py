@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import Workplace, workplace, working
+from textcat.cli.options import Workplace, working, workplace
 
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import workplace, working
+from textcat.cli.options import working, workplace
 from textcat.cli.stages import carry
 
 

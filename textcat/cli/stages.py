@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import Workplace, workplace, working
+from textcat.cli.options import Workplace, working, workplace
 
 if TYPE_CHECKING:
     from textcat.experiment.runner import Site

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -19,9 +20,22 @@ class TableCell:
     row: str
     column: str
     printed: str
+    unit: str
     measured: float | None
     difference: float | None
     verdict: str
+    reason: str = ""
+    evidence: str = ""
+
+    @property
+    def text(self) -> str:
+        """The measured number in the unit and with the decimals of the printed one."""
+        if self.measured is None:
+            return "-"
+        if self.unit == "power_of_ten":
+            return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
+        scale = 100.0 if self.unit == "fraction" else 1.0
+        return f"{self.measured / scale:.{decimals_of(self.printed)}f}"
 
 
 @dataclass(frozen=True)
@@ -51,10 +65,7 @@ def text_of(cell: TableCell | None) -> str:
     """measured (printed) and a sign for the verdict."""
     if cell is None:
         return ""
-    sign = SIGNS.get(cell.verdict, "")
-    if cell.measured is None:
-        return f"- ({cell.printed}) {sign}"
-    return f"{cell.measured:.{decimals_of(cell.printed)}f} ({cell.printed}) {sign}"
+    return f"{cell.text} ({cell.printed}) {SIGNS.get(cell.verdict, '')}".rstrip()
 
 
 def as_text(table: ComparedTable, style: str = "github") -> str:
@@ -86,7 +97,7 @@ def as_csv(tables: Sequence[ComparedTable]) -> str:
     writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
     for table in tables:
         for cell in table.cells.values():
-            measured = "" if cell.measured is None else f"{cell.measured:.4f}"
+            measured = "" if cell.measured is None else f"{cell.measured:.6g}"
             difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
             writer.writerow(
                 [table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict]

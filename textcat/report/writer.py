@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from textcat.report.compare import compared_tables
-from textcat.report.html import Picture, experiment_page
 from textcat.report.figures import largest_categories, macro_by_classes, save
+from textcat.report.html import Picture, experiment_page
 from textcat.report.runs_table import runs_as_text
 from textcat.report.tables import as_csv, as_latex, as_markdown, as_text, legend
 from textcat.store.files import write_whole
