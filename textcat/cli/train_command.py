@@ -7,5 +7,6 @@ from textcat.cli.stages import stage_command
 command = stage_command(
     "train",
     "Train an experiment's learners and set their thresholds.",
-    "Leaves a model and its certificates for each run; categories are trained in blocks, and a stopped run goes on with the next block.",
+    "Leaves a model and its certificates for each run. Categories are trained in blocks, and a stopped run "
+    "goes on with the next block.",
 )

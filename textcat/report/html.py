@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 import textcat
+from textcat.published.load import PAPERS, load_paper
 from textcat.report.runs_table import HEADLINE, headline_of, number, value_of
 from textcat.report.tables import SIGNS, ComparedTable
 
@@ -69,15 +70,7 @@ def experiment_page(
         kicker=results["experiment"],
         summary=dict(sorted(summary.items())),
         tables=tables,
-        deviations=sorted(
-            {
-                (c.note, c.evidence): _deviation(table, c)
-                for table in tables
-                for c in table.cells.values()
-                if c.note
-            }.values(),
-            key=str,
-        ),
+        deviations=_deviations(tables),
         headline=columns,
         runs=[_run(name, run, columns) for name, run in results["runs"].items()],
         figures=pictures,
@@ -89,10 +82,20 @@ def experiment_page(
     )
 
 
+def _deviations(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
+    """Each known deviation once, with the cells that it explains."""
+    cells: dict[tuple[str, str], list[str]] = {}
+    for table in tables:
+        for cell in table.cells.values():
+            if cell.reason:
+                cells.setdefault((cell.reason, cell.evidence), []).append(
+                    f"{table.id}[{cell.row}][{cell.column}]"
+                )
+    return [{"cells": ", ".join(ids), "reason": r, "evidence": e} for (r, e), ids in cells.items()]
+
+
 def bibtex_of(paper: str) -> str:
     """How to cite the paper, when it is one of the five."""
-    from textcat.published.load import PAPERS, load_paper
-
     return load_paper(paper).bibtex if paper in PAPERS else ""
 
 
