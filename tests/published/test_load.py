@@ -14,6 +14,25 @@ CELLS_PER_TABLE = {
     "zhang_oles_2001.table3": 10 * 6,
     "zhang_oles_2001.table4": 4 * 6,
     "zhang_oles_2001.table5": 7 * 5,
+    "zhang_jin_2003.table1": 5 * 4,
+    "zhang_jin_2003.table2": 8 * 6,
+    "zhang_jin_2003.whole_reuters": 2 * 2,
+    "zhang_jin_2003.table3": 3 * 4,
+    "genkin_2004.table1": 3 * 4,
+    "genkin_2004.table2": 3 * 4,
+    "genkin_2004.table3": 3 * 4,
+    "genkin_2004.table4": 6 * 3,
+    "genkin_2004.table5": 5 * 2,
+    "genkin_2004.table6": 5 * 2,
+    "genkin_2004.table7": 5 * 2,
+    "genkin_2004.selected_features": 3 * 4,
+    "gao_2003.table1": 4 * 4,
+    "gao_2003.table2": 6 * 4,
+    "gao_2003.table3": 6 * 4,
+    "gao_2003.table4": 12 * 3,
+    "zhang_2000.table1": 12 * 6,
+    "zhang_2000.table2": 12 * 6,
+    "zhang_2000.webkb": 4,
 }
 
 
@@ -37,6 +56,35 @@ def test_printed_numbers_can_be_read_and_kinds_exist():
                 read_printed(printed, cell.unit)
 
 
+def test_only_one_cell_prints_nothing():
+    absent = [cell.id for cell in all_cells() if cell.printed is None]
+    assert absent == ["gao_2003.table4[Macro-avg (all 90)][Linear SVM]"]
+
+
+def test_five_hundred_cells_and_more_are_judged_or_shown():
+    judged = [cell for cell in all_cells() if kind_of(cell.kind).gated]
+    assert len(all_cells()) == sum(CELLS_PER_TABLE.values()) == 577
+    assert len(judged) == 531
+
+
+def test_cells_that_cannot_run_are_those_without_data():
+    kept_out = Counter(cell.table_id for cell in all_cells() if cell.cannot_run)
+    assert kept_out == {
+        "zhang_oles_2001.table4": 24,
+        "zhang_oles_2001.table5": 21,
+        "zhang_jin_2003.table1": 12,
+        "zhang_jin_2003.table2": 24,
+        "zhang_jin_2003.table3": 8,
+        "genkin_2004.table2": 12,
+        "genkin_2004.table3": 12,
+        "genkin_2004.table4": 12,
+        "genkin_2004.table6": 10,
+        "genkin_2004.table7": 10,
+        "genkin_2004.selected_features": 8,
+    }
+    assert all(cell.needs for cell in all_cells() if cell.cannot_run)
+
+
 def test_f1_of_zhang_oles_lies_between_its_precision_and_recall():
     printed = by_id()
     for table in ("table2", "table4"):
@@ -46,6 +94,47 @@ def test_f1_of_zhang_oles_lies_between_its_precision_and_recall():
                 for row in ("Precision", "Recall", "F1")
             )
             assert f1 == pytest.approx(2 * p * r / (p + r), abs=0.11)
+
+
+def test_the_same_runs_printed_in_two_tables_agree():
+    printed = by_id()
+    for method, row in (("lasso", "lasso all (18,978)"), ("ridge", "ridge all (18,978)")):
+        in_table4 = printed[f"genkin_2004.table4[{method} default][ModApte]"]
+        assert in_table4 == printed[f"genkin_2004.table5[{row}][CV]"]
+    best = printed["gao_2003.table3[Dim 1613][2000ite]"]
+    in_table4 = printed["gao_2003.table4[Micro-avg (all 90)][MFoM]"]
+    assert best is not None
+    assert in_table4 == f"{float(best):.3f}"
+
+
+def test_comparisons_count_every_category_once():
+    printed = by_id()
+    for table, categories in (("table1", 90), ("table2", 103), ("table3", 77)):
+        for row in load_paper("genkin_2004").tables[table].rows:
+            counts = [
+                printed[f"genkin_2004.{table}[{row}][{column}]"] for column in ("fewer", "more", "equal")
+            ]
+            assert sum(int(count or 0) for count in counts) == categories
+
+
+def test_shares_in_brackets_are_the_quotients():
+    printed = {cell.id: float(str(cell.printed).replace(",", "")) for cell in all_cells() if cell.over}
+    for cell in all_cells():
+        if cell.over and cell.row != "GCAT":
+            number = {
+                c.run: c
+                for c in all_cells()
+                if c.row == cell.row and c.measure == cell.measure and not c.over
+            }
+            quotient = [float(str(number[run].printed).replace(",", "")) for run in ("mlr_cg", "svm")]
+            assert printed[cell.id] == pytest.approx(100 * quotient[0] / quotient[1], rel=0.01)
+
+
+def test_plain_winnows_come_out_the_same():
+    printed = by_id()
+    for table in ("table1", "table2"):
+        for row in load_paper("zhang_2000").tables[table].rows:
+            assert printed[f"zhang_2000.{table}[{row}][UWin]"] == printed[f"zhang_2000.{table}[{row}][NWin]"]
 
 
 PAPER = """

@@ -133,10 +133,10 @@ def test_feature_counts_are_relative_with_a_floor_of_one():
     assert verdict(1153, "892", "feature_count", "count") == "differs"
 
 
-def test_document_counts_are_exact():
-    assert verdict(7769, "7,769", "document_count", "count") == "reproduced"
-    assert verdict(7770, "7,769", "document_count", "count") == "close"
-    assert verdict(9603, "7,769", "document_count", "count") == "differs"
+def test_collection_counts_are_exact():
+    assert verdict(7769, "7,769", "collection_count", "count") == "reproduced"
+    assert verdict(7770, "7,769", "collection_count", "count") == "close"
+    assert verdict(9603, "7,769", "collection_count", "count") == "differs"
 
 
 def test_seconds_and_ties_are_shown_and_never_judged():

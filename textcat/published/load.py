@@ -11,7 +11,7 @@ from textcat.errors import UsageError
 from textcat.published.model import Attributes, Cell, Paper, Table
 from textcat.published.strict_yaml import packaged, parse
 
-PAPERS = ("zhang_oles_2001",)
+PAPERS = ("zhang_oles_2001", "zhang_jin_2003", "genkin_2004", "gao_2003", "zhang_2000")
 
 _REQUIRED = ("experiment", "run", "measure", "kind", "unit")
 _OPTIONAL = ("over", "spread_measure", "cannot_run", "needs")
