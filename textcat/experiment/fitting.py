@@ -59,7 +59,7 @@ MODEL_CLASSES = {
 
 def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -> Model:
     """Train a learner by the adapter that the table of learners names."""
-    model: Model = _named(LEARNERS[name].adapter)(problem, parameters, jobs)
+    model: Model = _named(LEARNERS[name].adapter)(name, problem, parameters, jobs)
     return model
 
 

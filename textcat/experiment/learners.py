@@ -19,6 +19,9 @@ class Parameters(BaseModel):
 class LinearParameters(Parameters):
     """Of every learner that is loss x prior x algorithm."""
 
+    loss: str | None = Field(default=None, description="The loss; the named learners have their own.")
+    prior: str | None = Field(default=None, description="The prior; the named learners have their own.")
+    algorithm: str | None = Field(default=None, description="The algorithm; the named learners have their own.")
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
     cost: float | None = Field(
         default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
@@ -85,9 +88,20 @@ class Learner:
     categories_at_once: int | None = None
 
 
-LINEAR = "textcat.experiment.adapters.linear:fit_"
+def _linear(title: str) -> Learner:
+    return Learner(title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64)
+
 
 LEARNERS: dict[str, Learner] = {
+    "linear": _linear("any loss x prior x algorithm, to the optimum"),
+    "cls": _linear("least squares by column relaxation (algorithm 2 of zhang_oles_2001)"),
+    "cmls": _linear("modified least squares by column relaxation (algorithm 3)"),
+    "clg": _linear("ridge logistic regression by column relaxation (algorithm 4)"),
+    "clg_lasso": _linear("lasso logistic regression by column relaxation (genkin_2004)"),
+    "modified_svm": _linear("support vector machine with a constant feature, by row relaxation (equation 18)"),
+    "dual_cmls": _linear("modified least squares by row relaxation (algorithm 5)"),
+    "dual_clg": _linear("ridge logistic regression by row relaxation (algorithm 5)"),
+    "mlr_cg": _linear("modified logistic regression by conjugate gradient (zhang_jin_2003)"),
     "naive_bayes": Learner(
         "naive Bayes 2: multinomial, one category against the rest",
         NaiveBayesParameters,

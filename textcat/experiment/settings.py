@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from textcat.selection.settings import SelectionSettings
+from textcat.selection.choice import SelectionSettings
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import VectorSettings
 from textcat.thresholds.settings import ThresholdSettings

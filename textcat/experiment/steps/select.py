@@ -24,7 +24,7 @@ def select_step(run: RunSettings, vectorized: Step) -> Step | None:
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)
-        write_mask(target, "mask", select(run.selection, vectors.train, vectors.train_labels))
+        write_mask(target, "mask", select(vectors.train, vectors.train_labels, run.selection))
 
     title = f"select {run.selection.features} features by {run.selection.score}"
     return Step("select", title, recipe, make, (vectorized,))
