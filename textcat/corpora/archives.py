@@ -7,15 +7,19 @@ refused whole.
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import shutil
+import stat
 import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, cast
 
 from textcat.errors import BadDataError
 
@@ -23,6 +27,7 @@ MAX_MEMBERS = 200_000
 MAX_DEPTH = 2
 _ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
 _STEP = 1 << 20
+_MOST_PADDING = 64 * _STEP
 
 # Given a member's path, the relative path to write it to, or nothing to leave it out.
 Placement = Callable[[PurePosixPath], PurePosixPath | None]
@@ -43,7 +48,7 @@ def unpack(archive: Path, target: Path, place: Placement, *, max_bytes: int) -> 
 def _refusing(archive: Path) -> Iterator[None]:
     try:
         yield
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as problem:
+    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError) as problem:
         if isinstance(problem, OSError) and problem.errno is not None:
             raise
         raise BadDataError(
@@ -65,7 +70,8 @@ class _Unpacking:
     def run(self, opened: IO[bytes], depth: int) -> int:
         start = opened.read(4)
         opened.seek(0)
-        members = _zip_members(opened) if start == b"PK\x03\x04" else self._tar_members(opened)
+        zipped = start == b"PK\x03\x04"
+        members = self._zip_members(opened) if zipped else self._tar_members(_decompressed(opened, start))
         for name, content in members:
             path = self._checked(name)
             if depth > 1 and is_archive(path.name):
@@ -77,7 +83,7 @@ class _Unpacking:
         return self.written
 
     def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-        with tarfile.open(fileobj=opened, mode="r|*") as tar:
+        with tarfile.open(fileobj=opened, mode="r|") as tar:
             for member in tar:
                 self._count_member()
                 if member.isdir():
@@ -86,6 +92,25 @@ class _Unpacking:
                 if content is None:
                     raise self._refused(f"member {member.name!r} is a link or a device")
                 yield member.name, content
+        self._drain(opened)
+
+    def _drain(self, opened: IO[bytes]) -> None:
+        """Read past the last member, so that the compressed stream's own check sum is verified."""
+        for _ in range(_MOST_PADDING // _STEP):
+            if not opened.read(_STEP):
+                return
+        raise self._refused("there is too much behind its last member")
+
+    def _zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+        with zipfile.ZipFile(opened) as archive:
+            for member in archive.infolist():
+                self._count_member()
+                if member.is_dir():
+                    continue
+                if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
+                    raise self._refused(f"member {member.filename!r} is a link or a device")
+                with archive.open(member) as content:
+                    yield member.filename, content
 
     def _count_member(self) -> None:
         self.members_left -= 1
@@ -108,11 +133,14 @@ class _Unpacking:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as out:
             while step := content.read(_STEP):
-                self.bytes_left -= len(step)
-                if self.bytes_left < 0:
-                    raise self._refused("its contents are larger than this collection can be")
+                self._spend(len(step))
                 out.write(step)
         self.written += 1
+
+    def _spend(self, number: int) -> None:
+        self.bytes_left -= number
+        if self.bytes_left < 0:
+            raise self._refused("its contents are larger than this collection can be")
 
     def _refused(self, why: str) -> BadDataError:
         return BadDataError(
@@ -122,19 +150,14 @@ class _Unpacking:
         )
 
 
-def _zip_members(opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-    with zipfile.ZipFile(opened) as archive:
-        for member in archive.infolist():
-            if member.is_dir():
-                continue
-            kind = member.external_attr >> 28
-            if kind not in (0, 0o10):
-                raise BadDataError(
-                    f"the archive is refused: member {member.filename!r} is a link or a device",
-                    where=str(archive.filename or "zip archive"),
-                )
-            with archive.open(member) as content:
-                yield member.filename, content
+def _decompressed(opened: IO[bytes], start: bytes) -> IO[bytes]:
+    if start.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=opened))
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File(opened)
+    if start.startswith(b"\xfd7zX"):
+        return lzma.LZMAFile(opened)
+    return opened
 
 
 def copy_bounded(source: Path, target: Path) -> None:

@@ -45,15 +45,15 @@ class NpmPackage(_Strict):
 class Package(_Strict):
     """One complete way of getting a collection.
 
-    `members` are the patterns of the files that are kept. With `root`, the tree below the folder of that
-    name is kept; without it, files are kept flat, by their base name.
+    `members` are the patterns of the files that are kept. With `roots`, the tree below a folder of one of
+    these names is kept; without, files are kept flat, by their base name.
     """
 
     title: str
     files: tuple[RemoteFile, ...] = ()
     npm: NpmPackage | None = None
     members: tuple[str, ...] = ("*",)
-    root: str | None = None
+    roots: tuple[str, ...] = ()
     contents: tuple[ContentFile, ...] = ()
     max_bytes: int = 2_000_000_000
 

@@ -89,6 +89,7 @@ class Download:
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise DataNotAvailableError("only http and https addresses can be fetched", where=self.url)
+        self.continued = False
         self.part = self.target.with_name(self.target.name + ".part")
         self.note = self.target.with_name(self.target.name + ".part.json")
 
@@ -111,9 +112,10 @@ class Download:
     def _accept(self, digest: str) -> str:
         if self.sha256 is not None and digest != self.sha256:
             self._forget()
-            raise BadDataError(
-                f"the file has sha256 {digest}, not {self.sha256}; it was deleted", where=self.url
-            )
+            what = f"the file has sha256 {digest}, not {self.sha256}; it was deleted"
+            if self.continued:
+                raise _TryAgainError(what)
+            raise BadDataError(what, where=self.url)
         self.part.replace(self.target)
         self.note.unlink(missing_ok=True)
         _flush_folder(self.target.parent)
@@ -129,6 +131,7 @@ class Download:
                 elif not _starts_at(answer, held):
                     self._forget()
                     raise _TryAgainError("the server sent another range than was asked for")
+                self.continued = held > 0
                 return self._receive(answer, held)
         except urllib.error.HTTPError as problem:
             raise self._http_problem(problem) from problem

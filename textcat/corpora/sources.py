@@ -42,11 +42,10 @@ def placement(package: Package) -> Placement:
     def place(path: PurePosixPath) -> PurePosixPath | None:
         if not any(fnmatch(path.name, pattern) for pattern in package.members):
             return None
-        if package.root is None:
+        if not package.roots:
             return PurePosixPath(path.name)
-        if package.root not in path.parts[:-1]:
-            return None
-        return PurePosixPath(*path.parts[path.parts.index(package.root) + 1 :])
+        above = [number for number, part in enumerate(path.parts[:-1]) if part in package.roots]
+        return PurePosixPath(*path.parts[above[0] + 1 :]) if above else None
 
     return place
 
@@ -105,11 +104,11 @@ class FromFolder:
 
     def _holds_package(self, folder: Path) -> bool:
         contents = self.package.contents
-        if self.package.root is not None and folder.name != self.package.root:
+        if self.package.roots and folder.name not in self.package.roots:
             return False
         if contents:
             return (folder / contents[0].path).is_file()
-        return self.package.root is not None
+        return bool(self.package.roots)
 
 
 def _folders(top: Path, depth: int) -> Iterator[Path]:

@@ -1,0 +1,147 @@
+"""Unpacking archives that are damaged, too large, or try to write where they must not."""
+
+from __future__ import annotations
+
+import io
+import stat
+import tarfile
+import zipfile
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from textcat.corpora import archives
+from textcat.corpora.archives import unpack
+from textcat.errors import BadDataError
+
+
+def everything(path: PurePosixPath) -> PurePosixPath:
+    return path
+
+
+def tar(path: Path, members: dict[str, bytes | tarfile.TarInfo]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, content in members.items():
+            if isinstance(content, tarfile.TarInfo):
+                archive.addfile(content)
+            else:
+                info = tarfile.TarInfo(name)
+                info.size = len(content)
+                archive.addfile(info, io.BytesIO(content))
+    return path
+
+
+def special(name: str, kind: bytes, target: str = "") -> tarfile.TarInfo:
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    info.linkname = target
+    return info
+
+
+def zipped(path: Path, members: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+    return path
+
+
+def found(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+
+
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_regular_files_are_unpacked(tmp_path: Path, pack) -> None:
+    archive = pack(tmp_path / "x", {"./a/b.txt": b"one", "c.txt": b"", "a/^~ odd": b"two"})
+    assert unpack(archive, tmp_path / "out", everything, max_bytes=100) == 3
+    assert found(tmp_path / "out") == {"a/b.txt": b"one", "c.txt": b"", "a/^~ odd": b"two"}
+
+
+def test_placement_chooses_and_renames(tmp_path: Path) -> None:
+    archive = tar(tmp_path / "x.tar.gz", {"a/keep.txt": b"1", "a/drop.bin": b"2"})
+
+    def place(path: PurePosixPath) -> PurePosixPath | None:
+        return PurePosixPath("kept", path.name) if path.suffix == ".txt" else None
+
+    assert unpack(archive, tmp_path / "out", place, max_bytes=100) == 1
+    assert found(tmp_path / "out") == {"kept/keep.txt": b"1"}
+
+
+def test_an_archive_inside_an_archive_is_looked_into(tmp_path: Path) -> None:
+    inner = tar(tmp_path / "inner.tar.gz", {"deep.txt": b"deep"})
+    outer = zipped(tmp_path / "outer.zip", {"inner.tar.gz": inner.read_bytes(), "beside.txt": b"x"})
+    unpack(outer, tmp_path / "out", everything, max_bytes=10_000)
+    assert found(tmp_path / "out") == {"deep.txt": b"deep", "beside.txt": b"x"}
+
+
+@pytest.mark.parametrize("name", ["../out.txt", "/etc/out.txt", "a/../../out.txt"])
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_paths_that_escape_are_refused(tmp_path: Path, pack, name: str) -> None:
+    archive = pack(tmp_path / "x", {name: b"evil"})
+    with pytest.raises(BadDataError, match="outside the folder"):
+        unpack(archive, tmp_path / "out", everything, max_bytes=100)
+    assert found(tmp_path) == {"x": archive.read_bytes()}
+
+
+@pytest.mark.parametrize(
+    "member",
+    [
+        special("link", tarfile.SYMTYPE, "/etc/passwd"),
+        special("link", tarfile.SYMTYPE, "inside.txt"),
+        special("hard", tarfile.LNKTYPE, "../x"),
+        special("device", tarfile.CHRTYPE),
+        special("pipe", tarfile.FIFOTYPE),
+    ],
+)
+def test_links_and_devices_are_refused(tmp_path: Path, member: tarfile.TarInfo) -> None:
+    archive = tar(tmp_path / "x.tar.gz", {member.name: member})
+    with pytest.raises(BadDataError, match="link or a device"):
+        unpack(archive, tmp_path / "out", everything, max_bytes=100)
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        info = zipfile.ZipInfo("link")
+        info.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive.writestr(info, "/etc/passwd")
+    with pytest.raises(BadDataError, match="link or a device"):
+        unpack(tmp_path / "x.zip", tmp_path / "out", everything, max_bytes=100)
+
+
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_contents_beyond_the_bound_are_refused(tmp_path: Path, pack) -> None:
+    archive = pack(tmp_path / "x", {"a": bytes(60), "b": bytes(60)})
+    assert unpack(archive, tmp_path / "fits", everything, max_bytes=120) == 2
+    with pytest.raises(BadDataError, match="larger"):
+        unpack(archive, tmp_path / "out", everything, max_bytes=119)
+
+
+def test_a_bomb_inside_is_not_swallowed(tmp_path: Path) -> None:
+    bomb = zipped(tmp_path / "bomb.zip", {"zeros.tar": bytes(5_000_000)})
+    with pytest.raises(BadDataError, match="larger"):
+        unpack(bomb, tmp_path / "out", everything, max_bytes=1_000_000)
+
+
+def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(archives, "MAX_MEMBERS", 3)
+    for pack in (tar, zipped):
+        archive = pack(tmp_path / "x", {str(number): b"" for number in range(4)})
+        with pytest.raises(BadDataError, match="more than 3 members"):
+            unpack(archive, tmp_path / "out", everything, max_bytes=100)
+
+
+@pytest.mark.parametrize("keep", [0, 10, 50, -5])
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_damaged_archives_are_told_apart_from_other_failures(tmp_path: Path, pack, keep: int) -> None:
+    content = bytes(range(256)) * 40
+    archive = pack(tmp_path / "x", {"a": content, "b": content[::-1]})
+    archive.write_bytes(archive.read_bytes()[:keep])
+    with pytest.raises(BadDataError, match="damaged"):
+        unpack(archive, tmp_path / "out", everything, max_bytes=10**6)
+
+
+def test_something_else_than_an_archive_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("<html>You need to sign in first</html>" * 50)
+    with pytest.raises(BadDataError, match="damaged"):
+        unpack(tmp_path / "page.html", tmp_path / "out", everything, max_bytes=100)
