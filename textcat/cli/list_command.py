@@ -70,16 +70,20 @@ def _experiments(_data: Path) -> list[dict[str, Any]]:
 
 
 def _tables(_data: Path) -> list[dict[str, Any]]:
-    from textcat.published.load import all_tables
+    from collections import Counter
 
+    from textcat.published.load import PAPERS, all_cells, load_paper
+
+    printed = Counter(cell.table_id for cell in all_cells() if cell.printed is not None)
     return [
         {
-            "table": table.id,
-            "cells": len(table.cells),
-            "experiment": table.experiment or "",
+            "table": f"{paper}.{name}",
+            "cells": printed[f"{paper}.{name}"],
             "caption": table.caption,
+            "cannot run": table.cannot_run or "",
         }
-        for table in all_tables()
+        for paper in PAPERS
+        for name, table in load_paper(paper).tables.items()
     ]
 
 

@@ -44,7 +44,7 @@ def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> N
 def _facts(name: str, data: Path) -> dict[str, Any]:
     from textcat.corpora import corpus_names
     from textcat.experiment.learners import LEARNERS
-    from textcat.published.load import all_tables
+    from textcat.published.load import all_cells
 
     if name in corpus_names():
         return _corpus(name, data)
@@ -55,9 +55,9 @@ def _facts(name: str, data: Path) -> dict[str, Any]:
             "what": entry.title,
             "parameters": entry.parameters.model_json_schema()["properties"],
         }
-    table = next((table for table in all_tables() if table.id == name), None)
-    if table is not None:
-        return _table(table)
+    cells = [cell for cell in all_cells() if cell.table_id == name]
+    if cells:
+        return _table(cells)
     from textcat.experiment.configs import load_experiment
 
     return load_experiment(name).model_dump(mode="json")

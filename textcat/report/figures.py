@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 
-STYLE = {
+STYLE: Any = {
     "svg.hashsalt": "textcat",
     "svg.fonttype": "none",
     "font.family": "sans-serif",

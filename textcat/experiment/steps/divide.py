@@ -36,10 +36,10 @@ def divide(
             hint="Choose another `corpus.split`, or let `resample` make one.",
         )
     kept = _categories(counts, corpus, labels[train], labels[test])
-    labels = np.ascontiguousarray(labels[:, kept])
+    labels = np.asarray(labels[:, kept], dtype=np.bool_, order="C")
     if corpus.documents == "labelled":
-        labelled = labels.any(axis=1)
-        train, test = train[labelled[train]], test[labelled[test]]
+        labelled = np.flatnonzero(labels.any(axis=1))
+        train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
     return Division(train, test, [counts.categories[column] for column in kept], labels)
 
 

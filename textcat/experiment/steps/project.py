@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from textcat.experiment.settings import ProjectionSettings, RunSettings
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
@@ -27,8 +28,8 @@ def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
         axes = learn_axes(
             vectors.train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed
         )
-        write_array(target, "train", axes.transform(vectors.train))
-        write_array(target, "test", axes.transform(vectors.test))
+        write_array(target, "train", axes.transform(train))
+        write_array(target, "test", axes.transform(test))
         for name, values in axes.to_arrays().items():
             write_array(target, name, values)
 
