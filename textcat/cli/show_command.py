@@ -73,13 +73,13 @@ def _corpus(name: str, data: Path) -> dict[str, Any]:
     return facts
 
 
-def _table(table: Any) -> dict[str, Any]:
+def _table(cells: list[Any]) -> dict[str, Any]:
+    from textcat.published.load import load_paper
+
+    table = load_paper(cells[0].paper).tables[cells[0].table]
+    shown = {"row", "column", "printed", "experiment", "run", "measure", "kind", "cannot_run"}
     return {
-        "table": table.id,
+        "table": cells[0].table_id,
         "caption": table.caption,
-        "experiment": table.experiment,
-        "cells": [
-            {"row": c.row, "column": c.column, "printed": c.printed, "measure": c.measure}
-            for c in table.cells
-        ],
+        "cells": [cell.model_dump(include=shown, exclude_none=True) for cell in cells],
     }

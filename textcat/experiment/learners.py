@@ -21,7 +21,9 @@ class LinearParameters(Parameters):
 
     loss: str | None = Field(default=None, description="The loss; the named learners have their own.")
     prior: str | None = Field(default=None, description="The prior; the named learners have their own.")
-    algorithm: str | None = Field(default=None, description="The algorithm; the named learners have their own.")
+    algorithm: str | None = Field(
+        default=None, description="The algorithm; the named learners have their own."
+    )
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
     cost: float | None = Field(
         default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
@@ -89,7 +91,9 @@ class Learner:
 
 
 def _linear(title: str) -> Learner:
-    return Learner(title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64)
+    return Learner(
+        title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64
+    )
 
 
 LEARNERS: dict[str, Learner] = {
@@ -98,7 +102,9 @@ LEARNERS: dict[str, Learner] = {
     "cmls": _linear("modified least squares by column relaxation (algorithm 3)"),
     "clg": _linear("ridge logistic regression by column relaxation (algorithm 4)"),
     "clg_lasso": _linear("lasso logistic regression by column relaxation (genkin_2004)"),
-    "modified_svm": _linear("support vector machine with a constant feature, by row relaxation (equation 18)"),
+    "modified_svm": _linear(
+        "support vector machine with a constant feature, by row relaxation (equation 18)"
+    ),
     "dual_cmls": _linear("modified least squares by row relaxation (algorithm 5)"),
     "dual_clg": _linear("ridge logistic regression by row relaxation (algorithm 5)"),
     "mlr_cg": _linear("modified logistic regression by conjugate gradient (zhang_jin_2003)"),

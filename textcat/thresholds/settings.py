@@ -45,8 +45,12 @@ class ThresholdSettings(BaseModel):
     accept_nothing: AcceptNothing = Field(
         default="not_a_candidate", description="What happens where accepting nothing is best."
     )
-    least_f1: float = Field(default=30.0, description="Validation F1 in percent under which scut-fbr falls back.")
-    fallback: Literal[0, 1] = Field(default=1, description="scut-fbr: 0 accepts nothing, 1 the highest score.")
+    least_f1: float = Field(
+        default=30.0, description="Validation F1 in percent under which scut-fbr falls back."
+    )
+    fallback: Literal[0, 1] = Field(
+        default=1, description="scut-fbr: 0 accepts nothing, 1 the highest score."
+    )
     per_document: float = Field(default=1.0, gt=0, description="Categories a document (rcut, pcut).")
 
     @property

@@ -25,9 +25,8 @@ def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)
-        axes = learn_axes(
-            vectors.train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed
-        )
+        train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
+        axes = learn_axes(train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed)
         write_array(target, "train", axes.transform(train))
         write_array(target, "test", axes.transform(test))
         for name, values in axes.to_arrays().items():
