@@ -1,0 +1,91 @@
+"""Which features are kept, against sorting in plain Python."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from scipy.sparse import csr_array
+
+from textcat.selection import SelectionSettings, best, pool, score, select
+from textcat.selection.choice import Scope
+
+X = csr_array(np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [0, 0, 1, 1, 1], [0, 0, 0, 0, 1]], dtype=float))
+Y = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], dtype=bool)
+
+
+@given(
+    scores=st.lists(st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=1, max_size=12),
+    features=st.integers(1, 14),
+    data=st.data(),
+)
+@settings(max_examples=150, deadline=None)
+def test_best_is_the_head_of_a_stable_sort(
+    scores: list[list[int]], features: int, data: st.DataObject
+) -> None:
+    candidates = data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
+    mask = best(np.array(scores, dtype=float), np.array(candidates), features)
+    for category in range(3):
+        rows = [row for row in range(len(scores)) if candidates[row]]
+        head = sorted(rows, key=lambda row: (-scores[row][category], row))[:features]
+        assert np.flatnonzero(mask[:, category]).tolist() == sorted(head)
+
+
+def test_equal_scores_go_to_the_earlier_term() -> None:
+    mask = best(np.array([[1.0], [2.0], [1.0], [1.0]]), np.ones(4, dtype=bool), 2)
+    assert mask[:, 0].tolist() == [True, True, False, False]
+
+
+def test_each_category_has_its_own_features() -> None:
+    mask = select(X, Y, SelectionSettings(score="chi_square", features=1))
+    assert [np.flatnonzero(mask[:, k]).tolist() for k in range(2)] == [[0], [3]]
+
+
+@pytest.mark.parametrize("scope", ["max", "mean", "weighted_mean", "sum"])
+def test_pooled_features_are_the_same_for_every_category(scope: Scope) -> None:
+    mask = select(X, Y, SelectionSettings(score="chi_square", features=2, scope=scope))
+    scores = score("chi_square", X, Y)
+    weights = Y.sum(axis=0) / Y.sum()
+    pooled = {
+        "max": scores.max(axis=1),
+        "mean": scores.mean(axis=1),
+        "weighted_mean": scores @ weights,
+        "sum": scores.sum(axis=1),
+    }[scope]
+    np.testing.assert_allclose(pool(scores, scope, Y.sum(axis=0).astype(float)), pooled)
+    assert (mask[:, 0] == mask[:, 1]).all()
+    assert np.flatnonzero(mask[:, 0]).tolist() == sorted(np.argsort(-pooled, kind="stable")[:2])
+
+
+def test_rare_terms_are_no_candidates() -> None:
+    everything = select(X, Y, SelectionSettings(minimum_documents=2))
+    assert everything[:, 0].tolist() == [True, False, True, False, True]
+    best_one = select(X, Y, SelectionSettings(score="chi_square", features=1, minimum_documents=2))
+    # Term 3 is the best one but in a single document; terms 0 and 2 are equal, so the earlier one is kept.
+    assert np.flatnonzero(best_one[:, 1]).tolist() == [0]
+
+
+def test_more_features_than_there_are_keep_all_candidates() -> None:
+    assert select(X, Y, SelectionSettings(features=1000)).all()
+
+
+def test_more_features_contain_fewer() -> None:
+    masks = [select(X, Y, SelectionSettings(score="information_gain", features=k)) for k in range(1, 6)]
+    for fewer, more in pairwise(masks):
+        assert (fewer <= more).all()
+        assert (more.sum(axis=0) == fewer.sum(axis=0) + 1).all()
+
+
+@pytest.mark.parametrize("wrong", [{"features": 0}, {"score": "gini"}, {"scope": "median"}, {"featurs": 3}])
+def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        SelectionSettings.model_validate(wrong)
+
+
+def test_every_setting_is_described() -> None:
+    for name, field in SelectionSettings.model_fields.items():
+        assert field.description, name

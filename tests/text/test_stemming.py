@@ -1,0 +1,45 @@
+"""The variants of Porter's stemmer, told apart by words on which they differ."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from textcat.text.stemming import STEMMERS, StemmerName, stemmer_named
+
+GOLDEN: dict[StemmerName, dict[str, str]] = {
+    "none": {"caresses": "caresses"},
+    "porter_original": {
+        "caresses": "caress",
+        "possibly": "possibli",
+        "archaeology": "archaeologi",
+        "is": "i",
+        "1980s": "1980",
+    },
+    "porter_martin": {
+        "caresses": "caress",
+        "possibly": "possibl",
+        "archaeology": "archaeolog",
+        "is": "is",
+        "1980s": "1980",
+    },
+    "porter_extensions": {"caresses": "caress", "dying": "die", "geology": "geolog", "1980s": "1980"},
+    "porter_lemur": {
+        "caresses": "caress",
+        "dying": "dy",
+        "archaeology": "archaeolog",
+        "1980s": "1980s",
+        "Banks": "Banks",
+    },
+}
+
+
+@pytest.mark.parametrize("name", get_args(StemmerName))
+def test_stems(name: StemmerName) -> None:
+    stem = stemmer_named(name)
+    assert {word: stem(word) for word in GOLDEN[name]} == GOLDEN[name]
+
+
+def test_every_stemmer_is_described() -> None:
+    assert tuple(STEMMERS) == get_args(StemmerName)

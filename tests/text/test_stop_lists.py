@@ -1,0 +1,67 @@
+"""Bundled stop lists have their known sizes; a reader's own file is read, or refused with a reason."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+from textcat.errors import BadDataError, TextcatError, UsageError
+from textcat.text.stop_lists import FOLDER, bundled_stop_lists, load_stop_list
+
+
+@pytest.mark.parametrize("name", bundled_stop_lists())
+def test_bundled_lists_have_their_stated_size(name: str) -> None:
+    stop_list = load_stop_list(name)
+    assert len(stop_list.words) == bundled_stop_lists()[name]["words"]
+    assert all(word == word.lower().strip() for word in stop_list.words)
+
+
+def test_glasgow_is_that_of_scikit_learn_with_and_without_computer() -> None:
+    shorter, longer = load_stop_list("glasgow_318").words, load_stop_list("glasgow_319").words
+    assert shorter == ENGLISH_STOP_WORDS
+    assert longer - shorter == {"computer"}
+
+
+def test_smart_has_contractions_and_single_letters() -> None:
+    words = load_stop_list("smart").words
+    assert {"a", "s", "t", "don't", "us", "would", "zero"} <= words
+    assert len((FOLDER / "smart.txt").read_text("utf-8").splitlines()) == 571
+
+
+def test_own_file(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("The\n\nof \n\u00fcber\n", encoding="utf-8")
+    stop_list = load_stop_list(str(path))
+    assert stop_list.words == {"the", "of", "\u00fcber"}
+    assert stop_list.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_identity_follows_the_content(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("the\n")
+    before = load_stop_list(str(path)).sha256
+    path.write_text("of\n")
+    assert load_stop_list(str(path)).sha256 != before
+
+
+def test_unknown_name_names_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="Did you mean smart"):
+        load_stop_list("smrat")
+    with pytest.raises(UsageError, match="glasgow_319"):
+        load_stop_list(str(tmp_path / "absent.txt"))
+    with pytest.raises(UsageError):
+        load_stop_list(str(tmp_path))
+
+
+@pytest.mark.parametrize(("content", "where"), [(b"the\nof the\n", "own.txt:2"), (b"caf\xe9\n", "own.txt")])
+def test_broken_file_says_where(tmp_path: Path, content: bytes, where: str) -> None:
+    path = tmp_path / "own.txt"
+    path.write_bytes(content)
+    with pytest.raises(BadDataError) as raised:
+        load_stop_list(str(path))
+    error: TextcatError = raised.value
+    assert error.where.endswith(where)
+    assert error.hint

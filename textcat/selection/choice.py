@@ -1,0 +1,76 @@
+"""Which features a category may use: the best ones for each category, or one set for all.
+
+Between equal scores the term with the lower index, that is the earlier one in sorted order, goes first.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from scipy.sparse import csr_array
+
+from textcat.selection.contingency import Floats, presence
+from textcat.selection.scores import ScoreName, score
+
+Scope = Literal["category", "max", "mean", "weighted_mean", "sum"]
+
+
+class SelectionSettings(BaseModel):
+    """Which features each category may use."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    score: ScoreName = Field("gini_gain", description="What features are ranked by.")
+    features: PositiveInt | Literal["all"] = Field("all", description="How many of the best are kept.")
+    scope: Scope = Field(
+        "category",
+        description=(
+            "A set of features for each category, or one for all by the maximum, the mean, the mean weighted "
+            "with the categories' numbers of training documents, or the sum of the scores over categories."
+        ),
+    )
+    minimum_documents: int = Field(
+        1, ge=0, description="Features in fewer training documents than this are never kept."
+    )
+
+
+def select(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
+    """The features that each category may use, terms x categories, from training documents X and labels Y."""
+    containing = np.asarray(presence(X).sum(axis=0)).ravel()
+    candidates = containing >= settings.minimum_documents
+    if settings.features == "all":
+        return np.repeat(candidates[:, None], Y.shape[1], axis=1)
+    scores = score(settings.score, X, Y)
+    if settings.scope == "category":
+        return best(scores, candidates, settings.features)
+    pooled = pool(scores, settings.scope, Y.sum(axis=0, dtype=np.float64))
+    return np.repeat(best(pooled[:, None], candidates, settings.features), Y.shape[1], axis=1)
+
+
+def pool(scores: Floats, scope: Scope, documents: Floats) -> Floats:
+    """One score for each term; `documents` are the categories' numbers of training documents."""
+    if scope == "max":
+        return cast(Floats, scores.max(axis=1, initial=0.0))
+    if scope == "sum":
+        return cast(Floats, scores.sum(axis=1))
+    weights = documents if scope == "weighted_mean" else np.ones(scores.shape[1])
+    return cast(Floats, scores @ (weights / max(weights.sum(), 1.0)))
+
+
+def best(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
+    """The `features` highest scores of each column among the candidate rows, or all if there are fewer."""
+    rows = np.flatnonzero(candidates)
+    mask = np.zeros(scores.shape, dtype=np.bool_)
+    if features >= len(rows):
+        mask[rows] = True
+        return mask
+    ranked = np.ascontiguousarray(scores[rows].T)
+    last = np.partition(ranked, len(rows) - features, axis=1)[:, [len(rows) - features]]
+    above = ranked > last
+    equal = ranked == last
+    room = features - above.sum(axis=1, keepdims=True)
+    mask[rows] = (above | (equal & (np.cumsum(equal, axis=1) <= room))).T
+    return mask

@@ -1,0 +1,65 @@
+"""How fast counting is, beside scikit-learn's CountVectorizer with the same pattern on the same documents."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from textcat.text.counting import TextDocument, count
+from textcat.text.settings import TextSettings
+from textcat.text.tokenizers import TOKENIZERS
+
+
+@dataclass(frozen=True)
+class CountingTimes:
+    """The best of some runs in seconds; `peer` is None where scikit-learn is not installed."""
+
+    documents: int
+    terms: int
+    tokens: int
+    seconds: float
+    peer: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Our time as a multiple of the peer's."""
+        return None if self.peer is None else self.seconds / self.peer
+
+
+def time_counting(
+    documents: Sequence[TextDocument], settings: TextSettings, *, repeats: int = 3
+) -> CountingTimes:
+    """Time `count` on one process and the peer in turns; the peer does nothing but count words."""
+    peer = _peer(documents, settings)
+    ours: list[float] = []
+    theirs: list[float] = []
+    counted = count(documents, settings)
+    for _ in range(repeats):
+        ours.append(_seconds(lambda: count(documents, settings)))
+        if peer is not None:
+            theirs.append(_seconds(peer))
+    return CountingTimes(
+        documents=len(documents),
+        terms=len(counted.terms),
+        tokens=int(counted.counts.data.sum()),
+        seconds=min(ours),
+        peer=min(theirs, default=None),
+    )
+
+
+def _peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable[[], object] | None:
+    if importlib.util.find_spec("sklearn") is None:
+        return None
+    from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
+
+    texts = ["\n".join(document.fields.get(name, "") for name in settings.fields) for document in documents]
+    pattern = TOKENIZERS[settings.tokenizer].pattern
+    return lambda: CountVectorizer(lowercase=settings.lowercase, token_pattern=pattern).fit_transform(texts)
+
+
+def _seconds(run: Callable[[], object]) -> float:
+    start = time.process_time()
+    run()
+    return time.process_time() - start

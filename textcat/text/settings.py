@@ -1,0 +1,56 @@
+"""What can be set about the way from fields of text to counts of terms."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from textcat.text.stemming import StemmerName
+from textcat.text.tokenizers import TokenizerName
+
+
+class TextSettings(BaseModel):
+    """From the fields of a document to counts of terms."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    tokenizer: TokenizerName = Field(
+        "alphabetic",
+        description="How text is cut into words.",
+    )
+    lowercase: bool = Field(True, description="Whether capitals become small letters.")
+    stem: StemmerName = Field("none", description="Which variant of Porter's stemmer is run over the words.")
+    stop_list: str = Field(
+        "none",
+        description=(
+            "Words to leave out: none, smart, glasgow_318, glasgow_319, or the path of a text file with one "
+            "word a line."
+        ),
+    )
+    stop_when: Literal["before_stemming", "after_stemming"] = Field(
+        "before_stemming",
+        description="Whether words are looked up in the stop list, or stems among the stems of its words.",
+    )
+    fields: tuple[str, ...] = Field(
+        ("title", "body"), min_length=1, description="The fields that are read; all others are left out."
+    )
+    separate_fields: tuple[str, ...] = Field(
+        (),
+        description="Fields whose words are features of their own, written field:word; others are merged.",
+    )
+
+    @model_validator(mode="after")
+    def _separate_fields_are_read(self) -> TextSettings:
+        if repeated := {name for name in self.fields if self.fields.count(name) > 1}:
+            raise ValueError(f"fields names {', '.join(sorted(repeated))} twice")
+        if unread := set(self.separate_fields) - set(self.fields):
+            raise ValueError(f"separate_fields names {', '.join(sorted(unread))}, which fields does not")
+        return self
+
+    @property
+    def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Fields that share words, a group with the prefix of its terms: first the merged fields."""
+        merged = tuple(name for name in self.fields if name not in self.separate_fields)
+        separate = tuple((f"{name}:", (name,)) for name in self.fields if name in self.separate_fields)
+        return (("", merged), *separate) if merged else separate

@@ -1,0 +1,42 @@
+"""Porter's stemmer in its variants, by name. Made for distinct words: over all tokens it would be slow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Literal
+
+StemmerName = Literal["none", "porter_original", "porter_martin", "porter_extensions", "porter_lemur"]
+
+# The mode of NLTK's PorterStemmer that each name stands for.
+_MODES = {
+    "porter_original": "ORIGINAL_ALGORITHM",
+    "porter_martin": "MARTIN_EXTENSIONS",
+    "porter_extensions": "NLTK_EXTENSIONS",
+    "porter_lemur": "MARTIN_EXTENSIONS",
+}
+
+STEMMERS: Mapping[StemmerName, str] = MappingProxyType(
+    {
+        "none": "Words as they are.",
+        "porter_original": "The algorithm as printed in Porter (1980).",
+        "porter_martin": "With the departures of Porter's own programs: -bli, -logi, words of two letters.",
+        "porter_extensions": "NLTK's default: further departures and a short list of irregular forms.",
+        "porter_lemur": "porter_martin where a word begins with a small letter a to z, as in Lemur.",
+    }
+)
+
+
+def stemmer_named(name: StemmerName) -> Callable[[str], str]:
+    """The function from a word to its stem."""
+    if name == "none":
+        return str
+    # NLTK takes a second to import; who does not stem should not wait for it.
+    from nltk.stem.porter import PorterStemmer  # noqa: PLC0415
+
+    porter = PorterStemmer(mode=getattr(PorterStemmer, _MODES[name]))
+
+    def stem(word: str) -> str:
+        return str(porter.stem(word, to_lowercase=False))
+
+    return (lambda word: stem(word) if "a" <= word[:1] <= "z" else word) if name == "porter_lemur" else stem

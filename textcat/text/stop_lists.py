@@ -1,0 +1,95 @@
+"""Stop lists: bundled ones by name, a reader's own by path."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+import yaml
+
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+FOLDER = Path(__file__).parent / "stop_lists"
+
+
+class StopListEntry(TypedDict):
+    """What `stop_lists.yaml` says of a bundled list."""
+
+    file: str | None
+    words: int
+    description: str
+    origin: str
+
+
+@dataclass(frozen=True)
+class StopList:
+    """Lower-cased words, and the sha256 of the file's bytes: the identity of a list in a signature."""
+
+    name: str
+    words: frozenset[str]
+    sha256: str
+
+
+@cache
+def bundled_stop_lists() -> dict[str, StopListEntry]:
+    """The lists that come with the package, by name."""
+    entries: dict[str, StopListEntry] = yaml.safe_load((FOLDER / "stop_lists.yaml").read_text("utf-8"))
+    return entries
+
+
+def load_stop_list(name: str) -> StopList:
+    """The bundled list of that name, or else the text file at that path: UTF-8, one word a line."""
+    entry = bundled_stop_lists().get(name)
+    if entry is None:
+        return _read(name, Path(name).expanduser())
+    return (
+        StopList(name, frozenset(), _sha256(b""))
+        if entry["file"] is None
+        else _read(name, FOLDER / entry["file"])
+    )
+
+
+def _read(name: str, path: Path) -> StopList:
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise _unknown(name) from None
+    except OSError as error:
+        raise DataNotAvailableError(
+            f"the stop list cannot be read: {error.strerror}", where=str(path)
+        ) from error
+    try:
+        lines = content.decode("utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise BadDataError(
+            f"the stop list is not UTF-8 at byte {error.start}",
+            where=str(path),
+            hint="Save the file as UTF-8, one word a line.",
+        ) from error
+    words = [line.strip().lower() for line in lines]
+    for number, word in enumerate(words, start=1):
+        if len(word.split()) > 1:
+            raise BadDataError(
+                f"a line of the stop list holds more than one word: {word!r}",
+                where=f"{path}:{number}",
+                hint="Put one word on a line.",
+            )
+    return StopList(name, frozenset(filter(None, words)), _sha256(content))
+
+
+def _unknown(name: str) -> UsageError:
+    names = sorted(bundled_stop_lists())
+    close = get_close_matches(name, names, n=1)
+    guess = f"Did you mean {close[0]}? " if close else ""
+    return UsageError(
+        f"there is no stop list {name!r}, neither by name nor as a file",
+        hint=f"{guess}Name one of {', '.join(names)}, or the path of a text file with one word a line.",
+    )
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

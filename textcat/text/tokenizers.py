@@ -1,0 +1,111 @@
+"""Tokenizers by name: how the text of a field is cut into words.
+
+A tokenizer has two halves. The splitter runs over all text and must be fast; the finisher runs once for each
+distinct token and may be slow. Case is folded before the split where that changes nothing, and after it where
+the rule of the tokenizer looks at capitals.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "whitespace", "trec"]
+
+
+@dataclass(frozen=True)
+class Tokenizer:
+    """A way of cutting text into words, which `pattern` states as a regular expression."""
+
+    name: TokenizerName
+    description: str
+    pattern: str
+    looks_at_capitals: bool = False
+    characters: bytes = b""
+    finish: Callable[[str], str] | None = None
+
+    def splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+        """The function from a text to its tokens; folds the whole text first where that is allowed."""
+        fold = lowercase and not self.looks_at_capitals
+        if self.name == "whitespace":
+            return (lambda text: text.lower().split()) if fold else str.split
+        if self.characters:
+            return _by_characters(self.characters, fold=fold)
+        find = re.compile(self.pattern).findall
+        return (lambda text: find(text.lower())) if fold else find
+
+    def finisher(self, *, lowercase: bool) -> Callable[[str], str]:
+        """The function from a distinct token to its word, before stemming."""
+        finish = self.finish or str
+        if lowercase and self.looks_at_capitals:
+            return lambda token: finish(token).lower()
+        return finish
+
+
+def _by_characters(characters: bytes, *, fold: bool) -> Callable[[str], list[str]]:
+    """Runs of ASCII characters out of a set: translating bytes is twice as fast as a regular expression."""
+    table = bytes(code if code in characters else 0x20 for code in range(256))
+
+    def split(text: str) -> list[str]:
+        folded = text.lower() if fold else text
+        return folded.encode("ascii", "replace").translate(table).decode("ascii").split()
+
+    return split
+
+
+def _finish_trec(token: str) -> str:
+    """U.S.A. becomes USA, and IBM's becomes IBM; the other tokens have neither dot nor apostrophe."""
+    return token.replace(".", "").removesuffix("'s")
+
+
+_LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_DIGITS = b"0123456789"
+
+TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
+    {
+        tokenizer.name: tokenizer
+        for tokenizer in (
+            Tokenizer(
+                "alphabetic",
+                "Runs of the letters a to z; everything else separates.",
+                "[a-zA-Z]+",
+                characters=_LETTERS,
+            ),
+            Tokenizer(
+                "alphanumeric",
+                "Runs of the letters a to z and the digits; everything else separates.",
+                "[a-zA-Z0-9]+",
+                characters=_LETTERS + _DIGITS,
+            ),
+            Tokenizer(
+                "words",
+                "Words that begin with a letter, with digits and single inner hyphens and apostrophes.",
+                "(?<![a-zA-Z0-9])[a-zA-Z][a-zA-Z0-9]*(?:['-][a-zA-Z0-9]+)*",
+            ),
+            Tokenizer(
+                "unicode",
+                "Runs of the letters and digits of any script; everything else separates.",
+                r"[^\W_]+",
+            ),
+            Tokenizer(
+                "whitespace",
+                "Whatever stands between white space: for text that is tokenized already.",
+                r"\S+",
+            ),
+            # The rules of the TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names,
+            # without an acronym list: dotted capitals are one word without their dots, two or more capitals
+            # lose a following 's, any other apostrophe separates, Latin-1 letters are kept. Tags and entities
+            # are the corpus reader's affair.
+            Tokenizer(
+                "trec",
+                "Words of letters and digits as Lemur's TrecParser has them: U.S.A. and USA's are usa.",
+                r"[A-Z]\.(?:[A-Z]\.)+|[A-Z]{2,}'s(?![a-zA-Z])|[a-zA-Z0-9\u00a1-\u00ff]+",
+                looks_at_capitals=True,
+                finish=_finish_trec,
+            ),
+        )
+    }
+)

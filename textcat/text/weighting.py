@@ -1,0 +1,41 @@
+"""Weights of terms in documents, by name: from counts to values, before any normalisation."""
+
+from __future__ import annotations
+
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+WeightingName = Literal["binary", "tf", "log_tf", "tf_idf", "log_tf_idf"]
+
+
+def document_frequencies(counts: csr_array) -> NDArray[np.int64]:
+    """How many of the documents contain each term."""
+    return np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.int64)
+
+
+def inverse_document_frequencies(containing: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
+    """ln((|D| + 1) / (n(j) + 1)), genkin_2004 section 5.1; also defined where n(j), `containing`, is 0."""
+    return cast(NDArray[np.float64], np.log((documents + 1.0) / (containing + 1.0)))
+
+
+def weigh(
+    counts: csr_array, weighting: WeightingName, inverse_frequencies: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """The weights that stand for `counts.data`; log_tf is 1 + ln n(i, j), genkin_2004 section 5.1."""
+    if weighting == "binary":
+        return np.ones(counts.nnz)
+    weights = counts.data.astype(np.float64)
+    if weighting in ("log_tf", "log_tf_idf"):
+        weights = 1.0 + np.log(weights)
+    if weighting in ("tf_idf", "log_tf_idf"):
+        weights *= inverse_frequencies[counts.indices]
+    return weights
+
+
+def row_norms(weights: NDArray[np.float64], counts: csr_array) -> NDArray[np.float64]:
+    """The Euclidean norm of each document's weights."""
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    return np.sqrt(np.bincount(rows, weights=weights * weights, minlength=counts.shape[0]))
