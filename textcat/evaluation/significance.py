@@ -71,6 +71,17 @@ def wilcoxon_signed_rank(
     )
 
 
+def comparison_measures(left_errors: ArrayLike, right_errors: ArrayLike) -> dict[str, float]:
+    """A row of genkin_2004's tables 1 to 3 under dotted names, from two methods' errors by category."""
+    result = wilcoxon_signed_rank(left_errors, right_errors)
+    return {
+        "comparison.fewer": float(result.left_less),
+        "comparison.more": float(result.left_more),
+        "comparison.equal": float(result.equal),
+        "comparison.p_value": result.p_value,
+    }
+
+
 def micro_sign_test(left: Bools, right: Bools, labels: Bools) -> PairedTest:
     """Over all document-category decisions on which exactly one side is right (Yang & Liu's s-test)."""
     left_right = left == labels

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textcat.errors import UsageError
+from textcat.published.accepted import Deviation, load_deviations, load_pinned, render_pinned
+from textcat.published.check import compare, drift, failed, unknown_ids, unused_deviations
+from textcat.published.load import all_cells
+from textcat.published.measured import measured_cells
+from textcat.published.summary import summary
+from textcat.published.verdicts import kinds, read_printed
+
+CELLS = all_cells()
+BEP = "zhang_oles_2001.table2[BEP][Logistic Reg]"
+
+
+def as_printed() -> dict[str, float | None]:
+    """What a perfect reproduction would measure."""
+    return {
+        cell.id: read_printed(cell.printed, cell.unit).value
+        for cell in CELLS
+        if cell.printed is not None and cell.unit != "text"
+    }
+
+
+def judged(measured, pinned=None, deviations=()):
+    return {entry.cell.id: entry for entry in compare(measured, CELLS, pinned or {}, deviations)}
+
+
+def test_the_printed_numbers_themselves_are_all_reproduced():
+    for entry in compare(as_printed(), CELLS, {}):
+        if entry.gated:
+            assert entry.verdict == "reproduced", entry.cell.id
+        assert not entry.failed
+
+
+def test_nothing_run_nothing_passed():
+    entries = compare({}, CELLS, as_printed())
+    assert len(entries) == len(CELLS)
+    assert {entry.verdict for entry in entries} == {"missing"}
+    assert not failed(entries)
+    assert {entry.state for entry in entries} == {"not run", "cannot run"}
+    report = summary(entries)
+    assert report["totals"]["share_reproduced"] == 0
+    assert len(report["not_run"]) + len(report["cannot_run"]) == len(CELLS)
+
+
+def test_files_given_by_a_user_make_a_cell_run():
+    cell = next(cell for cell in CELLS if cell.cannot_run)
+    assert judged({})[cell.id].state == "cannot run"
+    assert judged({cell.id: 1.0})[cell.id].state == "run"
+
+
+@pytest.mark.parametrize(
+    ("now", "drifted", "lost"),
+    [
+        (86.4, False, False),
+        (86.449, False, False),
+        (86.46, True, False),
+        (86.34, True, False),
+        (85.0, True, True),
+        (math.nan, True, True),
+        (None, True, True),
+    ],
+)
+def test_drift_from_the_pinned_value(now, drifted, lost):
+    entry = judged({BEP: now}, {BEP: 86.4})[BEP]
+    assert (entry.drifted, entry.lost, entry.failed) == (drifted, lost, drifted or lost)
+    assert (BEP in drift({BEP: now}, {BEP: 86.4}, CELLS)) == drifted
+
+
+def test_a_cell_at_the_edge_can_be_lost_without_drift():
+    entry = judged({BEP: 85.84}, {BEP: 85.86})[BEP]
+    assert (entry.drifted, entry.lost, entry.verdict) == (False, True, "close")
+    assert [found.cell.id for found in failed([entry])] == [BEP]
+
+
+def test_better_than_printed_is_no_reproduction():
+    entry = judged({BEP: 89.5}, {BEP: 87.0})[BEP]
+    assert (entry.verdict, entry.lost) == ("better", True)
+
+
+def test_p_values_and_lambdas_have_a_finer_drift():
+    p_value = "genkin_2004.table1[lasso vs ridge][p-value]"
+    assert drift({p_value: 0.02}, {p_value: 0.005}, CELLS) == [p_value]
+    chosen = "zhang_oles_2001.table1[lambda][Lin Reg]"
+    assert drift({chosen: 1e-4}, {chosen: 1e-3}, CELLS) == [chosen]
+    assert drift({chosen: 1e-3}, {chosen: 1e-3}, CELLS) == []
+
+
+def test_seconds_never_drift():
+    seconds = "zhang_jin_2003.table2[earn][MLR-CG Training]"
+    entry = judged({seconds: 100.0}, {seconds: 1.0})[seconds]
+    assert (entry.drifted, entry.failed, entry.gated) == (False, False, False)
+
+
+def test_wins_and_losses_are_judged_together():
+    fewer, more = (f"genkin_2004.table1[ridge vs SVM][{column}]" for column in ("fewer", "more"))
+    entries = judged({fewer: 20.0, more: 25.0})
+    assert entries[fewer].verdict == entries[more].verdict == "reproduced"
+    entries = judged({fewer: 25.0, more: 20.0})
+    assert entries[fewer].verdict == entries[more].verdict == "differs"
+    assert judged({fewer: 25.0})[fewer].verdict == "missing"
+
+
+def test_deviations_cover_by_star_and_brackets_are_plain():
+    deviation = Deviation(cells="zhang_oles_2001.table2[*][Logistic Reg]", reason="because", evidence=())
+    entries = judged({BEP: 80.0}, deviations=[deviation])
+    assert entries[BEP].deviation is deviation
+    assert not entries[BEP].unexplained
+    assert judged({BEP: 80.0})[BEP].unexplained
+    assert entries["zhang_oles_2001.table2[BEP][SVM]"].deviation is None
+    assert not Deviation(cells="zhang_oles_2001.table[123]*", reason="r", evidence=()).covers(BEP)
+    nowhere = Deviation(cells="zhang_oles_2001.table9*", reason="because", evidence=())
+    assert unused_deviations(list(entries.values()), [deviation, nowhere]) == [nowhere]
+
+
+def test_results_find_their_cells():
+    results = {
+        "zhang_oles_2001/table2": {"logistic": {"micro.bep": 85.5, "micro.f1": math.nan}},
+        "zhang_jin_2003/table2_reuters": {
+            "svm": {"category.earn.error_rate": 2.0},
+            "mlr_cg": {"category.earn.error_rate": 2.1},
+        },
+    }
+    found = measured_cells(CELLS, results)
+    assert found[BEP] == 85.5
+    assert found["zhang_oles_2001.table2[F1][Logistic Reg]"] is None
+    assert found["zhang_oles_2001.table2[Precision][Logistic Reg]"] is None
+    assert "zhang_oles_2001.table2[BEP][SVM]" not in found
+    assert found["zhang_jin_2003.table2[earn][MLR-CG Test Error share]"] == pytest.approx(105.0)
+    assert found["zhang_jin_2003.table2[acq][MLR-CG Test Error share]"] is None
+    assert "zhang_jin_2003.table1[Univ-6][features]" not in found
+
+
+def test_summary_is_json_and_its_counts_add_up():
+    measured = as_printed()
+    for cell in CELLS[::3]:
+        measured.pop(cell.id, None)
+    for cell in CELLS[1::5]:
+        if cell.id in measured:
+            measured[cell.id] = 1.0
+    report = json.loads(json.dumps(summary(compare(measured, CELLS, {})), allow_nan=False))
+    totals = report["totals"]
+    assert totals["cells"] == len(CELLS) == totals["run"] + totals["not_run"] + totals["cannot_run"]
+    assert sum(totals["verdicts"].values()) == totals["runnable_gated"]
+    for group in ("papers", "tables"):
+        assert sum(part["cells"] for part in report[group].values()) == len(CELLS)
+        assert sum(part["runnable_gated"] for part in report[group].values()) == totals["runnable_gated"]
+    reproduced = [entry for entry in report["cells"] if entry["gated"] and entry["verdict"] == "reproduced"]
+    assert totals["verdicts"]["reproduced"] == len(
+        [entry for entry in reproduced if entry["state"] != "cannot run"]
+    )
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.dictionaries(st.sampled_from([cell.id for cell in CELLS]), st.floats(allow_nan=True)))
+def test_pinned_file_gives_back_what_was_written(measured):
+    text = render_pinned(measured, [cell.id for cell in CELLS])
+    read = yaml.safe_load(text) or {}
+    finite = {key: value for key, value in measured.items() if math.isfinite(value)}
+    assert read.keys() == finite.keys()
+    for key, value in finite.items():
+        assert isinstance(read[key], float | int)
+        assert read[key] == pytest.approx(value, rel=1e-3, abs=5e-5)
+
+
+def test_large_and_tiny_values_stay_numbers():
+    read = yaml.safe_load(
+        render_pinned({"large": 1e22, "tiny": 1e-7, "none": -0.0}, ["large", "tiny", "none"])
+    )
+    assert read == {"large": 1e22, "tiny": 1e-7, "none": 0.0}
+
+
+def test_pinned_order_is_that_of_the_tables():
+    text = render_pinned({"b": 1.0, "a": 2.0}, ["b", "a"])
+    assert text.index('"b"') < text.index('"a"')
+
+
+def test_what_is_accepted_names_published_cells():
+    assert unknown_ids(load_pinned(), CELLS) == []
+    assert unknown_ids({"zhang_oles_2001.table2[BEP][LogReg]": 1.0}, CELLS) != []
+    assert unused_deviations(compare({}, CELLS, {}), load_deviations()) == []
+    assert all(deviation.evidence for deviation in load_deviations())
+
+
+def test_files_of_another_place(tmp_path):
+    pinned = tmp_path / "pinned.yaml"
+    pinned.write_text(f'"{BEP}": 86.2\n')
+    assert load_pinned(pinned) == {BEP: 86.2}
+    pinned.write_text(f'"{BEP}": high\n')
+    with pytest.raises(UsageError, match="not in its format"):
+        load_pinned(pinned)
+    with pytest.raises(UsageError, match="cannot be read"):
+        load_deviations(tmp_path / "absent.yaml")
+
+
+def test_every_kind_of_tolerance_is_used():
+    assert {cell.kind for cell in CELLS} == set(kinds())

@@ -1,0 +1,100 @@
+"""What we have accepted: pinned values of cells, and deviations that are explained with evidence."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from textcat.errors import UsageError
+from textcat.published.strict_yaml import packaged_text, parse
+
+Contents = TypeVar("Contents")
+
+PINNED_HEADER = """# The measured value of each cell that was accepted last, in the unit of our measures.
+# A value that moves by more than its kind allows (0.05 unless tolerances.yaml says otherwise) fails.
+"""
+
+
+class Variant(BaseModel):
+    """One thing that was tried, and the figures it gave."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    variant: str
+    figures: dict[str, float]
+
+
+class Deviation(BaseModel):
+    """Why some cells do not come out as printed; in `cells` a * stands for any characters."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    cells: str
+    reason: str
+    evidence: tuple[Variant, ...]
+
+    def covers(self, cell_id: str) -> bool:
+        """Whether a cell is meant; brackets are plain characters here."""
+        pattern = ".*".join(re.escape(part) for part in self.cells.split("*"))
+        return re.fullmatch(pattern, cell_id) is not None
+
+
+def load_deviations(path: Path | None = None) -> list[Deviation]:
+    """The project's explained deviations, or those of another file."""
+    name, text = _text("deviations.yaml", path)
+    return _validated(_deviations(), parse(text, name) or [], name)
+
+
+def load_pinned(path: Path | None = None) -> dict[str, float]:
+    """The project's pinned values, or those of another file."""
+    name, text = _text("pinned.yaml", path)
+    return _validated(_numbers(), parse(text, name) or {}, name)
+
+
+def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
+    """The pinned file with these values, in the order of the published cells; no number, no line."""
+    lines = [
+        f'"{cell_id}": {_shortest(value)}'
+        for cell_id in order
+        if (value := measured.get(cell_id)) is not None and math.isfinite(value)
+    ]
+    return PINNED_HEADER + ("\n".join(lines) if lines else "{}") + "\n"
+
+
+def _shortest(value: float) -> str:
+    """Four decimals are far below any drift that matters; small numbers, as of p-values, keep four digits."""
+    text = repr(round(value, 4)) if abs(value) >= 0.1 or value == 0 else f"{value:.4g}"
+    # YAML 1.1 reads 1e-05 as a string: its floats need a point.
+    return text if "e" not in text or "." in text else text.replace("e", ".0e")
+
+
+def _text(packaged_name: str, path: Path | None) -> tuple[str, str]:
+    if path is None:
+        return packaged_name, packaged_text(packaged_name)
+    try:
+        return str(path), path.read_text(encoding="utf-8")
+    except OSError as problem:
+        raise UsageError(f"cannot be read: {problem.strerror}", where=str(path)) from problem
+
+
+def _validated(adapter: TypeAdapter[Contents], contents: object, name: str) -> Contents:
+    try:
+        return adapter.validate_python(contents)
+    except ValidationError as problem:
+        raise UsageError(f"is not in its format: {problem}", where=name) from problem
+
+
+@cache
+def _deviations() -> TypeAdapter[list[Deviation]]:
+    return TypeAdapter(list[Deviation])
+
+
+@cache
+def _numbers() -> TypeAdapter[dict[str, float]]:
+    return TypeAdapter(dict[str, float])

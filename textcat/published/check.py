@@ -1,0 +1,145 @@
+"""The gate: every printed cell with our number, its verdict, and whether it moved from the pinned one.
+
+Pure functions from numbers to verdicts; reading results and choosing exit codes is the command line's part.
+A cell that was not run is listed as such and never passes as reproduced.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from textcat.published.accepted import Deviation
+from textcat.published.model import Cell
+from textcat.published.verdicts import (
+    HAIR,
+    Verdict,
+    difference,
+    direction_verdict,
+    kind_of,
+    verdict,
+)
+
+State = Literal["run", "not run", "cannot run"]
+Measured = Mapping[str, float | None]
+
+
+@dataclass(frozen=True)
+class CellVerdict:
+    """One printed cell and all there is to say of it.
+
+    drifted: it moved from the pinned value by more than its kind allows, or is no number any more.
+    lost: the pinned value was `reproduced` and this one is not.
+    """
+
+    cell: Cell
+    state: State
+    measured: float | None
+    difference: float | None
+    verdict: Verdict
+    gated: bool
+    pinned: float | None
+    drifted: bool
+    lost: bool
+    deviation: Deviation | None
+
+    @property
+    def failed(self) -> bool:
+        """Whether this cell alone fails the check."""
+        return self.drifted or self.lost
+
+    @property
+    def unexplained(self) -> bool:
+        """A gated number outside `close` without a written deviation."""
+        return self.gated and self.verdict in ("differs", "better") and self.deviation is None
+
+
+def compare(
+    measured: Measured, published: Sequence[Cell], pinned: Measured, deviations: Sequence[Deviation] = ()
+) -> list[CellVerdict]:
+    """Judge every published cell; `measured` has no entry for a cell whose run was not made."""
+    partners = _partners(published)
+    return [_judge(cell, measured, pinned, deviations, partners.get(cell.id)) for cell in published]
+
+
+def drift(measured: Measured, pinned: Measured, published: Sequence[Cell]) -> list[str]:
+    """The ids of measured cells that moved away from their pinned value."""
+    return [cell.id for cell in published if _drifted(cell, measured, pinned)]
+
+
+def failed(verdicts: Sequence[CellVerdict]) -> list[CellVerdict]:
+    """The cells for which the check must not pass."""
+    return [entry for entry in verdicts if entry.failed]
+
+
+def unknown_ids(accepted: Mapping[str, object], published: Sequence[Cell]) -> list[str]:
+    """Pinned ids that name no published cell: misspelt, or left behind by a renaming."""
+    known = {cell.id for cell in published}
+    return [cell_id for cell_id in accepted if cell_id not in known]
+
+
+def unused_deviations(verdicts: Sequence[CellVerdict], deviations: Sequence[Deviation]) -> list[Deviation]:
+    """Deviations that cover no published cell."""
+    return [entry for entry in deviations if not any(entry.covers(found.cell.id) for found in verdicts)]
+
+
+def _judge(
+    cell: Cell, measured: Measured, pinned: Measured, deviations: Sequence[Deviation], partner: Cell | None
+) -> CellVerdict:
+    value = measured.get(cell.id)
+    found = _verdict(cell, measured, partner)
+    lost = cell.id in measured and _verdict(cell, pinned, partner) == "reproduced" and found != "reproduced"
+    return CellVerdict(
+        cell=cell,
+        state=_state(cell, measured),
+        measured=value,
+        difference=difference(value, cell.printed, cell.unit),
+        verdict=found,
+        gated=kind_of(cell.kind).gated and cell.printed is not None,
+        pinned=pinned.get(cell.id),
+        drifted=_drifted(cell, measured, pinned),
+        lost=lost and kind_of(cell.kind).gated,
+        deviation=next((entry for entry in deviations if entry.covers(cell.id)), None),
+    )
+
+
+def _state(cell: Cell, measured: Measured) -> State:
+    if cell.id in measured:
+        return "run"
+    return "cannot run" if cell.cannot_run else "not run"
+
+
+def _verdict(cell: Cell, measured: Measured, partner: Cell | None) -> Verdict:
+    if partner is None:
+        return verdict(measured.get(cell.id), cell.printed, cell.kind, cell.unit)
+    left, right = (cell, partner) if cell.kind == "fewer" else (partner, cell)
+    if left.printed is None or right.printed is None:
+        return "ungated"
+    return direction_verdict(measured.get(left.id), measured.get(right.id), left.printed, right.printed)
+
+
+def _partners(published: Sequence[Cell]) -> dict[str, Cell]:
+    """For the count of wins the count of losses in the same row, and the other way round."""
+    pairs: dict[tuple[str, str], dict[str, Cell]] = {}
+    for cell in published:
+        if kind_of(cell.kind).rule == "sign":
+            pairs.setdefault((cell.table_id, cell.row), {})[cell.kind] = cell
+    partners: dict[str, Cell] = {}
+    for pair in pairs.values():
+        if len(pair) == 2:
+            partners[pair["fewer"].id] = pair["more"]
+            partners[pair["more"].id] = pair["fewer"]
+    return partners
+
+
+def _drifted(cell: Cell, measured: Measured, pinned: Measured) -> bool:
+    """A number that is gone has moved, a run that was not made has not; kinds not judged move freely."""
+    before = pinned.get(cell.id)
+    if before is None or cell.id not in measured or not kind_of(cell.kind).gated:
+        return False
+    now = measured[cell.id]
+    if now is None or math.isnan(now):
+        return True
+    return abs(now - before) > kind_of(cell.kind).drift + HAIR
