@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
@@ -53,7 +53,8 @@ class Problem:
 
 
 MODEL_CLASSES = {
-    "linear": "textcat.linear.model:LinearModel",
+    "LinearModel": "textcat.linear.model:LinearModel",
+    "LinearScorer": "textcat.learners.scorer:LinearScorer",
 }
 
 
@@ -74,7 +75,7 @@ def save_model(folder: Path, model: Model) -> None:
                 hint="Check the learner's parameters; a larger regularization usually helps.",
             )
         write_array(folder, f"model.{name}", values)
-    write_json(folder, "model", {**description, "arrays": sorted(arrays)})
+    write_json(folder, "model", {**description, "class": type(model).__name__, "arrays": sorted(arrays)})
 
 
 def load_model(folder: Path) -> Model:
@@ -91,8 +92,13 @@ def load_model(folder: Path) -> Model:
 
 
 def join_models(parts: Sequence[Any]) -> Model:
-    """One model of blocks of categories trained apart; only models that are linear by category come in blocks."""
-    joined: Model = type(parts[0]).joined(parts)
+    """One model of blocks of categories trained apart; only linear models come in blocks."""
+    joined: Model = replace(
+        parts[0],
+        coef=np.hstack([part.coef for part in parts]),
+        intercept=np.concatenate([part.intercept for part in parts]),
+        certificate=[certificate for part in parts for certificate in part.certificate],
+    )
     return joined
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib.resources import files
 from typing import Any, Literal
 
+import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from textcat.experiment.yaml_source import did_you_mean
@@ -25,19 +27,23 @@ class LinearParameters(Parameters):
         default=None, description="The algorithm; the named learners have their own."
     )
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
-    cost: float | None = Field(
-        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
-    )
+    cost: float | None = Field(default=None, gt=0, description="C, the weight of the summed loss; instead of lam.")
     variance: float | Literal["norm"] | None = Field(
         default=None, description="Variance of the prior, or `norm` for the norm-based value; instead of lam."
     )
-    passes: int = Field(default=100, ge=1, description="Most passes over the data.")
-    stop: Literal["passes", "scores", "optimality"] = Field(
-        default="passes", description="Stop after all passes, when scores settle, or at a proven optimum."
+    bare_variance: bool = Field(
+        default=False, description="Penalise w^2 / variance, as printed in genkin_2004, not w^2 / (2 variance)."
     )
-    tolerance: float = Field(default=1e-3, gt=0, description="What the stopping rule compares with.")
+    passes: int | None = Field(default=None, ge=1, description="Most passes over the data.")
+    stop: Literal["passes", "scores", "optimality"] | None = Field(
+        default=None, description="Stop after all passes, when scores settle, or at a proven optimum."
+    )
+    tolerance: float | None = Field(default=None, gt=0, description="What the stopping rule compares with.")
     bias: float = Field(default=1.0, ge=0, description="Value of the constant feature; 0 leaves it out.")
-    penalize_bias: bool = Field(default=True, description="Whether the constant's weight is penalised too.")
+    penalize_bias: bool | None = Field(default=None, description="Whether the constant's weight is penalised too.")
+    precision: Literal["float32", "float64"] = Field(
+        default="float64", description="In which precision the kernels keep weights and scores."
+    )
     options: dict[str, Any] = Field(default_factory=dict, description="Settings of the algorithm itself.")
 
     @model_validator(mode="after")
@@ -91,23 +97,23 @@ class Learner:
 
 
 def _linear(title: str) -> Learner:
-    return Learner(
-        title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64
-    )
+    return Learner(title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64)
+
+
+def _named() -> dict[str, Learner]:
+    """The combinations of loss, prior and algorithm that papers gave names to."""
+    table = yaml.safe_load(files("textcat.linear").joinpath("learners.yaml").read_text(encoding="utf-8"))
+    rows = {}
+    for name, row in table.items():
+        settings = row["settings"]
+        combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
+        rows[name] = _linear(f"{combination} ({row['paper']}, {row['where']})")
+    return rows
 
 
 LEARNERS: dict[str, Learner] = {
-    "linear": _linear("any loss x prior x algorithm, to the optimum"),
-    "cls": _linear("least squares by column relaxation (algorithm 2 of zhang_oles_2001)"),
-    "cmls": _linear("modified least squares by column relaxation (algorithm 3)"),
-    "clg": _linear("ridge logistic regression by column relaxation (algorithm 4)"),
-    "clg_lasso": _linear("lasso logistic regression by column relaxation (genkin_2004)"),
-    "modified_svm": _linear(
-        "support vector machine with a constant feature, by row relaxation (equation 18)"
-    ),
-    "dual_cmls": _linear("modified least squares by row relaxation (algorithm 5)"),
-    "dual_clg": _linear("ridge logistic regression by row relaxation (algorithm 5)"),
-    "mlr_cg": _linear("modified logistic regression by conjugate gradient (zhang_jin_2003)"),
+    **_named(),
+    "linear": _linear("any loss x prior x algorithm, by default to the optimum"),
     "naive_bayes": Learner(
         "naive Bayes 2: multinomial, one category against the rest",
         NaiveBayesParameters,

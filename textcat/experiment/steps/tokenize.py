@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora import open_corpus
-from textcat.corpora.document import VectorCorpus
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Step, Workshop
 from textcat.store import Recipe
@@ -43,7 +42,7 @@ def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Ste
         opened = open_corpus(corpus.name, folder, split=corpus.split, **corpus.options)
         _write(
             target,
-            _given(opened) if isinstance(opened, VectorCorpus) else _counted(opened, experiment, workshop),
+            _counted(opened, experiment, workshop),
         )
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
@@ -60,14 +59,6 @@ def _counted(opened: Any, experiment: Experiment, workshop: Workshop) -> Counts:
 
     counted = count(documents, experiment.text, n_jobs=workshop.jobs, progress=tell)
     return Counts(counted, list(opened.categories))
-
-
-def _given(opened: VectorCorpus) -> Counts:
-    """A collection that comes as weighted vectors: its columns are its terms."""
-    terms = [f"{column:0{len(str(opened.X.shape[1]))}d}" for column in range(opened.X.shape[1])]
-    labels = [tuple(opened.categories[c] for c in row.nonzero()[0]) for row in opened.Y]
-    documents = CountedDocuments(opened.X, terms, list(opened.ids), labels, list(opened.split))
-    return Counts(documents, list(opened.categories), weighted=True)
 
 
 def _write(target: Path, counts: Counts) -> None:

@@ -1,0 +1,73 @@
+"""Loss x prior x algorithm: the named learners with their papers' settings, and what a run changes of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from textcat.errors import UsageError
+from textcat.experiment.fitting import Model, Problem
+from textcat.experiment.learners import LinearParameters
+from textcat.linear import fit
+from textcat.linear.combinations import named_learners
+from textcat.linear.regularization import lam_from_c, lam_from_variance
+
+
+def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> Model:
+    """Train a named learner, or the combination that the parameters spell out."""
+    table = named_learners()
+    settings = dict(table[name].settings) if name in table else {}
+    options = dict(settings.pop("options", {}))
+    settings |= {
+        key: value
+        for key, value in (
+            ("loss", parameters.loss),
+            ("prior", parameters.prior),
+            ("algorithm", parameters.algorithm),
+            ("max_passes", parameters.passes),
+            ("tol", parameters.tolerance),
+            ("penalize_bias", parameters.penalize_bias),
+        )
+        if value is not None
+    }
+    options |= parameters.options | {"precision": parameters.precision}
+    if parameters.stop is not None:
+        options["stop"] = parameters.stop
+    lam = _lam(parameters, problem, settings)
+    return fit(
+        problem.X,
+        problem.labels,
+        mask=problem.mask,
+        n_jobs=jobs,
+        seed=problem.seed,
+        bias=parameters.bias,
+        options=options,
+        **{**settings, "lam": lam},
+    )
+
+
+def _lam(parameters: LinearParameters, problem: Problem, settings: dict[str, Any]) -> Any:
+    """The run's regularization as lam, or the named learner's own."""
+    documents, prior = problem.X.shape[0], settings.get("prior", "gaussian")
+    if parameters.lam is not None:
+        return parameters.lam
+    if parameters.cost is not None:
+        return lam_from_c(parameters.cost, documents, prior)
+    if parameters.variance == "norm":
+        return lam_from_variance(_norm_based_variance(problem), documents, prior, parameters.bare_variance)
+    if parameters.variance is not None:
+        return lam_from_variance(float(parameters.variance), documents, prior, parameters.bare_variance)
+    if "lam" not in settings:
+        raise UsageError("the learner needs a regularization", hint="Give one of lam, cost and variance.")
+    return settings["lam"]
+
+
+def _norm_based_variance(problem: Problem) -> Any:
+    """d / u of genkin_2004 equation 29: features with the constant over the mean squared norm, by category."""
+    squares = problem.X.multiply(problem.X) if hasattr(problem.X, "multiply") else np.square(problem.X)
+    if problem.mask is None:
+        mean_square = np.asarray(squares.sum()) / problem.X.shape[0] + 1.0
+        return (problem.X.shape[1] + 1) / float(mean_square)
+    by_feature = np.asarray(squares.sum(axis=0)).ravel() / problem.X.shape[0]
+    return (problem.mask.sum(axis=0) + 1) / (by_feature @ problem.mask + 1.0)
