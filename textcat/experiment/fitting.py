@@ -81,13 +81,11 @@ def save_model(folder: Path, model: Model) -> None:
 def load_model(folder: Path) -> Model:
     """The model that `save_model` left; nothing in the folder is ever run."""
     description = read_json(folder, "model")
-    path = MODEL_CLASSES.get(description.get("kind"))
-    if path is None:
-        raise BadDataError(
-            f"unknown kind of model {description.get('kind')!r}", where=str(folder / "model.json")
-        )
-    arrays = {name: read_array(folder, f"model.{name}") for name in description["arrays"]}
-    model: Model = _named(path).from_arrays(arrays, description)
+    name = description.get("class")
+    if name not in MODEL_CLASSES:
+        raise BadDataError(f"unknown kind of model {name!r}", where=str(folder / "model.json"))
+    arrays = {array: read_array(folder, f"model.{array}") for array in description["arrays"]}
+    model: Model = _named(MODEL_CLASSES[name]).from_arrays(arrays, description)
     return model
 
 
@@ -105,9 +103,14 @@ def join_models(parts: Sequence[Any]) -> Model:
 def certificates_of(description: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A model's certificates without what differs from run to run."""
     return [
-        {key: value for key, value in certificate.items() if key != "seconds"}
+        {key: _finite(value) for key, value in certificate.items() if key != "seconds"}
         for certificate in description.get("certificate", [])
     ]
+
+
+def _finite(value: Any) -> Any:
+    """JSON knows no NaN: what is not known is null."""
+    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _named(path: str) -> Any:

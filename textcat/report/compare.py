@@ -5,52 +5,57 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from textcat.published.accepted import load_deviations
+from textcat.published.check import CellVerdict, compare
 from textcat.published.load import all_cells, load_paper
-from textcat.published.model import Cell
-from textcat.published.verdicts import difference, verdict
+from textcat.published.measured import measured_cells
 from textcat.report.tables import ComparedTable, TableCell
 
 
 def compared_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
     """The experiment's tables, in the order in which it names them."""
-    cells = all_cells()
-    tables = []
-    for table_id in results["tables"]:
-        own = [cell for cell in cells if cell.table_id == table_id]
-        if own:
-            tables.append(_table(own, results))
-    return tables
+    runs = {name: run["measures"] for name, run in results["runs"].items()}
+    published = [cell for cell in all_cells() if cell.table_id in results["tables"]]
+    measured = measured_cells(published, {results["experiment"]: runs})
+    judged = compare(measured, published, {}, load_deviations())
+    return [
+        table_of([entry for entry in judged if entry.cell.table_id == table_id])
+        for table_id in results["tables"]
+        if any(entry.cell.table_id == table_id for entry in judged)
+    ]
 
 
-def measured_value(cell: Cell, results: Mapping[str, Any]) -> float | None:
-    """What an experiment measured for a published cell; None where it has no such run or measure."""
-    run = results["runs"].get(cell.run)
-    value = run["measures"].get(cell.measure) if run else None
-    return None if value is None else float(value)
-
-
-def _table(cells: Sequence[Cell], results: Mapping[str, Any]) -> ComparedTable:
-    table = load_paper(cells[0].paper).tables[cells[0].table]
+def table_of(verdicts: Sequence[CellVerdict]) -> ComparedTable:
+    """One published table of judged cells."""
+    first = verdicts[0].cell
+    table = load_paper(first.paper).tables[first.table]
     return ComparedTable(
-        id=cells[0].table_id,
+        id=first.table_id,
         caption=table.caption,
         rows=list(table.rows),
         columns=list(table.columns),
         cells={
-            (cell.row, cell.column): _cell(cell, measured_value(cell, results))
-            for cell in cells
-            if cell.printed is not None
+            (entry.cell.row, entry.cell.column): _cell(entry)
+            for entry in verdicts
+            if entry.cell.printed is not None
         },
     )
 
 
-def _cell(cell: Cell, measured: float | None) -> TableCell:
+def _cell(entry: CellVerdict) -> TableCell:
+    deviation = entry.deviation
     return TableCell(
-        row=cell.row,
-        column=cell.column,
-        printed=cell.printed or "",
-        unit=cell.unit,
-        measured=measured,
-        difference=difference(measured, cell.printed, cell.unit),
-        verdict=verdict(measured, cell.printed, cell.kind, cell.unit),
+        row=entry.cell.row,
+        column=entry.cell.column,
+        printed=entry.cell.printed or "",
+        unit=entry.cell.unit,
+        measured=entry.measured,
+        difference=entry.difference,
+        verdict=entry.verdict,
+        reason=deviation.reason if deviation else "",
+        evidence="; ".join(_figures(v.variant, v.figures) for v in deviation.evidence) if deviation else "",
     )
+
+
+def _figures(variant: str, figures: Mapping[str, float]) -> str:
+    return f"{variant}: " + ", ".join(f"{name} {value:g}" for name, value in figures.items())

@@ -101,7 +101,7 @@ def bibtex_of(paper: str) -> str:
 
 def _run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     values = [number(value_of(run["measures"], HEADLINE[column])) for column in columns]
-    return {"title": run["title"] or name, "values": values, "signature": run["signature"]}
+    return {"title": run["title"] or name, "numbers": values, "signature": run["signature"]}
 
 
 def _categories(results: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -111,7 +111,7 @@ def _categories(results: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "name": name,
             "documents": counts[name],
-            "values": [number(value_of(measures, f"category.{name}.f1")) for measures in runs],
+            "numbers": [number(value_of(measures, f"category.{name}.f1")) for measures in runs],
         }
         for name in sorted(counts, key=lambda name: (-counts[name], name))
     ]
