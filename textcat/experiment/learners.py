@@ -27,12 +27,15 @@ class LinearParameters(Parameters):
         default=None, description="The algorithm; the named learners have their own."
     )
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
-    cost: float | None = Field(default=None, gt=0, description="C, the weight of the summed loss; instead of lam.")
+    cost: float | None = Field(
+        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
+    )
     variance: float | Literal["norm"] | None = Field(
         default=None, description="Variance of the prior, or `norm` for the norm-based value; instead of lam."
     )
     bare_variance: bool = Field(
-        default=False, description="Penalise w^2 / variance, as printed in genkin_2004, not w^2 / (2 variance)."
+        default=False,
+        description="Penalise w^2 / variance, as printed in genkin_2004, not w^2 / (2 variance).",
     )
     passes: int | None = Field(default=None, ge=1, description="Most passes over the data.")
     stop: Literal["passes", "scores", "optimality"] | None = Field(
@@ -40,7 +43,9 @@ class LinearParameters(Parameters):
     )
     tolerance: float | None = Field(default=None, gt=0, description="What the stopping rule compares with.")
     bias: float = Field(default=1.0, ge=0, description="Value of the constant feature; 0 leaves it out.")
-    penalize_bias: bool | None = Field(default=None, description="Whether the constant's weight is penalised too.")
+    penalize_bias: bool | None = Field(
+        default=None, description="Whether the constant's weight is penalised too."
+    )
     precision: Literal["float32", "float64"] = Field(
         default="float64", description="In which precision the kernels keep weights and scores."
     )
@@ -97,7 +102,9 @@ class Learner:
 
 
 def _linear(title: str) -> Learner:
-    return Learner(title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64)
+    return Learner(
+        title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64
+    )
 
 
 def _named() -> dict[str, Learner]:

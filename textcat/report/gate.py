@@ -1,0 +1,96 @@
+"""Reading results for the gate: which were made, from which files, and what was pinned for those files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from textcat.errors import BadDataError, UsageError
+from textcat.published.accepted import load_deviations, load_pinned, render_pinned
+from textcat.published.check import CellVerdict, compare
+from textcat.published.load import all_cells
+from textcat.published.measured import measured_cells
+from textcat.store.files import write_whole
+
+SOURCES = "pinned_sources.yaml"
+Results = Mapping[str, Mapping[str, Any]]
+
+
+def collected(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
+    """The results in folders and below them, by experiment."""
+    found: dict[str, dict[str, Any]] = {}
+    for folder in where:
+        paths = [folder] if folder.is_file() else sorted(folder.rglob("results.json"))
+        if not paths:
+            raise UsageError(
+                "no results.json here", where=str(folder), hint="Run an experiment first: `textcat run`."
+            )
+        for path in paths:
+            results = _read(path)
+            found[results["experiment"]] = results
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        results = json.loads(path.read_text(encoding="utf-8"))
+        if isinstance(results["experiment"], str) and isinstance(results["runs"], dict):
+            return dict(results)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise BadDataError(f"not readable as results: {error}", where=str(path)) from error
+    raise BadDataError("not results of textcat", where=str(path))
+
+
+def judged(results: Results, *, everything: bool) -> list[CellVerdict]:
+    """The verdict on every published cell, or on those that belong to the experiments given."""
+    published = [cell for cell in all_cells() if everything or cell.experiment in results]
+    pinned = load_pinned()
+    sources = pinned_sources()
+    for cell in published:
+        made_from = results.get(cell.experiment, {}).get("corpus", {}).get("fingerprint")
+        if made_from is not None and sources.get(cell.experiment) != made_from:
+            pinned.pop(cell.id, None)
+    return compare(measured_of(results), published, pinned, load_deviations())
+
+
+def measured_of(results: Results) -> dict[str, float | None]:
+    """Cell id -> measured value."""
+    runs = {
+        name: {run: facts["measures"] for run, facts in one["runs"].items()} for name, one in results.items()
+    }
+    return measured_cells(all_cells(), runs)
+
+
+def other_sources(results: Results) -> list[str]:
+    """Experiments made from other files than the pinned values were: their drift cannot be judged."""
+    sources = pinned_sources()
+    return [
+        name
+        for name, one in results.items()
+        if name in sources and one.get("corpus", {}).get("fingerprint") != sources[name]
+    ]
+
+
+def pinned_sources() -> dict[str, str]:
+    """Experiment -> fingerprint of the corpus files from which its pinned values were made."""
+    text = files("textcat.published").joinpath(SOURCES).read_text(encoding="utf-8")
+    return dict(yaml.safe_load(text) or {})
+
+
+def pin_values(results: Results) -> Path:
+    """Write the measured values over the pinned ones; cells that were not run keep theirs."""
+    folder = Path(str(files("textcat.published")))
+    measured = load_pinned() | {k: v for k, v in measured_of(results).items() if v is not None}
+    write_whole(folder / "pinned.yaml", render_pinned(measured, _printed_ids()))
+    sources = pinned_sources() | {name: one["corpus"]["fingerprint"] for name, one in results.items()}
+    write_whole(folder / SOURCES, yaml.safe_dump(sources))
+    return folder / "pinned.yaml"
+
+
+def _printed_ids() -> Sequence[str]:
+    return [cell.id for cell in all_cells() if cell.printed is not None]
