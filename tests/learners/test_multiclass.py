@@ -1,0 +1,157 @@
+"""MMLR-CG: gradient, line search, optimum at a fixed gamma, and the bound to the SVM objective."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.learners.test_softmax import problem
+from textcat.errors import UsageError
+from textcat.learners.multiclass import (
+    Continuation,
+    Direction,
+    MarginProblem,
+    conjugate_gradient,
+    fit_mmlr_cg,
+    line_search,
+)
+
+DIRECTIONS: list[Direction] = ["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
+
+
+def plain_objective(
+    X: np.ndarray, Y: np.ndarray, weights: np.ndarray, lam: float, gamma: float | None
+) -> float:
+    """Term by term, as printed; gamma=None is the hinge."""
+    total = 0.0
+    for document, labels in zip(X, Y, strict=True):
+        scores = document @ weights[:-1] + weights[-1]
+        truth = int(labels.argmax())
+        for k in range(Y.shape[1]):
+            short = 2 - (scores[truth] - scores[k])
+            if k != truth:
+                total += max(0.0, short) if gamma is None else float(np.logaddexp(0, gamma * short)) / gamma
+    return total / len(X) + lam * float((weights[:-1] ** 2).sum())
+
+
+@given(seed=st.integers(0, 1000), gamma=st.sampled_from([1.0, 11.0, 191.0]))
+@settings(max_examples=15, deadline=None)
+def test_objectives_are_the_printed_ones_and_lie_within_the_bound(seed: int, gamma: float) -> None:
+    X, Y = problem(seed, documents=15, features=4, categories=3)
+    margin = MarginProblem(X, Y, 0.01)
+    weights = np.random.default_rng(seed).standard_normal(margin.shape)
+    leads = margin.leads(margin.scores(weights))
+    smooth, hinge = margin.smooth(weights, leads, gamma), margin.hinge(weights, leads)
+    assert smooth == pytest.approx(plain_objective(X.toarray(), Y, weights, 0.01, gamma))
+    assert hinge == pytest.approx(plain_objective(X.toarray(), Y, weights, 0.01, None))
+    assert -1e-12 <= smooth - hinge <= 2 * np.log(2) / gamma + 1e-12
+
+
+@given(seed=st.integers(0, 1000), gamma=st.sampled_from([1.0, 5.0, 50.0]))
+@settings(max_examples=15, deadline=None)
+def test_gradient_is_the_difference_quotient(seed: int, gamma: float) -> None:
+    X, Y = problem(seed, documents=20, features=4, categories=3)
+    margin = MarginProblem(X, Y, 0.1)
+    weights = 0.5 * np.random.default_rng(seed).standard_normal(margin.shape)
+
+    def objective(flat: np.ndarray) -> float:
+        moved = flat.reshape(margin.shape)
+        return margin.smooth(moved, margin.leads(margin.scores(moved)), gamma)
+
+    slope = margin.gradient(weights, margin.leads(margin.scores(weights)), gamma)
+    quotient = scipy.optimize.approx_fprime(weights.ravel(), objective, 1e-7)
+    assert np.allclose(slope.ravel(), quotient, atol=1e-5)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("gamma", [1.0, 20.0])
+def test_reaches_the_optimum_of_l_bfgs_at_a_fixed_gamma(direction: Direction, gamma: float) -> None:
+    X, Y = problem(2)
+    margin = MarginProblem(X, Y, 1e-2)
+
+    def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
+        moved = flat.reshape(margin.shape)
+        leads = margin.leads(margin.scores(moved))
+        return margin.smooth(moved, leads, gamma), margin.gradient(moved, leads, gamma).ravel()
+
+    start = np.zeros(margin.shape[0] * margin.shape[1])
+    options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10}
+    oracle = scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    weights, _, _ = conjugate_gradient(margin, np.zeros(margin.shape), gamma, 600, direction)
+    assert objective(weights.ravel())[0] == pytest.approx(oracle.fun, rel=1e-6)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_every_step_lowers_the_smooth_objective(direction: Direction) -> None:
+    X, Y = problem(3)
+    margin = MarginProblem(X, Y, 1e-3)
+    values = []
+    for steps in range(15):
+        weights, _, _ = conjugate_gradient(margin, np.zeros(margin.shape), 30.0, steps, direction)
+        values.append(margin.smooth(weights, margin.leads(margin.scores(weights)), 30.0))
+    assert all(later < earlier for earlier, later in pairwise(values))
+
+
+@given(
+    seed=st.integers(0, 1000),
+    gamma=st.sampled_from([1.0, 100.0, 1000.0]),
+    scale=st.sampled_from([1e-6, 1, 1e6]),
+)
+@settings(max_examples=30, deadline=None)
+def test_line_search_never_climbs(seed: int, gamma: float, scale: float) -> None:
+    X, Y = problem(seed, documents=20, features=4, categories=3)
+    margin = MarginProblem(X, Y, 1e-3)
+    rng = np.random.default_rng(seed)
+    weights = rng.standard_normal(margin.shape)
+    scores = margin.scores(weights)
+    slope = margin.gradient(weights, margin.leads(scores), gamma)
+    direction = -slope * scale
+    step, _ = line_search(margin, weights, direction, scores, margin.scores(direction), gamma)
+    moved = weights + step * direction
+    before = margin.smooth(weights, margin.leads(scores), gamma)
+    after = margin.smooth(moved, margin.leads(margin.scores(moved)), gamma)
+    assert step >= 0
+    assert after <= before
+    if np.abs(slope).max() > 1e-6:
+        assert after < before
+
+
+def test_continuation_comes_near_the_svm_and_reports_its_course() -> None:
+    X, Y = problem(6, documents=120)
+    found = fit_mmlr_cg(X, Y, Continuation(lam=1e-2))
+    longer = fit_mmlr_cg(X, Y, Continuation(lam=1e-2, steps=600))
+    last = found.hinge_objective[-1]
+    assert found.hinge_objective.size == 200
+    assert last <= longer.hinge_objective[-1] + 3 * np.log(2) / 191
+    assert found.model.certificate is not None
+    assert found.model.certificate.objective >= last
+    assert "gamma 191" in found.model.certificate.reason
+    assert (found.model.predict(X) == Y.argmax(axis=1)).mean() > 0.8
+
+
+def test_relabelling_categories_relabels_the_model() -> None:
+    X, Y = problem(7)
+    order = np.array([2, 0, 3, 1])
+    setting = Continuation(lam=1e-2, steps=30)
+    plain = fit_mmlr_cg(X, Y, setting).model
+    moved = fit_mmlr_cg(X, Y[:, order], setting).model
+    assert np.allclose(moved.coef, plain.coef[:, order], atol=1e-6)
+
+
+def test_huge_values_and_separable_data_stay_finite() -> None:
+    X, Y = problem(8, documents=20, features=40)
+    with np.errstate(all="raise", under="ignore"):
+        model = fit_mmlr_cg(scipy.sparse.csr_matrix(X * 1e6), Y, Continuation(steps=40)).model
+    assert np.isfinite(model.scores(X)).all()
+
+
+def test_refuses_settings_out_of_range() -> None:
+    for wrong in ({"lam": 0.0}, {"steps": 0}, {"steps_each": 0}, {"gamma": -1.0}, {"increase": -1.0}):
+        with pytest.raises(UsageError, match="out of range"):
+            Continuation(**wrong)  # type: ignore[arg-type]

@@ -1,0 +1,212 @@
+"""MMLR-CG: the multiclass support vector machine by conjugate gradients on ever closer smooth objectives.
+
+Problem:  minimise O_g(W) = lam sum w^2 + (1/n) sum_i sum_{k!=y} (1/g) ln(1 + exp(-g (f_y(i) - f_k(i) - 2))),
+          at most (categories - 1) ln 2 / g above the multiclass SVM objective, whose loss is the hinge at 2.
+Inputs:   features, one category a document, lam, the schedule of g, the conjugate direction.
+Outputs:  MulticlassModel with a certificate, and the course of the SVM objective.
+Paper:    zhang_jin_2003 section 4, and algorithm 1 (section 3.3) for the schedule. Intercepts are free.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.special
+
+from textcat.errors import UsageError
+from textcat.learners.multiclass_model import (
+    Bools,
+    Certificate,
+    Features,
+    Floats,
+    MulticlassModel,
+    check_one_category_each,
+)
+
+Direction = Literal["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
+
+MARGIN = 2.0
+SLOPE_LEFT = 0.1
+"""A step ends where the slope along the direction is this part of the slope at its start."""
+TRIALS = 40
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """Algorithm 1: start at `gamma`, and after each `steps_each` CG steps raise it by `increase`."""
+
+    lam: float = 1e-3
+    steps: int = 200
+    steps_each: int = 10
+    gamma: float = 1.0
+    increase: float = 10.0
+    direction: Direction = "hestenes-stiefel"
+
+    def __post_init__(self) -> None:
+        if min(self.lam, self.steps, self.steps_each, self.gamma) <= 0 or self.increase < 0:
+            raise UsageError(
+                f"settings out of range: {asdict(self)}",
+                where="mmlr_cg",
+                hint="lam, steps, steps_each and gamma must be above 0, and increase not below",
+            )
+
+
+@dataclass(frozen=True)
+class MarginProblem:
+    """The objectives of one training set; weights have a row a feature and a last row of intercepts."""
+
+    X: Features
+    Y: Bools
+    lam: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features plus the intercept, by categories."""
+        return self.X.shape[1] + 1, self.Y.shape[1]
+
+    def scores(self, weights: Floats) -> Floats:
+        """f_k(x_i), documents x categories."""
+        return np.asarray(self.X @ weights[:-1] + weights[-1])
+
+    def leads(self, scores: Floats) -> Floats:
+        """f_y - f_k; 0 in the column of y itself."""
+        return scores[self.Y][:, None] - scores
+
+    def smooth(self, weights: Floats, leads: Floats, gamma: float) -> float:
+        """O_gamma at weights with these leads."""
+        losses = np.logaddexp(0, -gamma * (leads - MARGIN)) / gamma
+        return self._total(losses, weights)
+
+    def hinge(self, weights: Floats, leads: Floats) -> float:
+        """O_svm, the objective that O_gamma approaches from above."""
+        return self._total(np.maximum(0, MARGIN - leads), weights)
+
+    def _total(self, losses: Floats, weights: Floats) -> float:
+        mean = np.sum(losses, where=~self.Y) / self.Y.shape[0]
+        return float(mean + self.lam * np.sum(weights[:-1] ** 2))
+
+    def pull(self, leads: Floats, gamma: float) -> Floats:
+        """Minus the slope of each loss in its lead, over n: sigmoid of gamma (2 - lead), 0 for y."""
+        sigmoid = np.asarray(scipy.special.expit(gamma * (MARGIN - leads)))
+        return np.asarray(sigmoid * ~self.Y / self.Y.shape[0])
+
+    def gradient(self, weights: Floats, leads: Floats, gamma: float) -> Floats:
+        """The slope of O_gamma in every weight."""
+        pull = self.pull(leads, gamma)
+        pull[self.Y] = -pull.sum(axis=1)
+        slope = np.vstack([np.asarray(self.X.T @ pull), pull.sum(axis=0)])
+        slope[:-1] += 2 * self.lam * weights[:-1]
+        return slope
+
+
+@dataclass(frozen=True)
+class CourseOfTraining:
+    """A model and the SVM objective after each CG step."""
+
+    model: MulticlassModel
+    hinge_objective: Floats
+
+
+def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> CourseOfTraining:
+    """Algorithm 1 on the multiclass objective, from zero weights."""
+    check_one_category_each(X, Y)
+    chosen = settings or Continuation()
+    problem = MarginProblem(X, Y, chosen.lam)
+    began = time.perf_counter()
+    weights, gamma, course, passes = np.zeros(problem.shape), chosen.gamma, [], 0
+    for done in range(0, chosen.steps, chosen.steps_each):
+        gamma = chosen.gamma + chosen.increase * (done // chosen.steps_each)
+        steps = min(chosen.steps_each, chosen.steps - done)
+        weights, part, used = conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
+        course += part
+        passes += used
+    leads = problem.leads(problem.scores(weights))
+    certificate = Certificate(
+        objective=problem.smooth(weights, leads, gamma),
+        violation=float(np.max(np.abs(problem.gradient(weights, leads, gamma)))),
+        gap=float("nan"),
+        passes=passes,
+        seconds=time.perf_counter() - began,
+        reason=f"{chosen.steps} steps done, the last at gamma {gamma:g}",
+    )
+    model = MulticlassModel(weights[:-1], weights[-1], certificate, {"learner": "mmlr_cg", **asdict(chosen)})
+    return CourseOfTraining(model, np.array(course))
+
+
+def conjugate_gradient(
+    problem: MarginProblem, weights: Floats, gamma: float, steps: int, kind: Direction
+) -> tuple[Floats, list[float], int]:
+    """Steps of CG on O_gamma, begun from minus the gradient; also the SVM objective after each."""
+    scores = problem.scores(weights)
+    slope = problem.gradient(weights, problem.leads(scores), gamma)
+    direction, course, passes = -slope, [], 1
+    for _ in range(steps):
+        if np.sum(direction * slope) >= 0:
+            direction = -slope
+        along = problem.scores(direction)
+        step, trials = line_search(problem, weights, direction, scores, along, gamma)
+        weights, scores = weights + step * direction, scores + step * along
+        leads = problem.leads(scores)
+        course.append(problem.hinge(weights, leads))
+        new_slope = problem.gradient(weights, leads, gamma)
+        direction = conjugacy(kind, new_slope, slope, direction) * direction - new_slope
+        slope = new_slope
+        passes += 1 + trials
+    return weights, course, passes
+
+
+def conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> float:
+    """How much of the last direction is kept, by the three rules that the paper compares."""
+    if kind == "fletcher-reeves":
+        above, below = np.sum(new * new), np.sum(old * old)
+    elif kind == "polak-ribiere":
+        above, below = np.sum(new * (new - old)), np.sum(old * old)
+    else:
+        above, below = np.sum(new * (new - old)), np.sum(direction * (new - old))
+    return float(above / below) if below != 0 else 0.0
+
+
+def line_search(
+    problem: MarginProblem, weights: Floats, direction: Floats, scores: Floats, along: Floats, gamma: float
+) -> tuple[float, int]:
+    """A step that lowers O_gamma and leaves a tenth of the slope at most: Newton inside a closing bracket.
+
+    O_gamma is convex along the direction, so the sign of the slope says on which side the minimum lies.
+    """
+    leads, change = problem.leads(scores), problem.leads(along)
+    start = problem.smooth(weights, leads, gamma)
+    first, curvature = _slopes_along(problem, weights, direction, leads, change, gamma)
+    low, high, step = 0.0, np.inf, -first / curvature if curvature > 0 else 1.0
+    if first >= 0:
+        return 0.0, 0
+    for trial in range(1, TRIALS + 1):
+        moved, moved_leads = weights + step * direction, leads + step * change
+        slope, curvature = _slopes_along(problem, moved, direction, moved_leads, change, gamma)
+        lower = problem.smooth(moved, moved_leads, gamma) <= start
+        if lower and abs(slope) <= SLOPE_LEFT * abs(first):
+            return step, trial
+        low, high = (step, high) if slope < 0 else (low, step)
+        step = _next_trial(step, slope, curvature, low, high)
+    return low, TRIALS
+
+
+def _next_trial(step: float, slope: float, curvature: float, low: float, high: float) -> float:
+    """Newton's step where it stays inside the bracket; else its middle, or twice as far where it is open."""
+    newton = step - slope / curvature if curvature > 0 else np.inf
+    if low < newton < min(high, 4 * step):
+        return float(newton)
+    return 2 * step if np.isinf(high) else 0.5 * (low + high)
+
+
+def _slopes_along(
+    problem: MarginProblem, weights: Floats, direction: Floats, leads: Floats, change: Floats, gamma: float
+) -> tuple[float, float]:
+    """First and second derivative of O_gamma along the direction."""
+    pull = problem.pull(leads, gamma)
+    rest = 1 - pull * problem.Y.shape[0]
+    slope = 2 * problem.lam * np.sum(weights[:-1] * direction[:-1]) - np.sum(pull * change)
+    curvature = 2 * problem.lam * np.sum(direction[:-1] ** 2) + gamma * np.sum(pull * rest * change**2)
+    return float(slope), float(curvature)

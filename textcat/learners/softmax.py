@@ -1,0 +1,212 @@
+"""Polytomous logistic regression: the categories' probabilities are the softmax of their linear scores.
+
+Problem:  minimise (1/n) sum_i [log sum_k exp(f_k(i)) - f_y(i)] + lam * penalty(W), f_k = w_k.x + bias * b_k,
+          the penalty being the sum of squares (Gaussian prior) or of absolute values (Laplace prior).
+Inputs:   features, one category a document, prior, lam. A Gaussian prior of variance tau is
+          lam = 1 / (2 tau n), a Laplace prior with parameter lambda is lam = lambda / n.
+Outputs:  MulticlassModel with a certificate (objective, optimality violation, duality gap).
+Paper:    genkin_2004 section 7; the priors of its equations 10 and 11 on the weights of every category.
+The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros at the bounds.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import scipy.optimize
+import scipy.special
+
+from textcat.errors import UsageError
+from textcat.learners.multiclass_model import (
+    Bools,
+    Certificate,
+    Features,
+    Floats,
+    MulticlassModel,
+    check_one_category_each,
+)
+
+Prior = Literal["gaussian", "laplace"]
+
+
+@dataclass(frozen=True)
+class SoftmaxProblem:
+    """The objective of one training set; weights have a row a feature and a last row of constants."""
+
+    X: Features
+    Y: Bools
+    prior: Prior
+    lam: float
+    bias: float = 1.0
+    penalize_bias: bool = True
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Features plus the constant, by categories."""
+        return self.X.shape[1] + 1, self.Y.shape[1]
+
+    def penalties(self) -> Floats:
+        """lam for every row of weights, 0 for a constant that is left free."""
+        lam = np.full((self.shape[0], 1), self.lam)
+        lam[-1] *= self.penalize_bias
+        return lam
+
+    def scores(self, weights: Floats) -> Floats:
+        """f_k(x_i), documents x categories."""
+        return np.asarray(self.X @ weights[:-1] + self.bias * weights[-1])
+
+    def backward(self, residual: Floats) -> Floats:
+        """The transposed features, constant included, times documents x categories."""
+        return np.vstack([np.asarray(self.X.T @ residual), self.bias * residual.sum(axis=0)])
+
+    def loss_and_residual(self, weights: Floats) -> tuple[float, Floats]:
+        """Mean loss, and its slope in every score: (probability - label) / n."""
+        scores = self.scores(weights)
+        normaliser = scipy.special.logsumexp(scores, axis=1, keepdims=True)
+        documents = self.Y.shape[0]
+        loss = float(np.sum(normaliser[:, 0] - scores[self.Y])) / documents
+        return loss, (np.exp(scores - normaliser) - self.Y) / documents
+
+    def penalty(self, weights: Floats) -> float:
+        """lam * penalty."""
+        size = weights**2 if self.prior == "gaussian" else np.abs(weights)
+        return float(np.sum(self.penalties() * size))
+
+
+def fit_softmax(
+    X: Features,
+    Y: Bools,
+    *,
+    prior: Prior = "gaussian",
+    lam: float = 1e-4,
+    bias: float = 1.0,
+    penalize_bias: bool = True,
+    tol: float = 1e-7,
+    max_passes: int = 5000,
+) -> MulticlassModel:
+    """Train all categories in one problem; `tol` is for the optimality violation, in `max_passes`."""
+    check_one_category_each(X, Y)
+    if lam <= 0 or tol <= 0 or max_passes < 1:
+        raise UsageError(
+            f"lam {lam}, tol {tol}, max_passes {max_passes}", where="softmax", hint="all must be above 0"
+        )
+    problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias)
+    began = time.perf_counter()
+    solve = _minimise_gaussian if prior == "gaussian" else _minimise_laplace
+    weights, passes = solve(problem, tol, max_passes)
+    settings = {
+        "learner": "softmax",
+        "prior": prior,
+        "lam": lam,
+        "bias": bias,
+        "penalize_bias": penalize_bias,
+        "tol": tol,
+        "max_passes": max_passes,
+    }
+    return MulticlassModel(
+        weights[:-1],
+        bias * weights[-1],
+        certificate=certify(problem, weights, tol, passes, time.perf_counter() - began),
+        settings=settings,
+    )
+
+
+def _minimise_gaussian(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
+    start = np.zeros(problem.shape)
+    free = np.full(problem.shape, np.inf)
+    return _minimise_in_box(problem, start, 2 * problem.penalties(), 0.0, (-free, free), tol, max_passes)
+
+
+def _minimise_laplace(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
+    """Orthant after orthant: in each the penalty is linear, and weights at 0 that are optimal stay there."""
+    weights, passes, reached = np.zeros(problem.shape), 0, np.inf
+    while passes < max_passes:
+        loss, residual = problem.loss_and_residual(weights)
+        downhill = -_least_subgradient(problem, weights, problem.backward(residual))
+        objective = loss + problem.penalty(weights)
+        if np.max(np.abs(downhill)) <= tol or not objective < reached:
+            break
+        reached = objective
+        side = np.where(weights != 0, np.sign(weights), np.sign(downhill))
+        free = (problem.penalties() == 0) | np.zeros(problem.shape, dtype=np.bool_)
+        box = (
+            np.where((side < 0) | free, -np.inf, 0.0),
+            np.where((side > 0) | free, np.inf, 0.0),
+        )
+        tilt = problem.penalties() * side
+        weights, used = _minimise_in_box(problem, weights, 0.0, tilt, box, tol, max_passes - passes)
+        passes += used
+    return weights, passes
+
+
+def _minimise_in_box(
+    problem: SoftmaxProblem,
+    start: Floats,
+    stiffness: Floats | float,
+    tilt: Floats | float,
+    box: tuple[Floats, Floats],
+    tol: float,
+    max_passes: int,
+) -> tuple[Floats, int]:
+    """L-BFGS-B on loss + stiffness w^2 / 2 + tilt w between bounds, over weights that the bounds let move."""
+    moving = box[0] < box[1]
+
+    def objective(flat: Floats) -> tuple[float, Floats]:
+        weights = np.zeros(problem.shape)
+        weights[moving] = flat
+        loss, residual = problem.loss_and_residual(weights)
+        push = stiffness * weights + tilt
+        slope = problem.backward(residual) + push
+        return loss + float(np.sum(0.5 * weights * (push + tilt))), slope[moving]
+
+    found = scipy.optimize.minimize(
+        objective,
+        start[moving],
+        jac=True,
+        method="L-BFGS-B",
+        bounds=scipy.optimize.Bounds(box[0][moving], box[1][moving]),
+        options={"gtol": tol, "ftol": 1e-16, "maxiter": max_passes, "maxfun": 2 * max_passes, "maxcor": 30},
+    )
+    weights = np.zeros(problem.shape)
+    weights[moving] = found.x
+    return weights, int(found.nfev)
+
+
+def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float) -> Certificate:
+    """Objective, largest component of the least subgradient, and duality gap of any weights."""
+    loss, residual = problem.loss_and_residual(weights)
+    objective = loss + problem.penalty(weights)
+    slope = problem.backward(residual)
+    violation = float(np.max(np.abs(_least_subgradient(problem, weights, slope))))
+    return Certificate(
+        objective=objective,
+        violation=violation,
+        gap=objective - _dual_value(problem, residual, slope) if problem.penalize_bias else float("nan"),
+        passes=passes,
+        seconds=seconds,
+        reason="converged" if violation <= tol else "no further progress or out of passes",
+    )
+
+
+def _least_subgradient(problem: SoftmaxProblem, weights: Floats, slope: Floats) -> Floats:
+    lam = problem.penalties()
+    if problem.prior == "gaussian":
+        return slope + 2 * lam * weights
+    at_zero = np.sign(slope) * np.maximum(np.abs(slope) - lam, 0)
+    return np.where(weights == 0, at_zero, slope + lam * np.sign(weights))
+
+
+def _dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> float:
+    """The dual objective at the residual, shrunk by s until feasible: the entropy of (1 - s) y + s p."""
+    shrink, cost = 1.0, 0.0
+    if problem.prior == "laplace":
+        shrink = min(1.0, problem.lam / max(float(np.max(np.abs(slope))), np.finfo(float).tiny))
+    else:
+        cost = float(np.sum(slope**2)) / (4 * problem.lam)
+    documents = problem.Y.shape[0]
+    mixed = problem.Y + shrink * residual * documents
+    entropy = float(np.sum(scipy.special.entr(np.maximum(mixed, 0))))
+    return float(entropy / documents - cost)
