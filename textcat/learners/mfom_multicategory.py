@@ -1,0 +1,172 @@
+"""MFoM for one category a document: the misclassification measure sets each category against all others.
+
+Problem:  minimise -(mean F1 over categories) or the mean error of equation 4.10, smoothed by a sigmoid of
+          d_j = -g_j + [mean over i != j of g_i^eta]^(1/eta)  (equation 4.13); not convex.
+Inputs:   features, one category a document, the settings of the descent, eta and the kind of score g.
+Outputs:  MulticlassModel (the greatest score decides, equation 4.11) and the course of the objective.
+Paper:    gao_2003 section 4.3, GPD by equation 5.3.
+
+A power of a score needs scores above 0, which linear functions f_j = w_j.x - w0_j are not. "power" takes
+g = ln(1 + exp(f)), which keeps their order; "exponential" takes g = f and the exponential mean
+ln(mean of exp(eta g_i)) / eta in place of the power mean. Both become the greatest competitor as eta grows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import scipy.special
+
+from textcat.errors import UsageError
+from textcat.learners.binary_tree import FeatureMatrix
+from textcat.learners.mfom import GpdSettings
+from textcat.learners.mfom_objective import merit_slopes, sigmoid_loss, window_offset
+from textcat.learners.multiclass_model import Bools, Floats, MulticlassModel, check_one_category_each
+
+ScoreKind = Literal["power", "exponential"]
+
+
+@dataclass(frozen=True)
+class MulticategoryDescent:
+    """The model and the objective before each step."""
+
+    model: MulticlassModel
+    objective: Floats
+
+
+def fit_multicategory_mfom(
+    X: FeatureMatrix,
+    Y: Bools,
+    settings: GpdSettings | None = None,
+    *,
+    eta: float = 4.0,
+    score: ScoreKind = "exponential",
+) -> MulticategoryDescent:
+    """Descend from the categories' means, each with the least value of its own documents as offset."""
+    check_one_category_each(X, Y)
+    if eta <= 0:
+        raise UsageError(f"eta is {eta}", where="mfom.eta", hint="it must be above 0")
+    chosen = settings or GpdSettings()
+    weights, offsets = _category_means(X, Y)
+    across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+    course = np.empty(chosen.iterations)
+    for iteration in range(chosen.iterations):
+        values = np.asarray(X @ weights - offsets)
+        course[iteration], slope = multicategory_objective(values, Y, chosen, eta, score)
+        weights -= chosen.step(iteration) * np.asarray(across @ slope)
+        offsets += chosen.step(iteration) * slope.sum(axis=0)
+    described: dict[str, Any] = {"learner": "mfom_multicategory", "eta": eta, "score": score}
+    model = MulticlassModel(weights, -offsets, settings={**described, **asdict(chosen)})
+    return MulticategoryDescent(model, course)
+
+
+def _category_means(X: FeatureMatrix, Y: Bools) -> tuple[Floats, Floats]:
+    """Section 5.3 for each category: the mean of its documents and the least value among them."""
+    weights = np.asarray(X.T @ Y.astype(np.float64)) / np.maximum(Y.sum(axis=0), 1)
+    lowest = np.where(Y, np.asarray(X @ weights), np.inf).min(axis=0)
+    return weights, np.where(np.isfinite(lowest), lowest, 0.0)
+
+
+def multicategory_objective(
+    values: Floats, Y: Bools, settings: GpdSettings, eta: float, score: ScoreKind
+) -> tuple[float, Floats]:
+    """The objective and its slope in each value f_j(x), beta held fixed."""
+    measure, competitors = misclassification(values, eta, score)
+    if settings.merit == "f1":
+        objective, by_measure = _mean_f1(measure, Y, settings)
+    else:
+        objective, by_measure = _mean_error(measure, Y, settings)
+    return objective, _through_measure(by_measure, values, competitors, score)
+
+
+def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
+    """Equation 4.9: a document of another category is falsely accepted by j to the degree 1 - l_j (4.5)."""
+    beta = window_offset(measure, measure.shape[0], settings.offset)
+    loss = sigmoid_loss(measure, settings.alpha, beta).astype(np.float64)
+    positives = Y.sum(axis=0).astype(np.float64)
+    accepted = np.where(Y, 0.0, 1 - loss).sum(axis=0)
+    slopes = merit_slopes(
+        "f1", np.where(Y, loss, 0.0).sum(axis=0), accepted, positives, Y.shape[0] - positives
+    )
+    weight = np.where(Y, slopes.positive, -slopes.negative) / Y.shape[1]
+    return float(np.mean(slopes.objective)), settings.alpha * loss * (1 - loss) * weight
+
+
+def _mean_error(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
+    """Equation 4.10: the mean over documents of the loss of their own category."""
+    own = measure[Y]
+    beta = float(own.mean()) if settings.offset == "mean" else 0.0
+    loss = sigmoid_loss(own, settings.alpha, beta)
+    slope = np.zeros(measure.shape)
+    slope[Y] = settings.alpha * loss * (1 - loss) / own.size
+    return float(loss.mean()), slope
+
+
+class Competitors:
+    """Sums of exponentials over categories from which any one category can be left out exactly.
+
+    The sum over all but category j is the whole sum less j's own term; where j's is the
+    greatest term the others are summed by themselves, so that nothing cancels.
+    """
+
+    def __init__(self, exponents: Floats) -> None:
+        rows = np.arange(exponents.shape[0])
+        self.best = exponents.argmax(axis=1)
+        top = exponents[rows, self.best]
+        others = exponents.copy()
+        others[rows, self.best] = -np.inf
+        second = others.max(axis=1)
+        self.terms = np.exp(exponents - top[:, None])
+        self.terms_without_best = np.exp(others - second[:, None])
+        self.without = self.terms.sum(axis=1, keepdims=True) - self.terms
+        self.without[rows, self.best] = self.terms_without_best.sum(axis=1)
+        self.shift = np.repeat(top[:, None], exponents.shape[1], axis=1)
+        self.shift[rows, self.best] = second
+
+    def log_mean(self) -> Floats:
+        """ln of the mean of exp(exponent) over the other categories."""
+        return np.asarray(np.log(self.without) + self.shift - np.log(self.terms.shape[1] - 1))
+
+    def spread(self, slope: Floats) -> Floats:
+        """What a slope in each log_mean makes of a slope in each exponent."""
+        rows = np.arange(slope.shape[0])
+        share = slope / self.without
+        of_best = share[rows, self.best][:, None] * self.terms_without_best
+        share[rows, self.best] = 0.0
+        return np.asarray(self.terms * (share.sum(axis=1, keepdims=True) - share) + of_best)
+
+
+def misclassification(
+    values: Floats, eta: float, score: ScoreKind
+) -> tuple[Floats, tuple[Competitors, Floats]]:
+    """d_j of equation 4.13 for every document and category, and what its derivative needs."""
+    values = np.asarray(values, dtype=np.float64)
+    if score == "exponential":
+        competitors = Competitors(eta * values)
+        rival = competitors.log_mean() / eta
+        return rival - values, (competitors, np.ones_like(rival))
+    scores = np.logaddexp(0, values)
+    competitors = Competitors(eta * _log_softplus(values))
+    rival = np.exp(competitors.log_mean() / eta)
+    return rival - scores, (competitors, rival)
+
+
+def _log_softplus(values: Floats) -> Floats:
+    """ln(ln(1 + exp(f))), which is f itself where exp(f) is lost in rounding."""
+    return np.where(values < -30, values, np.log(np.logaddexp(0, np.maximum(values, -30))))
+
+
+def _through_measure(
+    slope: Floats, values: Floats, parts: tuple[Competitors, Floats], score: ScoreKind
+) -> npt.NDArray[np.float64]:
+    """The chain rule from d_j back to f_i: exponential d ln-mean = eta df, power g' = sigmoid(f)."""
+    competitors, rival = parts
+    spread = competitors.spread(slope * rival)
+    if score == "exponential":
+        return np.asarray(spread - slope)
+    own = scipy.special.expit(values)
+    relative = np.exp(-np.logaddexp(0, -values) - _log_softplus(values))
+    return np.asarray(spread * relative - slope * own)
