@@ -55,6 +55,8 @@ class Problem:
 MODEL_CLASSES = {
     "LinearModel": "textcat.linear.model:LinearModel",
     "LinearScorer": "textcat.learners.scorer:LinearScorer",
+    "BinaryTrees": "textcat.learners.binary_tree:BinaryTrees",
+    "MulticlassModel": "textcat.learners.multiclass_model:MulticlassModel",
 }
 
 
@@ -64,28 +66,34 @@ def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -
     return model
 
 
-def save_model(folder: Path, model: Model) -> None:
-    """A model's description and arrays as files of a folder."""
+def fit_course(name: str, parameters: BaseModel, problem: Problem) -> dict[int, Model]:
+    """The models of one descent at several numbers of iterations."""
+    models: dict[int, Model] = _named(LEARNERS[name].course or "")(problem, parameters)
+    return models
+
+
+def save_model(folder: Path, model: Model, name: str = "model") -> None:
+    """A model's description and arrays as files of a folder, named after `name`."""
     description = model.describe()
     arrays = model.to_arrays()
-    for name, values in arrays.items():
+    for array, values in arrays.items():
         if np.issubdtype(values.dtype, np.floating) and not np.isfinite(values).all():
             raise StageFailedError(
-                f"training left a value that is not finite in {name}",
+                f"training left a value that is not finite in {array}",
                 hint="Check the learner's parameters; a larger regularization usually helps.",
             )
-        write_array(folder, f"model.{name}", values)
-    write_json(folder, "model", {**description, "class": type(model).__name__, "arrays": sorted(arrays)})
+        write_array(folder, f"{name}.{array}", values)
+    write_json(folder, name, {**description, "class": type(model).__name__, "arrays": sorted(arrays)})
 
 
-def load_model(folder: Path) -> Model:
+def load_model(folder: Path, name: str = "model") -> Model:
     """The model that `save_model` left; nothing in the folder is ever run."""
-    description = read_json(folder, "model")
-    name = description.get("class")
-    if name not in MODEL_CLASSES:
-        raise BadDataError(f"unknown kind of model {name!r}", where=str(folder / "model.json"))
-    arrays = {array: read_array(folder, f"model.{array}") for array in description["arrays"]}
-    model: Model = _named(MODEL_CLASSES[name]).from_arrays(arrays, description)
+    description = read_json(folder, name)
+    kind = description.get("class")
+    if kind not in MODEL_CLASSES:
+        raise BadDataError(f"unknown kind of model {kind!r}", where=str(folder / f"{name}.json"))
+    arrays = {array: read_array(folder, f"{name}.{array}") for array in description["arrays"]}
+    model: Model = _named(MODEL_CLASSES[kind]).from_arrays(arrays, description)
     return model
 
 

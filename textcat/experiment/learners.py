@@ -83,11 +83,59 @@ class OnlineParameters(Parameters):
 
     cost: float | None = Field(default=None, gt=0, description="C, the bound of a document's multiplier.")
     rate: float = Field(default=0.01, gt=0, description="Learning rate.")
-    passes: int = Field(default=200, ge=1, description="Passes over the training documents.")
+    passes: int = Field(default=200, ge=1, description="Most passes over the training documents.")
     initial: float = Field(default=0.01, gt=0, description="Initial weight of each feature (Winnow).")
-    norm: float | None = Field(
-        default=None, gt=0, description="Sum of weights (normalized Winnow); default: initial sum."
+    norm: float | None = Field(default=None, gt=0, description="Sum of the weights (normalized Winnow).")
+    shuffle: int | None = Field(
+        default=None, description="Seed of the documents' order; none is corpus order."
     )
+
+
+class TreeParameters(Parameters):
+    """Of binary trees learned by the batch perceptron."""
+
+    iterations: int = Field(default=500, ge=1, description="Most iterations at each node.")
+    rate: float = Field(default=0.01, gt=0, description="Learning constant of the first iteration.")
+    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+
+
+class MeritParameters(Parameters):
+    """Of binary trees learned by maximal figure of merit."""
+
+    merit: Literal["f1", "mce"] = Field(
+        default="f1", description="What is optimised: F1, or both classes' error."
+    )
+    iterations: int = Field(default=2000, ge=1, description="Steps of the descent.")
+    checkpoints: list[int] = Field(
+        default=[], description="Iterations kept of one descent, to be shared by runs."
+    )
+    alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
+    offset: str | None = Field(
+        default=None, description="How the sigmoid's offset beta follows the documents."
+    )
+    kappa: float = Field(default=0.05, gt=0, description="Step size of the first iteration.")
+    horizon: int | None = Field(default=None, ge=1, description="Iteration at which the step size reaches 0.")
+    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+
+
+class SoftmaxParameters(Parameters):
+    """Of polytomous logistic regression."""
+
+    prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
+    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty beside the mean loss.")
+    penalize_bias: bool = Field(default=True, description="Whether the constants' weights are penalised too.")
+    tolerance: float = Field(default=1e-6, gt=0, description="Optimality violation at which to stop.")
+    passes: int = Field(default=5000, ge=1, description="Most iterations.")
+
+
+class MulticlassParameters(Parameters):
+    """Of the multiclass modified logistic regression by conjugate gradient."""
+
+    lam: float = Field(default=1e-3, gt=0, description="Weight of the penalty beside the mean loss.")
+    steps: int = Field(default=200, ge=1, description="Conjugate gradient steps.")
+    steps_each: int = Field(default=10, ge=1, description="Steps before gamma is raised.")
+    gamma: float = Field(default=1.0, gt=0, description="First gamma.")
+    increase: float = Field(default=10.0, ge=0, description="What gamma is raised by.")
 
 
 @dataclass(frozen=True)
@@ -99,6 +147,7 @@ class Learner:
     adapter: str
     version: int = 1
     categories_at_once: int | None = None
+    course: str | None = None
 
 
 def _linear(title: str) -> Learner:
@@ -116,6 +165,10 @@ def _named() -> dict[str, Learner]:
         combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
         rows[name] = _linear(f"{combination} ({row['paper']}, {row['where']})")
     return rows
+
+
+def _online(what: str) -> Learner:
+    return Learner(f"{what} (zhang_2000)", OnlineParameters, "textcat.experiment.adapters.online:fit_online")
 
 
 LEARNERS: dict[str, Learner] = {
@@ -136,6 +189,33 @@ LEARNERS: dict[str, Learner] = {
         SmoParameters,
         "textcat.experiment.adapters.smo:fit_smo",
         categories_at_once=16,
+    ),
+    "perceptron": _online("Perceptron"),
+    "dual_svm": _online("support vector machine by dual ascent with a fixed learning rate"),
+    "winnow": _online("balanced Winnow, unnormalized"),
+    "normalized_winnow": _online("balanced Winnow, normalized"),
+    "large_margin_winnow": _online("large-margin balanced Winnow, unnormalized"),
+    "normalized_large_margin_winnow": _online("large-margin balanced Winnow, normalized"),
+    "perceptron_tree": Learner(
+        "binary tree, splits by the batch perceptron (gao_2003, section 5.1)",
+        TreeParameters,
+        "textcat.experiment.adapters.trees:fit_perceptron_tree",
+    ),
+    "mfom": Learner(
+        "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
+        MeritParameters,
+        "textcat.experiment.adapters.trees:fit_merit_tree",
+        course="textcat.experiment.adapters.trees:fit_merit_course",
+    ),
+    "softmax": Learner(
+        "polytomous logistic regression (genkin_2004, section 7)",
+        SoftmaxParameters,
+        "textcat.experiment.adapters.multiclass:fit_polytomous",
+    ),
+    "mmlr_cg": Learner(
+        "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
+        MulticlassParameters,
+        "textcat.experiment.adapters.multiclass:fit_multiclass_margin",
     ),
 }
 

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.experiment.fitting import Problem, fit_learner, join_models, load_model, save_model
+from textcat.experiment.fitting import (
+    Model,
+    Problem,
+    fit_course,
+    fit_learner,
+    join_models,
+    load_model,
+    save_model,
+)
 from textcat.experiment.learners import LEARNERS, parameters_of
 from textcat.experiment.search import searched_parameters
 from textcat.experiment.settings import RunSettings
@@ -43,17 +51,31 @@ def train_step(
         if run.search:
             found = searched_parameters(run, problem, workshop)
             write_json(target, "search", found.as_dict())
-            model = fit_learner(run.learner, found.parameters, problem, workshop.jobs)
-            save_model(target, model)
-            return
-        blocks = _blocks(problem, learner.categories_at_once)
-        parts = [_block(workshop, recipe, problem, block, run, len(blocks)) for block in blocks]
-        save_model(
-            target,
-            join_models([load_model(folder) for folder in parts]) if len(parts) > 1 else load_model(parts[0]),
-        )
+            save_model(target, fit_learner(run.learner, found.parameters, problem, workshop.jobs))
+        elif getattr(parameters, "checkpoints", None):
+            save_model(target, _of_course(workshop, recipe, problem, run))
+        else:
+            blocks = _blocks(problem, learner.categories_at_once)
+            parts = [
+                load_model(_block(workshop, recipe, problem, block, run, len(blocks))) for block in blocks
+            ]
+            save_model(target, join_models(parts) if len(parts) > 1 else parts[0])
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def _of_course(workshop: Workshop, whole: Recipe, problem: Problem, run: RunSettings) -> Model:
+    """One checkpoint of a descent that runs with the same settings share."""
+    parameters = parameters_of(run.learner, run.parameters)
+    wanted = int(getattr(parameters, "iterations", 0))
+    shared = {**whole.parameters, "parameters": parameters.model_dump(mode="json", exclude={"iterations"})}
+    recipe = Recipe("course", whole.version, shared, whole.inputs)
+
+    def make(target: Path) -> None:
+        for iterations, model in fit_course(run.learner, parameters, problem).items():
+            save_model(target, model, f"at{iterations}")
+
+    return load_model(workshop.store.build(recipe, make).folder, f"at{wanted}")
 
 
 def _blocks(problem: Problem, at_once: int | None) -> list[Sequence[int]]:
