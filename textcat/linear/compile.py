@@ -15,7 +15,8 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     """Compile a kernel on its first call.
 
     Only the contraction of a product and a sum is allowed to change rounding: lanes are independent, so the
-    loop over lanes vectorizes without reordering any sum. Division follows IEEE (no zero check in the loop).
+    loop over lanes vectorizes without reordering any sum. Division follows IEEE (no zero check in the
+    loop).
     """
     compiler = numba.njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
     return cast(Callable[Parameters, Result], compiler(function))

@@ -1,0 +1,154 @@
+"""Refusals before any work, the table of named learners, shapes, and models in and out of arrays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.linear.problems import make
+from textcat.errors import UsageError
+from textcat.linear import LinearModel, Prior, fit, fit_path, learner, named_learners
+
+SMALL = make(41)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"loss": "hinge", "algorithm": "column"}, "has a corner"),
+        ({"loss": "hinge", "algorithm": "conjugate_gradient"}, "has a corner"),
+        ({"prior": "laplace", "algorithm": "row"}, "dual of a Gaussian prior"),
+        ({"prior": "laplace", "algorithm": "conjugate_gradient"}, "corner at its mode"),
+        ({"prior": "none", "algorithm": "row"}, "dual of a Gaussian prior"),
+        ({"algorithm": "row", "penalize_bias": False}, "equality constraint"),
+        ({"algorithm": "row", "prior": Prior("gaussian", variance=np.ones(15))}, "one lam for all features"),
+        ({"algorithm": "conjugate_gradient", "prior": Prior("gaussian", sign=np.ones(15))}, "no bounds"),
+        ({"algorithm": "row", "lam": 0.0}, "above 0"),
+        ({"algorithm": "simplex"}, "no algorithm 'simplex'"),
+        ({"prior": "cauchy"}, "no prior 'cauchy'"),
+        ({"loss": "cubic"}, "no loss 'cubic'"),
+        ({"lam": -1.0}, "0 or more"),
+        ({"lam": [1.0, 2.0]}, "one a category"),
+        ({"options": {"colour": "red"}}, "'colour' is not one of this algorithm's"),
+        ({"options": {"stop": "never"}}, "stop cannot be 'never'"),
+        ({"options": {"tol": 1.0}}, "'tol' is not one"),
+        ({"options": {"delta": 10.0}, "algorithm": "conjugate_gradient"}, "nothing can converge"),
+        ({"algorithm": "row", "options": {"eta": 2.5}}, "between 0 and 2"),
+        ({"mask": np.ones((3, 3), dtype=bool)}, "mask has shape"),
+        ({"sample_weight": -np.ones(40)}, "0 or more"),
+        ({"class_weight": "heavy"}, "class_weight"),
+        ({"prior": Prior("gaussian", variance=np.zeros(15))}, "above 0"),
+        ({"prior": Prior("laplace", mode=-np.ones(15), sign=np.ones(15))}, "forbids"),
+        ({"prior": Prior("laplace", mode=np.ones(4))}, "mode has shape"),
+        ({"max_passes": 0}, "out of range"),
+    ],
+)
+def test_impossible_requests_are_refused_with_a_reason(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        fit(SMALL.X, SMALL.Y, **settings)
+
+
+@pytest.mark.parametrize(
+    ("X", "Y", "reason"),
+    [
+        (np.full((40, 3), np.nan), SMALL.Y, "not finite"),
+        (SMALL.X, SMALL.Y[:7], "Y has shape"),
+        (SMALL.X, np.full((40, 2), 3), "boolean"),
+        (np.zeros(5), SMALL.Y, "documents x features"),
+    ],
+)
+def test_data_that_cannot_be_learned_from_is_refused(X: Any, Y: Any, reason: str) -> None:
+    with pytest.raises(UsageError, match=reason):
+        fit(X, Y)
+
+
+def test_path_refuses_what_it_sets_itself() -> None:
+    with pytest.raises(UsageError, match="sets lam and init"):
+        fit_path(SMALL.X, SMALL.Y, [0.1], init=None)
+
+
+def test_row_starts_only_from_kept_duals() -> None:
+    first = fit(SMALL.X, SMALL.Y, algorithm="row", lam=0.1)
+    with pytest.raises(UsageError, match="kept no dual"):
+        fit(SMALL.X, SMALL.Y, algorithm="row", lam=0.1, init=first)
+    kept = fit(SMALL.X, SMALL.Y, algorithm="row", lam=0.1, options={"keep_dual": True})
+    again = fit(SMALL.X, SMALL.Y, algorithm="row", lam=0.1, init=kept)
+    assert all(each.passes == 1 for each in again.certificate)
+
+
+@pytest.mark.parametrize("name", list(named_learners()))
+def test_every_named_learner_trains(name: str) -> None:
+    settings = dict(learner(name).settings)
+    settings.setdefault("lam", 1e-3)
+    model = fit(SMALL.X, SMALL.Y, **settings)
+    assert np.isfinite(model.coef).all()
+    assert all(each.reason == settings["options"]["stop"] for each in model.certificate)
+    assert learner(name).paper in ("zhang_oles_2001", "genkin_2004", "zhang_jin_2003")
+    with pytest.raises(UsageError, match="no learner"):
+        learner(name + "?")
+
+
+def test_matrix_form_does_not_matter() -> None:
+    forms = [SMALL.X, SMALL.X.tocsc(), SMALL.X.toarray(), sp.csr_array(SMALL.X), SMALL.X.astype(np.int32)]
+    first = fit(forms[0], SMALL.Y)
+    for form in forms[1:]:
+        np.testing.assert_array_equal(fit(form, SMALL.Y).coef, first.coef)
+
+
+def test_input_is_left_alone() -> None:
+    X = SMALL.X.copy()
+    before = X.copy()
+    fit(X, SMALL.Y)
+    assert (before != X).nnz == 0
+
+
+def test_one_column_may_come_flat() -> None:
+    flat, column = fit(SMALL.X, SMALL.Y[:, 2]), fit(SMALL.X, SMALL.Y[:, 2:3].astype(int))
+    assert flat.coef.shape == (15, 1)
+    assert flat.intercept.shape == (1,)
+    np.testing.assert_array_equal(flat.coef, column.coef)
+
+
+def test_no_constant_and_a_large_constant() -> None:
+    none = fit(SMALL.X, SMALL.Y, bias=0.0)
+    assert not none.intercept.any()
+    large = fit(SMALL.X, SMALL.Y, bias=100.0, lam=1e-3)
+    free = fit(SMALL.X, SMALL.Y[:, 2:], penalize_bias=False, lam=1e-3)
+    np.testing.assert_allclose(large.scores(SMALL.X)[:, 2:], free.scores(SMALL.X), atol=2e-2)
+
+
+def test_strength_of_its_own_for_each_category() -> None:
+    lams = np.array([1e-3, 1e-2, 0.1, 1.0])
+    for algorithm in ("column", "row", "conjugate_gradient"):
+        together = fit(SMALL.X, SMALL.Y, lam=lams, algorithm=algorithm, max_passes=50)
+        for k, lam in enumerate(lams):
+            alone = fit(SMALL.X, SMALL.Y[:, k], lam=float(lam), algorithm=algorithm, max_passes=50)
+            np.testing.assert_allclose(together.coef[:, k], alone.coef[:, 0], atol=1e-9)
+
+
+def test_model_goes_through_arrays_and_json() -> None:
+    model = fit(SMALL.X, SMALL.Y, lam=0.01)
+    description = json.loads(json.dumps(model.describe()))
+    again = LinearModel.from_arrays(model.to_arrays(), description)
+    np.testing.assert_array_equal(again.scores(SMALL.X), model.scores(SMALL.X))
+    np.testing.assert_allclose(model.scores(SMALL.X), model.scores(SMALL.X.toarray()))
+    assert again.certificate == model.certificate
+    assert again.describe() == model.describe()
+    assert description["kind"] == "linear"
+    with pytest.raises(UsageError, match="features"):
+        model.scores(SMALL.X[:, :3])
+
+
+def test_grouped_and_shuffled_orders_reach_the_same_optimum() -> None:
+    known: dict[str, Any] = {"loss": "squared_hinge", "algorithm": "row", "lam": 0.02, "max_passes": 5000}
+    models = [
+        fit(SMALL.X, SMALL.Y, options={"order": order}, **known)
+        for order in ("given", "random", "shuffled", "grouped")
+    ]
+    for other in models[1:]:
+        for a, b in zip(models[0].certificate, other.certificate, strict=True):
+            assert a.objective == pytest.approx(b.objective, rel=2e-6)

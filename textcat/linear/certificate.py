@@ -1,0 +1,169 @@
+"""How near a solution is to the optimum, in double precision and independent of the algorithm that found
+it.
+
+The gap is the objective less the value of a feasible point of the dual (equations 14 to 16 of
+zhang_oles_2001, here for any penalty): with v_i in the domain of the conjugate k and G = (1/n) sum_i c_i
+v_i y_i x_i,
+
+    dual = -(1/n) sum_i c_i k(v_i) + sum_j min over w of [G_j w + lam_j pen(w - mode_j)].
+
+A dual point comes from the row algorithm, or from the weights as v_i = f'(r_i), then scaled until it is
+feasible: under a Laplace prior |G_j| <= lam_j must hold, for an unpenalized constant G must vanish there.
+The gap bounds the distance to the optimum from above, however either point was found.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.linear.problem import Floats, Penalty, Problem
+from textcat.linear.products import times, transposed_times
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What is known of one category's solution; `gap` is None where no dual point bounds the optimum."""
+
+    objective: float
+    violation: float
+    gap: float | None
+    passes: int
+    seconds: float
+    reason: str
+
+    def as_dict(self) -> dict[str, float | int | str | None]:
+        """A JSON-able form."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Objective, optimality violation and duality gap of each category of a block."""
+
+    objective: Floats
+    violation: Floats
+    gap: Floats
+
+    def within(self, tolerance: float, start: Floats) -> NDArray[np.bool_]:
+        """Relative gap within the tolerance; where there is no gap, violation relative to that at the
+        start."""
+        by_gap = self.gap <= tolerance * np.abs(self.objective)
+        by_violation = ~np.isfinite(self.gap) & (self.violation <= tolerance * start)
+        return np.asarray(by_gap | by_violation)
+
+
+def signs_of(problem: Problem, block: slice) -> Floats:
+    """The labels of a block as -1 and +1."""
+    return np.where(problem.positive[:, block], 1.0, -1.0)
+
+
+def scores_of(problem: Problem, weights: Floats) -> Floats:
+    """Documents x categories of a block."""
+    return times(problem.rows, weights)
+
+
+def weigh(problem: Problem, block: slice, values: Floats) -> Floats:
+    """Each document's weight times its value."""
+    return values if problem.weights is None else problem.weights[:, block] * values
+
+
+def objective_of(problem: Problem, block: slice, weights: Floats, scores: Floats | None = None) -> Floats:
+    """(1/n) sum of losses + penalty, for each category of a block."""
+    scores = scores_of(problem, weights) if scores is None else scores
+    losses = weigh(problem, block, problem.loss.value(scores * signs_of(problem, block)))
+    return np.asarray(losses.sum(axis=0) / problem.documents + problem.penalty.values(weights, block))
+
+
+def pull_of(problem: Problem, block: slice, dual: Floats) -> Floats:
+    """G = (1/n) X' (c v y) on the selected features: the slope of the loss when v = f'(r)."""
+    pulled = transposed_times(problem.columns, weigh(problem, block, dual) * signs_of(problem, block))
+    return pulled * problem.free(block) / problem.documents
+
+
+def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats) -> Floats:
+    """The least subgradient of loss plus penalty at each weight."""
+    strength = penalty.strength[:, block]
+    away = weights - (0.0 if penalty.mode is None else penalty.mode[:, block])
+    if penalty.prior == "laplace":
+        at_mode = np.sign(slope) * np.maximum(np.abs(slope) - strength, 0.0)
+        total = np.where(away == 0, at_mode, slope + strength * np.sign(away))
+    else:
+        total = slope + 2 * np.where(away == 0, 0.0, strength) * away
+    if penalty.low is not None and penalty.high is not None:
+        total = np.where((weights <= penalty.low[:, block]) & (total > 0), 0.0, total)
+        total = np.where((weights >= penalty.high[:, block]) & (total < 0), 0.0, total)
+    return np.asarray(total)
+
+
+def balanced(problem: Problem, block: slice, dual: Floats) -> Floats:
+    """Scale one side of the dual point down so that the unpenalized constant's G vanishes."""
+    weighted = weigh(problem, block, dual)
+    inside = problem.positive[:, block]
+    on_positive, on_negative = (weighted * inside).sum(axis=0), (weighted * ~inside).sum(axis=0)
+    same = on_positive * on_negative > 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shrink_positive = np.where(same, np.minimum(1.0, on_negative / on_positive), 0.0)
+        shrink_negative = np.where(same, np.minimum(1.0, on_positive / on_negative), 0.0)
+    return np.asarray(dual * np.where(inside, shrink_positive, shrink_negative))
+
+
+def _laplace_scale(penalty: Penalty, block: slice, pull: Floats) -> Floats:
+    strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
+    excess = np.abs(pull)
+    if penalty.low is not None and penalty.high is not None:
+        excess = np.where(np.isfinite(penalty.low[:, block]) & (pull > 0), 0.0, excess)
+        excess = np.where(np.isfinite(penalty.high[:, block]) & (pull < 0), 0.0, excess)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        allowed = np.where(excess > strength, strength / excess, 1.0)
+    return np.asarray(allowed.min(axis=0, initial=1.0))
+
+
+def _least(penalty: Penalty, block: slice, pull: Floats) -> Floats:
+    """min over w of [G w + lam pen(w - mode)] within the bounds, summed over features."""
+    strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
+    mode = (
+        np.zeros_like(pull) if penalty.mode is None else np.broadcast_to(penalty.mode[:, block], pull.shape)
+    )
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        if penalty.prior == "laplace":
+            best = mode.copy()
+        else:
+            best = np.where(pull == 0, mode, mode - pull / (2 * strength))
+        if penalty.low is not None and penalty.high is not None:
+            best = np.clip(best, penalty.low[:, block], penalty.high[:, block])
+        away = best - mode
+        size = np.abs(away) if penalty.prior == "laplace" else away * away
+        value = pull * best + np.where(away == 0, 0.0, strength * size)
+    return np.asarray(np.where(np.isnan(value), -np.inf, value).sum(axis=0))
+
+
+def dual_value(problem: Problem, block: slice, dual: Floats) -> Floats:
+    """The dual objective at a point made feasible; -inf where the prior bounds nothing."""
+    penalty = problem.penalty
+    if problem.bias != 0.0 and not np.any(penalty.strength[-1:, block]):
+        dual = balanced(problem, block, dual)
+    pull = pull_of(problem, block, dual)
+    if problem.bias != 0.0 and not np.any(penalty.strength[-1:, block]):
+        pull[-1] = 0.0
+    if penalty.prior == "laplace":
+        scale = _laplace_scale(penalty, block, pull)
+        dual, pull = dual * scale, pull * scale
+    conjugate = weigh(problem, block, problem.loss.conjugate(dual)).sum(axis=0) / problem.documents
+    return np.asarray(_least(penalty, block, pull) - conjugate)
+
+
+def measure(problem: Problem, block: slice, weights: Floats, dual: Floats | None = None) -> Measures:
+    """Objective, violation and gap of a block; `dual` when the algorithm keeps a dual point of its own."""
+    scores = scores_of(problem, weights)
+    objective = objective_of(problem, block, weights, scores)
+    slope = problem.loss.derivative(scores * signs_of(problem, block))
+    if problem.loss.smooth:
+        violation = np.abs(penalty_slope(problem.penalty, block, weights, pull_of(problem, block, slope)))
+        violation = (violation * problem.free(block)).max(axis=0, initial=0.0)
+    else:
+        violation = np.full(objective.shape, np.nan)
+    gap = objective - dual_value(problem, block, slope if dual is None else dual)
+    return Measures(objective, violation, gap)

@@ -1,0 +1,166 @@
+"""Column relaxation: one weight at a time, a block of categories in lanes.
+
+Problem: min over w of (1/n) sum_i c_i f(w.x_i y_i) + penalty(w), for the squared, squared hinge, logistic
+and modified logistic losses with a Gaussian, Laplace or no prior. Input: a Problem, options below.
+Output: weights and certificates of a block of categories. Papers: zhang_oles_2001 algorithm 1 with its
+instances 2 (CLS), 3 (CMLS) and 4 (CLG); genkin_2004 algorithms 1 (CLG) and 2 (CLG-lasso).
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.linear import column_kernels as kernels
+from textcat.linear import column_step
+from textcat.linear.certificate import measure, scores_of, signs_of
+from textcat.linear.options import ColumnOptions
+from textcat.linear.problem import Problem, lanes_of
+from textcat.linear.progress import BlockResult, Progress
+
+LOSS_CODES = {
+    "squared": kernels.SQUARED,
+    "squared_hinge": kernels.SQUARED_HINGE,
+    "logistic": kernels.LOGISTIC,
+    "modified_logistic": kernels.LOGISTIC,
+}
+RULE_CODES = {"epsilon": column_step.RULE_EPSILON, "halving": column_step.RULE_HALVING}
+# Scores are taken afresh from the weights this often, so that rounding does not pile up in the state.
+REFRESH = {"float32": 8, "float64": 64}
+
+
+@dataclass
+class Lanes:
+    """The arrays of a block, one lane a category, padded to a whole number of vectors."""
+
+    weight: NDArray[Any]
+    state: NDArray[Any]
+    target: NDArray[Any]
+    positive: NDArray[np.bool_]
+    weights: NDArray[Any]
+    positive_sums: NDArray[Any]
+    strength: NDArray[Any]
+    mode: NDArray[Any]
+    low: NDArray[Any]
+    high: NDArray[Any]
+    radius: NDArray[Any]
+    wanted: NDArray[np.bool_]
+    active: NDArray[Any]
+
+
+def _padded(values: Any, shape: tuple[int, int], lanes: int, dtype: Any, fill: float = 0.0) -> NDArray[Any]:
+    out = np.full((shape[0], lanes), fill, dtype=dtype)
+    out[:, : shape[1]] = np.broadcast_to(values, shape)
+    return out
+
+
+def prepare(problem: Problem, block: slice, options: ColumnOptions, start: NDArray[np.float64]) -> Lanes:
+    """Lay a block out in lanes; idle lanes and masked features get a trust region of 0."""
+    dtype = np.dtype(options.precision)
+    n, d, width = problem.documents, problem.features, start.shape[1]
+    lanes, free, penalty = lanes_of(width), problem.free(block), problem.penalty
+    signs = signs_of(problem, block)
+    inside = problem.positive[:, block].astype(np.float64)
+    if problem.weights is not None:
+        inside = inside * problem.weights[:, block]
+    strength = _padded(penalty.strength[:, block] * n, (d, width), lanes, dtype)
+
+    def informed(values: NDArray[np.float64] | None, default: float) -> NDArray[Any]:
+        if not penalty.informed:
+            return strength
+        return _padded(default if values is None else values[:, block], (d, width), lanes, dtype)
+
+    radius = _padded(np.where(free, options.first_radius(problem.loss), 0.0), (d, width), lanes, dtype)
+    plain = has_plain_columns(problem)
+    return Lanes(
+        weight=_padded(start, (d, width), lanes, dtype),
+        state=np.zeros((n, lanes), dtype),
+        target=_padded(problem.loss.target * signs, (n, width), lanes, dtype),
+        positive=_padded(problem.positive[:, block], (n, width), lanes, np.bool_),
+        weights=np.ones((1, 1), dtype) if plain else _weights(problem, block, width, lanes, dtype),
+        positive_sums=_padded(problem.columns.T @ inside, (d, width), lanes, dtype),
+        strength=strength,
+        mode=informed(penalty.mode, 0.0),
+        low=informed(penalty.low, -np.inf),
+        high=informed(penalty.high, np.inf),
+        radius=radius,
+        wanted=np.asarray(free.any(axis=1)),
+        active=_padded(1.0, (1, width), lanes, dtype)[0],
+    )
+
+
+def _weights(problem: Problem, block: slice, width: int, lanes: int, dtype: Any) -> NDArray[Any]:
+    weights = 1.0 if problem.weights is None else problem.weights[:, block]
+    return _padded(weights, (problem.documents, width), lanes, dtype)
+
+
+def has_plain_columns(problem: Problem) -> bool:
+    """Whether each feature's nonzeros share one value and documents are unweighted: the case of binary
+    text."""
+    if problem.weights is not None:
+        return False
+    columns = problem.columns
+    firsts = np.repeat(
+        columns.data[np.minimum(columns.indptr[:-1], max(columns.nnz - 1, 0))], np.diff(columns.indptr)
+    )
+    return bool((columns.data == firsts).all())
+
+
+def refresh(problem: Problem, lanes: Lanes, width: int) -> NDArray[np.float64]:
+    """Take the scores afresh from the weights into the state; the scores are returned."""
+    scores = scores_of(problem, lanes.weight[:, :width].astype(np.float64))
+    lanes.state[:, :width] = scores - lanes.target[:, :width]
+    return scores
+
+
+def solve_block(
+    problem: Problem, block: slice, options: ColumnOptions, start: NDArray[np.float64]
+) -> BlockResult:
+    """Relax one block of categories until its stopping rule holds for each of them."""
+    began = time.perf_counter()
+    width = start.shape[1]
+    lanes = prepare(problem, block, options, start)
+    scores = refresh(problem, lanes, width)
+    progress = Progress(options.stop, options.tol, options.max_passes, width)
+    progress.begin(scores, lambda: measure(problem, block, np.zeros_like(start)))
+    sweep = _sweeper(problem, lanes, options)
+    while progress.running.any():
+        beyond = options.beyond(progress.passes + 1)
+        sweep(beyond)
+        if progress.passes % REFRESH[options.precision] == 0:
+            refresh(problem, lanes, width)
+        progress.end_pass(
+            lambda: np.asarray(lanes.state[:, :width] + lanes.target[:, :width], dtype=np.float64),
+            lambda: measure(problem, block, lanes.weight[:, :width].astype(np.float64)),
+            settled=beyond == 0.0,
+        )
+        lanes.active[:width] = progress.running
+    weights = lanes.weight[:, :width].astype(np.float64)
+    return BlockResult(weights, progress.certificates(measure(problem, block, weights), began))
+
+
+def _sweeper(problem: Problem, lanes: Lanes, options: ColumnOptions) -> Any:
+    """One pass as a function of the continuation parameter, everything else bound."""
+    columns, loss = problem.columns, problem.loss
+    one = lanes.state.dtype.type(1)
+    starts = columns.indptr.astype(np.int64)
+    rows = columns.indices.astype(np.uint32)
+    values = columns.data.astype(lanes.state.dtype)
+    plain = has_plain_columns(problem)
+    code = LOSS_CODES[loss.name]
+    prior = kernels.LAPLACE if problem.penalty.prior == "laplace" else kernels.GAUSSIAN
+    rule = column_step.RULE_NONE if code == kernels.SQUARED else RULE_CODES[options.trust_region]
+
+    def sweep(beyond: float) -> None:
+        kernels.column_pass(
+            starts, rows, values, plain, lanes.state, lanes.weights, lanes.positive, lanes.positive_sums,
+            code, one.dtype.type(loss.gamma), one.dtype.type(beyond), options.bound == "genkin_2004", prior,
+            lanes.weight, lanes.strength, lanes.mode, lanes.low, lanes.high, problem.penalty.informed,
+            lanes.wanted, lanes.active, lanes.radius, rule, options.epsilon, one,
+        )  # fmt: skip
+
+    return sweep

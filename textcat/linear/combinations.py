@@ -1,0 +1,115 @@
+"""Which loss goes with which prior and algorithm, and the names that papers gave to combinations.
+
+An algorithm states what it needs; a combination that cannot work is refused before any work, with the
+reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+from textcat.errors import UsageError
+from textcat.linear.losses import LOSS_NAMES, Loss
+
+PRIORS = ("gaussian", "laplace", "none")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a combination is asked to solve, as far as possibility depends on it."""
+
+    loss: Loss
+    prior: str
+    penalize_bias: bool = True
+    bias: float = 1.0
+    informed: bool = False
+    one_strength: bool = True
+
+
+Rule = Callable[[Request], str | None]
+
+
+def _column(request: Request) -> str | None:
+    if not request.loss.smooth:
+        return (
+            f"column relaxation needs a bound on the curvature, and the {request.loss.name} loss has a corner"
+        )
+    return None
+
+
+def _row(request: Request) -> str | None:
+    if request.prior != "gaussian":
+        return f"row relaxation works on the dual of a Gaussian prior, not of prior {request.prior!r}"
+    if not request.penalize_bias and request.bias != 0.0:
+        return (
+            "with an unpenalized constant the dual has an equality constraint that single steps cannot keep"
+        )
+    if request.informed or not request.one_strength:
+        return "row relaxation takes one lam for all features of a category, no modes and no signs"
+    return None
+
+
+def _conjugate_gradient(request: Request) -> str | None:
+    if not request.loss.smooth:
+        return f"conjugate gradient needs a derivative, and the {request.loss.name} loss has a corner"
+    if request.prior == "laplace":
+        return "conjugate gradient needs a derivative, and the Laplace prior has a corner at its mode"
+    if request.informed:
+        return "conjugate gradient keeps no bounds and no modes; column relaxation does"
+    return None
+
+
+RULES: dict[str, Rule] = {"column": _column, "row": _row, "conjugate_gradient": _conjugate_gradient}
+
+
+def check(algorithm: str, request: Request) -> None:
+    """Refuse an impossible combination with its reason."""
+    if request.prior not in PRIORS:
+        raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(PRIORS))
+    if algorithm not in RULES:
+        raise UsageError(f"there is no algorithm {algorithm!r}", hint="Algorithms: " + ", ".join(RULES))
+    reason = RULES[algorithm](request)
+    if reason is not None:
+        able = [name for name, rule in RULES.items() if rule(request) is None]
+        raise UsageError(
+            reason,
+            where=f"{request.loss.name} x {request.prior} x {algorithm}",
+            hint="Algorithms that can: " + (", ".join(able) or "none"),
+        )
+
+
+@dataclass(frozen=True)
+class NamedLearner:
+    """A combination under the name that its paper uses; `settings` are keyword arguments of `fit`."""
+
+    name: str
+    paper: str
+    where: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@cache
+def named_learners() -> dict[str, NamedLearner]:
+    """The table of named learners."""
+    text = resources.files("textcat.linear").joinpath("learners.yaml").read_text(encoding="utf-8")
+    return {
+        name: NamedLearner(name, row["paper"], row["where"], row["settings"])
+        for name, row in yaml.safe_load(text).items()
+    }
+
+
+def learner(name: str) -> NamedLearner:
+    """Look a named learner up."""
+    table = named_learners()
+    if name not in table:
+        raise UsageError(f"there is no learner {name!r}", hint="Learners: " + ", ".join(table))
+    return table[name]
+
+
+__all__ = ["LOSS_NAMES", "PRIORS", "NamedLearner", "Request", "check", "learner", "named_learners"]

@@ -1,0 +1,136 @@
+"""Nonlinear conjugate gradient on a smooth objective, a block of categories in lanes: MLR-CG.
+
+Problem: min over w of (1/n) sum_i c_i f(w.x_i y_i) + lam w^2, the constant free when it is not penalized.
+With the modified logistic loss and a growing gamma this is algorithm 1 of zhang_jin_2003: after every
+`steps` steps gamma grows by delta and the direction starts again from minus the gradient. Output: weights
+and certificates. The step along a direction is found by Newton's method inside a bracket, to the minimum.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from textcat.linear import gradient_kernels as kernels
+from textcat.linear.certificate import measure, signs_of
+from textcat.linear.losses import modified_logistic
+from textcat.linear.options import GradientOptions
+from textcat.linear.problem import Floats, Problem
+from textcat.linear.products import times, transposed_times
+from textcat.linear.progress import BlockResult, Progress
+
+LOSS_CODES = {
+    "squared": kernels.SQUARED,
+    "squared_hinge": kernels.SQUARED_HINGE,
+    "logistic": kernels.LOGISTIC,
+    "modified_logistic": kernels.LOGISTIC,
+}
+MOST_LINE_STEPS = 40
+LINE_TOLERANCE = 1e-8
+
+
+class Descent:
+    """Weights, scores, gradient and direction of a block; `step` is one conjugate gradient step in each
+    lane."""
+
+    def __init__(self, problem: Problem, block: slice, options: GradientOptions, start: Floats) -> None:
+        self.problem, self.block, self.options = problem, block, options
+        self.free = problem.free(block)
+        self.signs = signs_of(problem, block)
+        ones = np.ones(self.signs.shape)
+        self.documents = ones if problem.weights is None else problem.weights[:, block].copy()
+        self.strength = np.broadcast_to(problem.penalty.strength[:, block], start.shape)
+        self.weights = start * self.free
+        self.scores = times(problem.rows, self.weights)
+        self.gradient = self._gradient()
+        self.direction = -self.gradient
+
+    @property
+    def _loss(self) -> tuple[int, float]:
+        return LOSS_CODES[self.problem.loss.name], self.problem.loss.gamma
+
+    def _state(self) -> Floats:
+        return np.asarray(self.scores - self.problem.loss.target * self.signs)
+
+    def _gradient(self) -> Floats:
+        slopes = np.empty(self.scores.shape)
+        kernels.slopes(self._state(), self.documents, self.signs, *self._loss, slopes)
+        pulled = transposed_times(self.problem.columns, slopes) * self.free / self.problem.documents
+        return np.asarray(pulled + 2 * self.strength * self.weights)
+
+    def restart(self, gamma: float) -> None:
+        """Take up a new gamma and set the direction to minus the gradient."""
+        if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
+            self.problem = replace(self.problem, loss=modified_logistic(gamma))
+        self.scores = times(self.problem.rows, self.weights)
+        self.gradient = self._gradient()
+        self.direction = -self.gradient
+
+    def step(self, running: Any) -> None:
+        """One line search and the next conjugate direction."""
+        uphill = (self.direction * self.gradient).sum(axis=0) >= 0
+        self.direction = np.where(uphill, -self.gradient, self.direction) * running
+        ray = times(self.problem.rows, self.direction)
+        reach = self._line_search(ray)
+        self.weights = self.weights + reach * self.direction
+        self.scores = self.scores + reach * ray
+        before, self.gradient = self.gradient, self._gradient()
+        self.direction = self._conjugate(before) * self.direction - self.gradient
+
+    def _conjugate(self, before: Floats) -> Floats:
+        """The factor of the old direction: Hestenes-Stiefel, Fletcher-Reeves or Polak-Ribiere."""
+        change = self.gradient - before
+        if self.options.direction == "HS":
+            above, below = self.gradient * change, self.direction * change
+        elif self.options.direction == "FR":
+            above, below = self.gradient * self.gradient, before * before
+        else:
+            above, below = self.gradient * change, before * before
+        divisor = below.sum(axis=0)
+        return np.asarray(above.sum(axis=0) / np.where(divisor == 0, np.inf, divisor))
+
+    def _line_search(self, ray: Floats) -> Floats:
+        """The reach that minimizes the objective along the direction, by Newton's method in a growing
+        bracket."""
+        n, state = self.problem.documents, self._state()
+        curve = 2 * (self.strength * self.direction**2).sum(axis=0)
+        lean = 2 * (self.strength * self.direction * self.weights).sum(axis=0)
+        reach, low = np.zeros(curve.shape), np.zeros(curve.shape)
+        high = np.full(curve.shape, np.inf)
+        slope, bend = np.empty(curve.shape), np.empty(curve.shape)
+        first: Floats | None = None
+        done = np.zeros(curve.shape, dtype=bool)
+        for _ in range(MOST_LINE_STEPS):
+            kernels.along(state, ray, self.documents, self.signs, *self._loss, reach, slope, bend)
+            total, second = slope / n + lean + curve * reach, bend / n + curve
+            first = np.abs(total) if first is None else first
+            done |= np.abs(total) <= LINE_TOLERANCE * first
+            if done.all():
+                break
+            low, high = np.where(total < 0, reach, low), np.where(total > 0, reach, high)
+            newton = reach - total / np.where(second > 0, second, np.inf)
+            inside = (newton > low) & (newton < high) & (second > 0)
+            halfway = np.where(np.isfinite(high), (low + high) / 2, 2 * low + 1)
+            reach = np.where(done, reach, np.where(inside, newton, halfway))
+        return reach
+
+
+def solve_block(problem: Problem, block: slice, options: GradientOptions, start: Floats) -> BlockResult:
+    """Descend in one block of categories until its stopping rule holds for each of them; a pass is one
+    step."""
+    began = time.perf_counter()
+    descent = Descent(problem, block, options, start)
+    progress = Progress(options.stop, options.tol, options.max_passes, start.shape[1])
+    progress.begin(descent.scores, lambda: measure(problem, block, np.zeros_like(start)))
+    gamma = options.gamma
+    while progress.running.any():
+        if progress.passes and progress.passes % options.steps == 0:
+            gamma += options.delta
+            descent.restart(gamma)
+        descent.step(progress.running)
+        progress.end_pass(lambda: descent.scores, lambda: measure(descent.problem, block, descent.weights))
+    final = measure(descent.problem, block, descent.weights)
+    return BlockResult(descent.weights, progress.certificates(final, began))

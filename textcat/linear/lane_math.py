@@ -1,0 +1,69 @@
+"""The exponential as a polynomial, so that a loop over lanes becomes vector instructions.
+
+exp(x) = 2^k exp(r) with k the nearest integer to x / ln 2 and |r| <= ln 2 / 2; exp(r) by its series, to
+the last bits of each precision; 2^k by writing k into the exponent. Beyond the range of the exponent the
+argument is clipped.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+LOG2_E = 1.4426950408889634
+LN2_HIGH = 0.693145751953125
+LN2_LOW = 1.4286068203094173e-06
+
+# Beyond these the state of a logistic kernel is held: exp(+-limit) and its neighbours stay finite and normal.
+LIMIT_SINGLE = 80.0
+LIMIT_DOUBLE = 700.0
+
+
+def exponential(x: Any) -> Any:
+    """exp(x) for one lane, x clipped to the limits of its precision; only for use inside kernels."""
+    raise NotImplementedError(f"{x!r}: only compiled kernels call this")
+
+
+def _single(x: Any) -> Any:
+    limit = np.float32(LIMIT_SINGLE)
+    x = min(max(x, -limit), limit)
+    k = np.floor(x * np.float32(LOG2_E) + np.float32(0.5))
+    r = (x - k * np.float32(LN2_HIGH)) - k * np.float32(LN2_LOW)
+    p = np.float32(1.0 / 5040)
+    p = p * r + np.float32(1.0 / 720)
+    p = p * r + np.float32(1.0 / 120)
+    p = p * r + np.float32(1.0 / 24)
+    p = p * r + np.float32(1.0 / 6)
+    p = p * r + np.float32(0.5)
+    p = p * r + np.float32(1.0)
+    p = p * r + np.float32(1.0)
+    return p * np.int32((np.int32(k) + 127) << 23).view(np.float32)
+
+
+def _double(x: Any) -> Any:
+    x = min(max(x, -LIMIT_DOUBLE), LIMIT_DOUBLE)
+    k = np.floor(x * LOG2_E + 0.5)
+    r = (x - k * LN2_HIGH) - k * LN2_LOW
+    p = 1.0 / 6227020800
+    p = p * r + 1.0 / 479001600
+    p = p * r + 1.0 / 39916800
+    p = p * r + 1.0 / 3628800
+    p = p * r + 1.0 / 362880
+    p = p * r + 1.0 / 40320
+    p = p * r + 1.0 / 5040
+    p = p * r + 1.0 / 720
+    p = p * r + 1.0 / 120
+    p = p * r + 1.0 / 24
+    p = p * r + 1.0 / 6
+    p = p * r + 0.5
+    p = p * r + 1.0
+    p = p * r + 1.0
+    return p * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
+
+
+@overload(exponential)
+def _choose(x: Any) -> Any:
+    return _single if x == types.float32 else _double

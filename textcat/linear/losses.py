@@ -1,0 +1,117 @@
+"""Losses as functions of the margin r = y w.x: value, derivative, curvature bound, conjugate, and who
+offers what.
+
+The conjugate is the Legendre transform k(v) = sup_u (u v - f(u)) of zhang_oles_2001, equation 14; dual
+variables are v = f'(r), never positive for the classification losses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, xlogy
+
+from textcat.errors import UsageError
+
+Values = NDArray[np.float64]
+Curve = Callable[[Values], Values]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """One loss. `curvature` bounds f'' (None where f' jumps); `target` is m in the state w.x - m y of
+    the kernels."""
+
+    name: str
+    value: Curve
+    derivative: Curve
+    conjugate: Curve
+    curvature: float | None
+    target: float
+    gamma: float = 1.0
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the derivative is continuous everywhere."""
+        return self.curvature is not None
+
+
+def _softplus(z: Values) -> Values:
+    return np.maximum(z, 0.0) + np.log1p(np.exp(-np.abs(z)))
+
+
+def _entropy(a: Values) -> Values:
+    a = np.clip(a, 0.0, 1.0)
+    return np.asarray(xlogy(a, a) + xlogy(1.0 - a, 1.0 - a))
+
+
+def squared() -> Loss:
+    """f(r) = (r - 1)^2: least squares, equation 4 of zhang_oles_2001."""
+    return Loss("squared", lambda r: (r - 1) ** 2, lambda r: 2 * (r - 1), lambda v: v * v / 4 + v, 2.0, 1.0)
+
+
+def squared_hinge() -> Loss:
+    """f(r) = max(0, 1 - r)^2: modified least squares, equations 10 and 11 of zhang_oles_2001."""
+    return Loss(
+        "squared_hinge",
+        lambda r: np.minimum(r - 1, 0) ** 2,
+        lambda r: 2 * np.minimum(r - 1, 0),
+        lambda v: v * v / 4 + v,
+        2.0,
+        1.0,
+    )
+
+
+def hinge() -> Loss:
+    """f(r) = max(0, 1 - r): the support vector machine's loss, equation 9 of zhang_oles_2001."""
+    return Loss(
+        "hinge", lambda r: np.maximum(1 - r, 0), lambda r: np.where(r < 1, -1.0, 0.0), lambda v: v, None, 1.0
+    )
+
+
+def logistic() -> Loss:
+    """f(r) = ln(1 + exp(-r)): equation 5 of zhang_oles_2001."""
+    return Loss(
+        "logistic",
+        lambda r: _softplus(-r),
+        lambda r: -np.asarray(expit(-r)),
+        lambda v: _entropy(-v),
+        0.25,
+        0.0,
+    )
+
+
+def modified_logistic(gamma: float = 10.0) -> Loss:
+    """f(r) = ln(1 + exp(-gamma (r - 1))) / gamma: equation 1 of zhang_jin_2003, which tends to the hinge."""
+    if not gamma > 0:
+        raise UsageError(f"gamma must be above 0, not {gamma}", where="loss modified_logistic")
+    return Loss(
+        "modified_logistic",
+        lambda r: _softplus(-gamma * (r - 1)) / gamma,
+        lambda r: -np.asarray(expit(-gamma * (r - 1))),
+        lambda v: v + _entropy(-v) / gamma,
+        gamma / 4,
+        1.0,
+        gamma,
+    )
+
+
+LOSSES: dict[str, Callable[[], Loss]] = {
+    "squared": squared,
+    "squared_hinge": squared_hinge,
+    "hinge": hinge,
+    "logistic": logistic,
+}
+LOSS_NAMES = (*LOSSES, "modified_logistic")
+
+
+def loss_named(name: str, gamma: float = 10.0) -> Loss:
+    """Look a loss up; `gamma` is the sharpness of the modified logistic loss."""
+    if name == "modified_logistic":
+        return modified_logistic(gamma)
+    if name not in LOSSES:
+        raise UsageError(f"there is no loss {name!r}", hint="Losses: " + ", ".join(LOSS_NAMES))
+    return LOSSES[name]()

@@ -1,0 +1,140 @@
+"""The specifics of each algorithm, checked before any work: what `fit(..., options={...})` may hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from textcat.errors import UsageError
+from textcat.linear.losses import Loss
+
+STOPS = ("passes", "scores", "optimality")
+PRECISIONS = ("float32", "float64")
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UsageError(
+            f"option {name} cannot be {value!r}", where="fit", hint="It is one of " + ", ".join(allowed)
+        )
+
+
+@dataclass(frozen=True)
+class Options:
+    """What all algorithms share: when to stop, and in which precision lanes are kept.
+
+    stop "passes": exactly max_passes; "scores": sum |dr| <= tol (1 + sum |r|) over a pass, the rule of both
+    zhang_oles_2001 and genkin_2004; "optimality": duality gap within tol of the objective (or, where no gap
+    exists, violation within tol of that at 0), looked at after growing numbers of passes.
+    gamma is the sharpness of the modified logistic loss.
+    """
+
+    tol: float = 1e-6
+    max_passes: int = 1000
+    seed: int = 0
+    stop: str = "optimality"
+    precision: str = "float64"
+    gamma: float = 10.0
+
+    def __post_init__(self) -> None:
+        _one_of("stop", self.stop, STOPS)
+        _one_of("precision", self.precision, PRECISIONS)
+        if self.max_passes < 1 or not self.tol >= 0:
+            raise UsageError(f"max_passes {self.max_passes} or tol {self.tol} is out of range", where="fit")
+
+
+@dataclass(frozen=True)
+class ColumnOptions(Options):
+    """Column relaxation: trust region rule, curvature bound, continuation.
+
+    trust_region "epsilon": 2 |dw| + epsilon (zhang_oles_2001), "halving": max(2 |dw|, radius / 2)
+    (genkin_2004). bound: whose F(r, delta) for the logistic loss, algorithm 4 of the one or equation 25
+    of the other. continuation: c_k = max(0, 1 - k / continuation) in algorithm 3; 0 for none.
+    """
+
+    trust_region: str = "halving"
+    epsilon: float = 0.1
+    bound: str = "genkin_2004"
+    continuation: int = 0
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of("trust_region", self.trust_region, ("epsilon", "halving"))
+        _one_of("bound", self.bound, ("zhang_oles_2001", "genkin_2004"))
+        if not (self.epsilon > 0 and self.radius > 0 and self.continuation >= 0):
+            raise UsageError(
+                "options epsilon and radius must be above 0, continuation 0 or more", where="fit"
+            )
+
+    def beyond(self, k: int) -> float:
+        """The continuation parameter c_k of pass k (the first is 1)."""
+        return max(0.0, 1.0 - k / self.continuation) if self.continuation else 0.0
+
+    def first_radius(self, loss: Loss) -> float:
+        """The first trust region; the squared loss, solved exactly, needs none."""
+        return np.inf if loss.name == "squared" else self.radius
+
+
+@dataclass(frozen=True)
+class RowOptions(Options):
+    """Dual row relaxation: eta scales each step (equation 18 of zhang_oles_2001 uses 0.1), order of the
+    documents.
+
+    order "given": as they stand; "random": one permutation drawn from the seed; "shuffled": a new one
+    each pass; "grouped": each category's members first, then the others.
+    """
+
+    eta: float = 1.0
+    order: str = "random"
+    keep_dual: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of("order", self.order, ("given", "random", "shuffled", "grouped"))
+        if not 0 < self.eta < 2:
+            raise UsageError(f"option eta must lie between 0 and 2, not {self.eta}", where="fit")
+
+
+@dataclass(frozen=True)
+class GradientOptions(Options):
+    """Conjugate gradient of zhang_jin_2003, algorithm 1: gamma grows by delta after every `steps` steps.
+
+    With delta 0 gamma stays, and `steps` only says how often the direction starts afresh. direction: "HS"
+    Hestenes-Stiefel, "FR" Fletcher-Reeves, "PR" Polak-Ribiere.
+    """
+
+    delta: float = 0.0
+    steps: int = 10
+    direction: str = "HS"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _one_of("direction", self.direction, ("HS", "FR", "PR"))
+        if not (self.gamma > 0 and self.delta >= 0 and self.steps >= 1):
+            raise UsageError("options gamma, delta or steps are out of range", where="fit")
+        if self.delta > 0 and self.stop != "passes":
+            raise UsageError(
+                "with a growing gamma the problem moves at every restart and nothing can converge",
+                where="fit",
+                hint="Use options stop: passes with a number of steps, or delta: 0",
+            )
+
+
+Kind = TypeVar("Kind", bound=Options)
+
+
+def read_options(kind: type[Kind], given: Mapping[str, Any], shared: Mapping[str, Any]) -> Kind:
+    """Make the options of an algorithm, refusing names that it does not know."""
+    known = [each.name for each in fields(kind) if each.name not in shared]
+    for name in given:
+        if name not in known:
+            raise UsageError(
+                f"option {name!r} is not one of this algorithm's",
+                where="fit",
+                hint="It has " + ", ".join(known),
+            )
+    return kind(**shared, **given)

@@ -1,0 +1,90 @@
+"""Priors: one strength for all weights, or per feature (and category) a variance, a mode and a sign.
+
+genkin_2004, sections 3.1, 3.2 and 7: a Gaussian or Laplace density about a mode (0 unless said), whose
+variance says how freely a weight may leave it; a sign turns the density into its half on one side of 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textcat.errors import UsageError
+from textcat.linear.problem import Floats, Penalty
+from textcat.linear.regularization import lam_from_variance
+
+
+@dataclass(frozen=True)
+class Prior:
+    """A prior by name ("gaussian", "laplace", "none") with what is known beforehand of single weights.
+
+    Each of variance, mode and sign is a vector over features or an array, features x categories. A
+    variance takes the place of lam (NaN keeps lam); sign +1 keeps a weight at 0 or above, -1 at 0 or
+    below, 0 leaves it free.
+    """
+
+    name: str
+    variance: ArrayLike | None = None
+    mode: ArrayLike | None = None
+    sign: ArrayLike | None = None
+
+    @property
+    def informed(self) -> bool:
+        """Whether single weights have modes or signs."""
+        return self.mode is not None or self.sign is not None
+
+
+def _by_feature(name: str, given: ArrayLike, shape: tuple[int, int], constant: bool, fill: float) -> Floats:
+    values = np.asarray(given, dtype=np.float64)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.shape[0] != shape[0] - constant or values.shape[1] not in (1, shape[1]):
+        wanted = (shape[0] - constant, shape[1])
+        raise UsageError(
+            f"the prior's {name} has shape {np.shape(given)}, not {wanted[:1]} or {wanted}", where="fit"
+        )
+    if constant:
+        values = np.vstack([values, np.full((1, values.shape[1]), fill)])
+    return np.broadcast_to(values, shape)
+
+
+def _strength(prior: Prior, lam: Any, shape: tuple[int, int], documents: int, constant: bool) -> Floats:
+    lams = np.asarray(lam, dtype=np.float64)
+    if lams.ndim > 1 or (lams.ndim == 1 and lams.shape[0] != shape[1]):
+        raise UsageError(
+            f"lam has shape {lams.shape}; it is a number, or one a category ({shape[1]})", where="fit"
+        )
+    if not np.isfinite(lams).all() or (lams < 0).any():
+        raise UsageError(f"lam must be finite and 0 or more, not {lam}", where="fit")
+    if prior.name == "none":
+        return np.zeros((1, 1)) + np.zeros(shape)
+    strength = np.broadcast_to(lams, shape)
+    if prior.variance is None:
+        return strength
+    variance = _by_feature("variance", prior.variance, shape, constant, np.nan)
+    if (variance <= 0).any():
+        raise UsageError("a prior variance must be above 0", where="fit", hint="To drop a feature, mask it")
+    return np.where(np.isnan(variance), strength, lam_from_variance(variance, documents, prior.name))
+
+
+def penalty_of(
+    prior: Prior, lam: Any, shape: tuple[int, int], documents: int, constant: bool, penalize_bias: bool
+) -> Penalty:
+    """The penalty on weights of the given shape, whose last row is the constant when there is one."""
+    strength = _strength(prior, lam, shape, documents, constant)
+    if constant and not penalize_bias:
+        strength = strength.copy()
+        strength[-1] = 0.0
+    mode = low = high = None
+    if prior.mode is not None:
+        mode = _by_feature("mode", prior.mode, shape, constant, 0.0)
+        if not np.isfinite(mode).all():
+            raise UsageError("a prior mode must be finite", where="fit")
+    if prior.sign is not None:
+        sign = _by_feature("sign", prior.sign, shape, constant, 0.0)
+        low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
+        if mode is not None and (mode * sign < 0).any():
+            raise UsageError("a prior mode lies on the side of 0 that its sign forbids", where="fit")
+    return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high)

@@ -1,0 +1,162 @@
+"""What every algorithm is given: the matrix with its constant column, labels, masks, weights and
+penalties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
+
+from textcat.errors import UsageError
+from textcat.linear.losses import Loss
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+# A block holds at most this many categories: rows of 256 bytes in single precision, 512 in double.
+LANES = 64
+LANE_STEP = 16
+
+
+@dataclass(frozen=True)
+class Penalty:
+    """lam_j pen(w_j - mode_j) with low_j <= w_j <= high_j; arrays broadcast to features x categories."""
+
+    prior: str
+    strength: Floats
+    mode: Floats | None = None
+    low: Floats | None = None
+    high: Floats | None = None
+
+    @property
+    def informed(self) -> bool:
+        """Whether any weight has a mode or a sign of its own."""
+        return self.mode is not None or self.low is not None
+
+    def values(self, weights: Floats, block: slice) -> Floats:
+        """The penalty of each category of a block."""
+        away = weights - (0.0 if self.mode is None else self.mode[:, block])
+        size = np.abs(away) if self.prior == "laplace" else away * away
+        return np.asarray((np.where(away == 0, 0.0, self.strength[:, block]) * size).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """min over W of (1/n) sum_i c_i f(y_i w.x_i) + penalty, a column of W for each category.
+
+    `columns` and `rows` hold the same matrix, the constant feature last when `bias` is not 0; `mask` says
+    which weights are free; `weights` is None when every document weighs 1.
+    """
+
+    rows: sp.csr_matrix
+    columns: sp.csc_matrix
+    positive: Bools
+    mask: Bools | None
+    weights: Floats | None
+    loss: Loss
+    penalty: Penalty
+    bias: float
+
+    @property
+    def documents(self) -> int:
+        """n, the number of documents."""
+        return int(self.rows.shape[0])
+
+    @property
+    def features(self) -> int:
+        """The number of columns, the constant included."""
+        return int(self.rows.shape[1])
+
+    @property
+    def categories(self) -> int:
+        """The number of binary problems."""
+        return int(self.positive.shape[1])
+
+    def free(self, block: slice) -> Bools:
+        """Which weights of a block may move: features x categories."""
+        if self.mask is None:
+            return np.ones((self.features, self.positive[:, block].shape[1]), dtype=bool)
+        return self.mask[:, block]
+
+
+def blocks_of(categories: int) -> list[slice]:
+    """Split the categories into blocks of at most LANES, of nearly equal width; the split knows nothing
+    of jobs."""
+    count = -(-categories // LANES)
+    edges = np.linspace(0, categories, count + 1).round().astype(int)
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
+
+
+def lanes_of(width: int) -> int:
+    """The width of the arrays that hold a block: the next multiple of LANE_STEP (idle lanes are masked)."""
+    return -(-width // LANE_STEP) * LANE_STEP
+
+
+def matrix_with_bias(X: Any, bias: float) -> tuple[sp.csr_matrix, sp.csc_matrix]:
+    """Bring any matrix to canonical CSR and CSC in double precision, with the constant feature appended."""
+    rows: Any
+    if sp.issparse(X):
+        given: Any = X
+        rows = sp.csr_matrix(given, dtype=np.float64, copy=True)
+    else:
+        dense = np.asarray(X, dtype=np.float64)
+        if dense.ndim != 2:
+            raise UsageError(
+                f"X must be documents x features, not an array of shape {dense.shape}", where="fit"
+            )
+        rows = sp.csr_matrix(dense)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    if not np.isfinite(rows.data).all():
+        raise UsageError(
+            "X holds values that are not finite", where="fit", hint="Remove NaN and infinity first"
+        )
+    if bias != 0.0:
+        rows = sp.csr_matrix(sp.hstack([rows, sp.csr_matrix(np.full((rows.shape[0], 1), float(bias)))]))
+    rows.sort_indices()
+    return rows, sp.csc_matrix(rows)
+
+
+def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
+    """Labels as a bool array, documents x categories; one column may come flat."""
+    labels = np.asarray(Y)
+    if labels.ndim == 1:
+        labels = labels[:, None]
+    if labels.ndim != 2 or labels.shape[0] != documents:
+        raise UsageError(f"Y has shape {np.shape(Y)} and X has {documents} documents", where="fit")
+    if labels.dtype != np.bool_:
+        if not np.isin(labels, (0, 1)).all():
+            raise UsageError("Y must be boolean: True where a document is in the category", where="fit")
+        labels = labels.astype(bool)
+    return np.ascontiguousarray(labels)
+
+
+def document_weights(
+    positive: Bools, sample_weight: ArrayLike | None, class_weight: str | Mapping[bool, float] | None
+) -> Floats | None:
+    """Weights of documents x categories, or None when all are 1; "balanced" gives each side n / 2 in
+    total."""
+    if sample_weight is None and class_weight is None:
+        return None
+    n = positive.shape[0]
+    weights = np.ones(positive.shape)
+    if sample_weight is not None:
+        given = np.asarray(sample_weight, dtype=np.float64)
+        if given.shape[0] != n or not np.isfinite(given).all() or (given < 0).any():
+            raise UsageError("sample_weight must hold one weight of 0 or more a document", where="fit")
+        weights *= given[:, None] if given.ndim == 1 else given
+    if class_weight == "balanced":
+        members = positive.sum(axis=0)
+        weights *= np.where(positive, n / (2 * np.maximum(members, 1)), n / (2 * np.maximum(n - members, 1)))
+    elif isinstance(class_weight, Mapping):
+        weights *= np.where(positive, class_weight.get(True, 1.0), class_weight.get(False, 1.0))
+    elif class_weight is not None:
+        raise UsageError(
+            f"class_weight {class_weight!r} is unknown", hint='Use "balanced" or {True: a, False: b}'
+        )
+    return weights

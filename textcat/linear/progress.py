@@ -1,0 +1,83 @@
+"""When each category of a block stops, and why: one bookkeeper for all algorithms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.linear.certificate import Certificate, Measures
+from textcat.linear.problem import Floats
+
+
+@dataclass
+class BlockResult:
+    """Weights (features x categories of a block), their certificates, and dual variables when kept."""
+
+    weights: Floats
+    certificates: list[Certificate]
+    dual: Floats | None = None
+
+
+class Progress:
+    """Counts passes and retires categories whose stopping rule holds; a retired lane is frozen by its
+    solver."""
+
+    def __init__(self, stop: str, tol: float, max_passes: int, width: int) -> None:
+        self.stop, self.tol, self.max_passes = stop, tol, max_passes
+        self.passes = 0
+        self.running: NDArray[np.bool_] = np.ones(width, dtype=bool)
+        self._done = np.full(width, max_passes)
+        self._reasons = ["passes"] * width
+        self._scores: Floats | None = None
+        self._start = np.ones(width)
+        self._next_look = 1
+
+    def begin(self, scores: Floats, measured: Callable[[], Measures]) -> None:
+        """Note where the solver starts."""
+        if self.stop == "scores":
+            self._scores = scores.copy()
+        elif self.stop == "optimality":
+            self._start = measured().violation
+
+    def end_pass(
+        self, scores: Callable[[], Floats], measured: Callable[[], Measures], settled: bool = True
+    ) -> None:
+        """After a pass: retire categories; `settled` is False while the problem itself is still moving."""
+        self.passes += 1
+        if self.stop == "scores":
+            now = scores()
+            if self._scores is not None and settled:
+                change = np.abs(now - self._scores).sum(axis=0)
+                self._retire(change <= self.tol * (1 + np.abs(now).sum(axis=0)), "scores")
+            self._scores = now
+        elif self.stop == "optimality" and settled and self.passes >= self._next_look:
+            self._next_look = self.passes + max(1, self.passes // 4)
+            self._retire(measured().within(self.tol, self._start), "optimality")
+        if self.passes >= self.max_passes:
+            self.running[:] = False
+
+    def _retire(self, done: NDArray[np.bool_], reason: str) -> None:
+        for k in np.flatnonzero(done & self.running):
+            self.running[k] = False
+            self._done[k] = self.passes
+            self._reasons[k] = reason
+
+    def certificates(self, final: Measures, began: float) -> list[Certificate]:
+        """One certificate a category; a block's seconds are shared out evenly over its passes."""
+        spent = time.perf_counter() - began
+        share = self._done / max(int(self._done.sum()), 1)
+        return [
+            Certificate(
+                float(final.objective[k]),
+                float(final.violation[k]),
+                float(final.gap[k]) if np.isfinite(final.gap[k]) else None,
+                int(self._done[k]),
+                float(spent * share[k]),
+                self._reasons[k],
+            )
+            for k in range(len(self._reasons))
+        ]

@@ -1,0 +1,65 @@
+"""From C, prior variance and the papers' variants to lam, and back: the only place that knows n and
+factors of 2.
+
+The objective here is (1/n) sum f + lam w^2 (Gaussian) or (1/n) sum f + lam |w| (Laplace), over n documents.
+The forms met elsewhere are multiples of it:
+
+- C:          C sum f + w^2 / 2       or  C sum f + |w|            (support vector machine programs)
+- variance:   sum f + w^2 / (2 tau)   or  sum f + sqrt(2 / tau) |w|  (minus a log posterior; prior
+  variance tau)
+- bare variance: sum f + w^2 / tau, as equations 10 and 13 of genkin_2004 are printed: tau counts double.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import UsageError
+
+Number = TypeVar("Number", float, NDArray[np.float64])
+
+GAUSSIAN, LAPLACE = "gaussian", "laplace"
+
+
+def _check(prior: str) -> None:
+    if prior not in (GAUSSIAN, LAPLACE):
+        raise UsageError(
+            f"prior {prior!r} has no strength to convert", hint="Priors with one: gaussian, laplace"
+        )
+
+
+def lam_from_c(c: Number, documents: int, prior: str = GAUSSIAN) -> Number:
+    """lam of a cost C: 1 / (2 C n) for the Gaussian prior, 1 / (C n) for the Laplace prior."""
+    _check(prior)
+    return 1.0 / ((2.0 if prior == GAUSSIAN else 1.0) * documents * c)
+
+
+def c_from_lam(lam: Number, documents: int, prior: str = GAUSSIAN) -> Number:
+    """The cost C of a lam; the conversion is its own inverse."""
+    return lam_from_c(lam, documents, prior)
+
+
+def lam_from_variance(variance: Number, documents: int, prior: str = GAUSSIAN, bare: bool = False) -> Number:
+    """lam of a prior variance; `bare` takes 1 / tau where the Gaussian density says 1 / (2 tau)."""
+    _check(prior)
+    if prior == GAUSSIAN:
+        return 1.0 / ((1.0 if bare else 2.0) * documents * variance)
+    rate: Number = (2.0 / variance) ** 0.5
+    return rate / documents
+
+
+def variance_from_lam(lam: Number, documents: int, prior: str = GAUSSIAN, bare: bool = False) -> Number:
+    """The prior variance that a lam stands for."""
+    _check(prior)
+    if prior == GAUSSIAN:
+        return 1.0 / ((1.0 if bare else 2.0) * documents * lam)
+    return 2.0 / (documents * lam) ** 2
+
+
+def lam_from_laplace_rate(rate: Number, documents: int) -> Number:
+    """lam of the rate lambda_j of the Laplace density (equation 6 of genkin_2004), whose variance is 2
+    / rate^2."""
+    return rate / documents

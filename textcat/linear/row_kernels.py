@@ -1,0 +1,124 @@
+"""One pass of dual row relaxation over all documents, for a block of categories in lanes.
+
+Problem: for each lane, min over v of sum_i c_i k(v_i) + (1 / (4 lam n)) |sum_i c_i v_i y_i x_i|^2
+(equation 16 of zhang_oles_2001), with w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i kept up to date
+(equation 17). Input: X by rows, an order of documents, dual variables (n x L), weights (d x L), and for
+each document and lane the stiffness q = c_i x_i^2 / (2 lam n) over the selected features. Output: dual
+variables and weights after the pass. Paper: zhang_oles_2001 algorithm 5, written with the margin r = y
+w.x, so that v.x y there is -2 lam n r.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from textcat.linear.compile import compiled
+from textcat.linear.products import row_dot
+
+Array = Any
+
+SQUARED, SQUARED_HINGE, HINGE, LOGISTIC = 0, 1, 2, 3
+MOST_NEWTON_STEPS = 100
+
+
+@compiled
+def logistic_root(margin: float, stiffness: float, a: float, sharpness: float, target: float) -> float:
+    """The new a = -v of a (modified) logistic loss, by Newton's method kept inside a bracket.
+
+    With t = ln(a' / (1 - a')), the equation below (16) reads t / g + r - m + q (a' - a) = 0; its left
+    side grows with t, by at least 1 / g, and changes sign between the two ends where a' is 0 or 1.
+    """
+    low = sharpness * (target - margin - stiffness * (1.0 - a))
+    high = sharpness * (target - margin + stiffness * a)
+    t = math.log(a / (1.0 - a)) if 0.0 < a < 1.0 else (low + high) / 2
+    t = min(max(t, low), high)
+    new = a
+    for _ in range(MOST_NEWTON_STEPS):
+        small = math.exp(-abs(t))
+        new = 1.0 / (1.0 + small) if t > 0 else small / (1.0 + small)
+        excess = t / sharpness + margin - target + stiffness * (new - a)
+        if excess > 0:
+            high = t
+        else:
+            low = t
+        step = excess / (1.0 / sharpness + stiffness * (small / ((1.0 + small) * (1.0 + small))))
+        if abs(step) <= 1e-12 * (1.0 + abs(t)) or high - low <= 1e-15 * (1.0 + abs(t)):
+            break
+        t = t - step if low < t - step < high else (low + high) / 2
+    return new
+
+
+@compiled
+def dual_step(
+    loss: int, margin: Array, stiffness: Array, dual: Array, sharpness: float, target: float, eta: float,
+    active: Array, step: Array,
+) -> bool:  # fmt: skip
+    """The change of a document's dual variable in each lane; did any move?
+
+    Hinge: equation 18. Squared hinge: the closed form below it; squared: the same without its bound.
+    """
+    moved = False
+    for k in range(step.shape[0]):
+        r, q, v = margin[k], stiffness[k], dual[k]
+        if active[k] == 0:
+            change = 0.0
+        elif loss == HINGE:
+            change = -max(v, min(1.0 + v, eta * (1.0 - r) / q if q > 0 else 1.0 + v))
+        elif loss == LOGISTIC:
+            change = -eta * (logistic_root(r, q, -v, sharpness, target) + v)
+            change = min(max(v + change, -1.0), 0.0) - v
+        else:
+            change = -eta * (2.0 + v - 2.0 * r) / (1.0 + 2.0 * q)
+            if loss == SQUARED_HINGE:
+                change = min(-v, change)
+        step[k] = change
+        dual[k] += step[k]
+        moved |= step[k] != 0
+    return moved
+
+
+@compiled
+def row_add(
+    columns: Array,
+    values: Array,
+    start: int,
+    stop: int,
+    free: Array,
+    masked: bool,
+    shift: Array,
+    weight: Array,
+) -> None:
+    """Add a multiple of one document to the weights of each lane, on its selected features."""
+    for t in range(start, stop):
+        a, x = columns[t], values[t]
+        if masked:
+            for k in range(shift.shape[0]):
+                weight[a, k] += x * (shift[k] * free[a, k])
+        else:
+            for k in range(shift.shape[0]):
+                weight[a, k] += x * shift[k]
+
+
+@compiled
+def row_pass(
+    starts: Array, columns: Array, values: Array, order: Array, weight: Array, free: Array, masked:
+    bool, dual: Array,
+    stiffness: Array, pull: Array, signs: Array, loss: int, sharpness: float, target: float, eta: float,
+    active: Array,
+) -> None:  # fmt: skip
+    """Visit every document once; `pull` is c_i / (2 lam n)."""
+    lanes = weight.shape[1]
+    margin, step = np.empty(lanes, weight.dtype), np.empty(lanes, weight.dtype)
+    for i in order:
+        start, stop = starts[i], starts[i + 1]
+        row_dot(columns, values, start, stop, weight, margin)
+        for k in range(lanes):
+            margin[k] *= signs[i, k]
+        if not dual_step(loss, margin, stiffness[i], dual[i], sharpness, target, eta, active, step):
+            continue
+        for k in range(lanes):
+            step[k] *= -(signs[i, k] * pull[i, k])
+        row_add(columns, values, start, stop, free, masked, step, weight)
