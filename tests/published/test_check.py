@@ -123,7 +123,7 @@ def test_deviations_cover_by_star_and_brackets_are_plain():
 
 def test_results_find_their_cells():
     results = {
-        "zhang_oles_2001/table2": {"logistic": {"micro.bep": 85.5, "micro.f1": math.nan}},
+        "reuters_modapte": {"logistic": {"micro.bep": 85.5, "micro.f1": math.nan}},
         "zhang_jin_2003/table2_reuters": {
             "svm": {"category.earn.error_rate": 2.0},
             "mlr_cg": {"category.earn.error_rate": 2.1},

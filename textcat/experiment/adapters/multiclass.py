@@ -34,10 +34,10 @@ def fit_multiclass_margin(name: str, problem: Problem, parameters: MulticlassPar
 
 def _selected(problem: Problem) -> Any:
     """The matrix with the columns that no class uses emptied, so that weights keep their places."""
-    X = problem.X
+    X: Any = sparse.csr_matrix(problem.X) if sparse.issparse(problem.X) else np.asarray(problem.X)
     if problem.mask is None:
-        return sparse.csr_matrix(X) if sparse.issparse(X) else X
+        return X
     kept = problem.mask.any(axis=1)
     if sparse.issparse(X):
-        return sparse.csr_matrix(X @ sparse.diags_array(kept.astype(np.float64)))
-    return np.asarray(X) * kept
+        return sparse.csr_matrix(X.multiply(kept[np.newaxis, :]))
+    return X * kept

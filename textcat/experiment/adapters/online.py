@@ -14,24 +14,24 @@ from textcat.learners.winnow import fit_large_margin_winnow, fit_winnow
 def fit_online(name: str, problem: Problem, parameters: OnlineParameters, jobs: int) -> Model:
     """The learner of that name; documents come in the order of the corpus unless a seed shuffles them."""
     shared: dict[str, Any] = {
+        "mask": problem.mask,
         "rate": parameters.rate,
         "passes": parameters.passes,
         "seed": parameters.shuffle,
         "n_jobs": jobs,
     }
-    winnow = {
+    winnow: dict[str, Any] = {
         "prior": parameters.initial,
         "norm": parameters.norm,
         "normalized": name.startswith("normalized"),
     }
-    data: Any = (problem.X, problem.labels, problem.mask)
     if name == "perceptron":
-        return fit_perceptron(*data, **shared)
+        return fit_perceptron(problem.X, problem.labels, **shared)
     if name == "dual_svm":
-        return fit_dual_svm(*data, C=_cost(parameters), **shared)
+        return fit_dual_svm(problem.X, problem.labels, C=_cost(parameters), **shared)
     if name.endswith("large_margin_winnow"):
-        return fit_large_margin_winnow(*data, C=_cost(parameters), **shared, **winnow)
-    return fit_winnow(*data, **shared, **winnow)
+        return fit_large_margin_winnow(problem.X, problem.labels, C=_cost(parameters), **shared, **winnow)
+    return fit_winnow(problem.X, problem.labels, **shared, **winnow)
 
 
 def _cost(parameters: OnlineParameters) -> float:
