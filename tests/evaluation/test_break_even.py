@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.evaluation.helpers import problems
 from textcat.errors import BadDataError
 from textcat.evaluation.break_even import break_even
-from textcat.evaluation.curves import micro_curve
+from textcat.evaluation.curves import Curve, area, micro_curve
 
 
 def hits_by_hand(scores, labels) -> list[int]:
@@ -99,3 +99,10 @@ def test_proportional_curve_passes_through_the_micro_break_even_point(problem):
         break_even_point = break_even(scores, labels).micro()
         assert curve.recall[99] == pytest.approx(break_even_point)
         assert curve.precision[99] == pytest.approx(break_even_point)
+
+
+def test_area_under_a_curve():
+    assert area(Curve(np.array([50.0, 100.0]), np.array([100.0, 50.0]))) == pytest.approx(87.5)
+    assert math.isnan(area(Curve(np.empty(0), np.empty(0))))
+    labels = np.random.default_rng(2).random((200, 3)) < 0.2
+    assert area(micro_curve(labels.astype(float), labels, "pooled")) == pytest.approx(100.0)

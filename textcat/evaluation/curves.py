@@ -36,6 +36,15 @@ def micro_curve(
     return _proportional(scores, labels)
 
 
+def area(curve: Curve) -> float:
+    """Percent of the unit square under the curve, by trapezoids; flat from recall 0 to the first point."""
+    if not len(curve.recall):
+        return float("nan")
+    recall = np.concatenate([[0.0], curve.recall])
+    precision = np.concatenate([curve.precision[:1], curve.precision])
+    return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1])) / 200.0)
+
+
 def _pooled(scores: Floats, labels: Bools) -> Curve:
     flat_scores, flat_labels = scores.ravel(), labels.ravel()
     order = np.argsort(-flat_scores, kind="stable")

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from textcat.errors import UsageError
+from textcat.published.claims import evaluate, evaluate_all, experiments_of, load_claims, parse_claims
+from textcat.published.load import PAPERS, all_cells
+from textcat.published.verdicts import read_printed
+
+
+def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
+    """The papers' own numbers in the form of results."""
+    results: dict[str, dict[str, dict[str, float | None]]] = {}
+    for cell in all_cells():
+        if cell.printed is not None and cell.unit != "text" and cell.over is None:
+            runs = results.setdefault(cell.experiment, {}).setdefault(cell.run, {})
+            runs[cell.measure] = read_printed(cell.printed, cell.unit).value
+    return results
+
+
+def test_the_papers_numbers_bear_out_their_claims():
+    outcomes = evaluate_all(load_claims(), printed_results())
+    assert {result.claim.id for result in outcomes if result.outcome == "fails"} == set()
+    held = [result for result in outcomes if result.outcome == "holds"]
+    assert len(held) == 51
+
+
+def test_every_paper_has_claims_and_every_claim_is_new():
+    claims = load_claims()
+    assert {claim.paper for claim in claims} == set(PAPERS)
+    assert len({claim.statement for claim in claims}) == len(claims) == 80
+
+
+def test_without_results_nothing_holds():
+    results = evaluate_all(load_claims(), {})
+    assert {result.outcome for result in results} == {"not run"}
+    text = json.dumps([result.describe() for result in results], allow_nan=False)
+    assert "not run" in text
+
+
+def test_every_claim_says_which_experiments_it_needs():
+    assert all(experiments_of(claim) for claim in load_claims())
+
+
+CLAIM = """
+- id: zhang_2000.some_claim
+  paper: zhang_2000
+  statement: S
+  where: W
+  tests:
+    - {test}
+"""
+
+
+def outcome(test: str, **measures: float) -> str:
+    (claim,) = parse_claims(CLAIM.format(test=test), "test")
+    return evaluate(claim, {"e": {"r": measures}}).outcome
+
+
+def pick(*names: str, minus: str = "") -> str:
+    extra = f", minus: {minus}" if minus else ""
+    return f"{{experiment: e, run: r, measure: [{', '.join(names)}]{extra}}}"
+
+
+AB, CD, C = pick("a", "b"), pick("c", "d"), pick("c")
+
+
+@pytest.mark.parametrize(
+    ("test", "measures", "expected"),
+    [
+        (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 4, "c": 3, "d": 1}, "holds"),
+        (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 2, "c": 3, "d": 1}, "fails"),
+        (f"{{test: all_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 3, "c": 3, "d": 1}, "fails"),
+        (f"{{test: all_greater, left: {AB}, right: {C}, by: 2}}", {"a": 5, "b": 4, "c": 3}, "fails"),
+        (f"{{test: pairwise_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 2, "c": 3, "d": 1}, "holds"),
+        (f"{{test: pairwise_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 1, "c": 3, "d": 1}, "fails"),
+        (
+            f"{{test: pairwise_greater, left: {AB}, right: {C}, at_least: 1}}",
+            {"a": 5, "b": 1, "c": 3},
+            "holds",
+        ),
+        (f"{{test: mean_greater, left: {AB}, right: {CD}}}", {"a": 5, "b": 0, "c": 2, "d": 2}, "holds"),
+        (f"{{test: mean_greater, left: {AB}, right: {CD}}}", {"a": 4, "b": 0, "c": 2, "d": 2}, "fails"),
+        (f"{{test: near, left: {AB}, right: {CD}, tolerance: 1}}", {"a": 5, "b": 1, "c": 4, "d": 2}, "holds"),
+        (f"{{test: near, left: {AB}, right: {CD}, tolerance: 1}}", {"a": 5, "b": 1, "c": 4, "d": 3}, "fails"),
+        (f"{{test: within, numbers: {AB}, points: 1}}", {"a": 5, "b": 4}, "holds"),
+        (f"{{test: within, numbers: {AB}, points: 1}}", {"a": 5, "b": 3.9}, "fails"),
+        (f"{{test: between, numbers: {AB}, low: 1, high: 5}}", {"a": 5, "b": 1}, "holds"),
+        (f"{{test: between, numbers: {AB}, low: 1, high: 5}}", {"a": 5.1, "b": 1}, "fails"),
+        (
+            f"{{test: difference_between, left: {AB}, right: {CD}, low: -1, high: 1}}",
+            {"a": 5, "b": 1, "c": 4, "d": 2},
+            "holds",
+        ),
+        (
+            f"{{test: difference_between, left: {AB}, right: {CD}, low: 0, high: 1}}",
+            {"a": 5, "b": 1, "c": 4, "d": 2},
+            "fails",
+        ),
+        (
+            f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
+            {"a": 6, "b": 3, "c": 3},
+            "holds",
+        ),
+        (
+            f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
+            {"a": 7, "b": 3, "c": 3},
+            "fails",
+        ),
+        (
+            f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
+            {"a": 6, "b": 3, "c": 0},
+            "fails",
+        ),
+        (f"{{test: rises, numbers: {AB}}}", {"a": 1, "b": 2}, "holds"),
+        (f"{{test: rises, numbers: {AB}}}", {"a": 2, "b": 2}, "fails"),
+        (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": 0.5, "c": 2}, "holds"),
+        (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": -0.5, "c": 2}, "fails"),
+        (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.049}, "holds"),
+        (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.05}, "fails"),
+        (f"{{test: significant, p_values: {AB}, wanted: false}}", {"a": 0.3, "b": 0.05}, "holds"),
+        (
+            f"{{test: all_greater, left: {pick('a', minus='b')}, right: {pick('c', minus='d')}}}",
+            {"a": 9, "b": 5, "c": 9, "d": 6},
+            "holds",
+        ),
+    ],
+)
+def test_kinds_of_test(test, measures, expected):
+    assert outcome(test, **measures) == expected
+    for name in measures:
+        assert outcome(test, **{**measures, name: math.nan}) == "not run"
+        without = {other: value for other, value in measures.items() if other != name}
+        assert outcome(test, **without) == "not run"
+
+
+def test_one_failing_test_decides_though_another_was_not_run():
+    text = CLAIM.format(test=f"{{test: between, numbers: {pick('a')}, low: 0, high: 1}}")
+    text += f"    - {{test: between, numbers: {pick('b')}, low: 0, high: 1}}\n"
+    (claim,) = parse_claims(text, "test")
+    assert evaluate(claim, {"e": {"r": {"a": 2.0}}}).outcome == "fails"
+    result = evaluate(claim, {"e": {"r": {"a": 0.5}}})
+    assert result.outcome == "not run"
+    assert [(entry.measure, entry.value) for entry in result.evidence] == [("a", 0.5), ("b", None)]
+
+
+def test_lists_multiply_in_the_order_written():
+    text = CLAIM.format(
+        test="{test: within, points: 1, numbers: {experiment: [e, f], run: [r, s], measure: [a, b]}}"
+    )
+    (claim,) = parse_claims(text, "test")
+    places = claim.tests[0].numbers.places()
+    assert [(p.experiment, p.run, p.measure) for p in places] == [
+        (e, r, m) for e in ("e", "f") for r in ("r", "s") for m in ("a", "b")
+    ]
+    assert experiments_of(claim) == ["e", "f"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("id: zhang_2000", "id: zhang_2001", "does not begin with"),
+        ("    - T\n", "    []\n", "has no test"),
+        ("test: within", "test: witin", "does not fit"),
+        ("points: 1", "tolerance: 1", "does not fit"),
+        ("statement: S", "statement: S\n  colour: red", "does not fit"),
+    ],
+)
+def test_mistakes_in_a_file_are_named(old, new, message):
+    test = f"{{test: within, numbers: {AB}, points: 1}}"
+    text = CLAIM.format(test="T" if old.strip() == "- T" else test)
+    assert old in text
+    with pytest.raises(UsageError, match=message):
+        parse_claims(text.replace(old, new), "test")
+
+
+def test_ids_are_not_used_twice():
+    one = CLAIM.format(test=f"{{test: within, numbers: {AB}, points: 1}}")
+    with pytest.raises(UsageError, match="same id"):
+        parse_claims(one + one, "test")

@@ -1,0 +1,150 @@
+"""What the papers conclude, each conclusion with tests that a program can carry out on results."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from textcat.errors import UsageError
+from textcat.published.claim_tests import ClaimTest, Place
+from textcat.published.load import PAPERS
+from textcat.published.measured import Results
+from textcat.published.strict_yaml import packaged, parse
+
+Outcome = Literal["holds", "fails", "not run"]
+
+
+class Claim(BaseModel):
+    """One conclusion in our words; it holds when all its tests do."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str
+    paper: str
+    statement: str
+    where: str
+    tests: tuple[ClaimTest, ...]
+    cannot_run: str | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One number that a claim rests on; None where there is none."""
+
+    experiment: str
+    run: str
+    measure: str
+    value: float | None
+
+
+@dataclass(frozen=True)
+class ClaimResult:
+    """The outcome of a claim, one line of figures a test, and every number looked at."""
+
+    claim: Claim
+    outcome: Outcome
+    figures: tuple[str, ...]
+    evidence: tuple[Evidence, ...]
+
+    def describe(self) -> dict[str, Any]:
+        """As plain values for JSON."""
+        return {
+            "id": self.claim.id,
+            "paper": self.claim.paper,
+            "statement": self.claim.statement,
+            "where": self.claim.where,
+            "outcome": self.outcome,
+            "figures": list(self.figures),
+            "evidence": [asdict(entry) for entry in self.evidence],
+            "cannot_run": self.claim.cannot_run if self.outcome == "not run" else None,
+            "note": self.claim.note,
+        }
+
+
+class _MissingNumberError(Exception):
+    """A test asked for a number that no result has."""
+
+
+@cache
+def load_claims() -> tuple[Claim, ...]:
+    """Every claim, in the order of the papers."""
+    return _typed(packaged("claims.yaml"), "claims.yaml")
+
+
+def parse_claims(text: str, name: str) -> tuple[Claim, ...]:
+    """Claims from YAML text; `name` stands in messages."""
+    return _typed(parse(text, name), name)
+
+
+def evaluate(claim: Claim, results: Results) -> ClaimResult:
+    """Test one claim; a missing or undefined number makes it `not run`, unless another test already fails."""
+    seen: dict[Place, float | None] = {}
+
+    def number(place: Place) -> float:
+        value = results.get(place.experiment, {}).get(place.run, {}).get(place.measure)
+        defined = value is not None and math.isfinite(value)
+        seen[place] = value if defined else None
+        if value is None or not defined:
+            raise _MissingNumberError
+        return float(value)
+
+    outcomes: list[Outcome] = []
+    figures: list[str] = []
+    for test in claim.tests:
+        try:
+            answer = test.answer(number)
+        except _MissingNumberError:
+            outcomes.append("not run")
+            figures.append("not run")
+        else:
+            outcomes.append("holds" if answer.holds else "fails")
+            figures.append(answer.figures)
+    evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
+    return ClaimResult(claim, _overall(outcomes), tuple(figures), evidence)
+
+
+def evaluate_all(claims: Sequence[Claim], results: Results) -> list[ClaimResult]:
+    """Test every claim."""
+    return [evaluate(claim, results) for claim in claims]
+
+
+def experiments_of(claim: Claim) -> list[str]:
+    """The experiments whose results a claim needs."""
+    needed: dict[str, None] = {}
+    for test in claim.tests:
+        for selection in vars(test).values():
+            if hasattr(selection, "places"):
+                needed.update(dict.fromkeys(place.experiment for place in selection.places()))
+    return list(needed)
+
+
+def _overall(outcomes: Sequence[Outcome]) -> Outcome:
+    if "fails" in outcomes:
+        return "fails"
+    return "not run" if "not run" in outcomes else "holds"
+
+
+def _typed(contents: object, name: str) -> tuple[Claim, ...]:
+    try:
+        claims = _adapter().validate_python(contents)
+    except ValidationError as problem:
+        raise UsageError(f"does not fit the format of claims: {problem}", where=name) from problem
+    for claim in claims:
+        if claim.paper not in PAPERS or not claim.id.startswith(f"{claim.paper}."):
+            raise UsageError(f"claim '{claim.id}' does not begin with the key of its paper", where=name)
+        if not claim.tests:
+            raise UsageError(f"claim '{claim.id}' has no test", where=name)
+    if len({claim.id for claim in claims}) != len(claims):
+        raise UsageError("two claims have the same id", where=name)
+    return claims
+
+
+@cache
+def _adapter() -> TypeAdapter[tuple[Claim, ...]]:
+    return TypeAdapter(tuple[Claim, ...])
