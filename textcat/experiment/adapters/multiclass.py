@@ -34,10 +34,6 @@ def fit_multiclass_margin(name: str, problem: Problem, parameters: MulticlassPar
 
 def _selected(problem: Problem) -> Any:
     """The matrix with the columns that no class uses emptied, so that weights keep their places."""
-    X: Any = sparse.csr_matrix(problem.X) if sparse.issparse(problem.X) else np.asarray(problem.X)
-    if problem.mask is None:
-        return X
-    kept = problem.mask.any(axis=1)
-    if sparse.issparse(X):
-        return sparse.csr_matrix(X.multiply(kept[np.newaxis, :]))
-    return X * kept
+    X: Any = problem.X
+    kept = True if problem.mask is None else np.asarray(problem.mask.any(axis=1)).reshape(1, -1)
+    return X * kept if isinstance(X, np.ndarray) else sparse.csr_matrix(X.multiply(kept))
