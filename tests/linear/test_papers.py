@@ -25,13 +25,21 @@ def clg_bound(r: np.ndarray, delta: np.ndarray, whose: str) -> np.ndarray:
 
 
 def column_by_hand(
-    X: np.ndarray, y: np.ndarray, loss: str, lam: float, passes: int, rule: str, bound: str, continuation: int
+    X: np.ndarray,
+    y: np.ndarray,
+    loss: str,
+    lam: float,
+    passes: int,
+    rule: str,
+    bound: str,
+    continuation: int,
+    order: str = "constant_first",
 ) -> np.ndarray:
     n, d = X.shape
     w, r, radius = np.zeros(d), np.zeros(n), np.ones(d)
     for k in range(1, passes + 1):
         c = max(0.0, 1 - k / continuation) if continuation else 0.0
-        for j in range(d):
+        for j in visits(d, order):
             x = X[:, j]
             if loss == "squared":
                 step = -(((r - 1) * x * y).sum() + lam * n * w[j]) / ((x * x).sum() + lam * n)
@@ -53,7 +61,7 @@ def lasso_by_hand(X: np.ndarray, y: np.ndarray, rate: float, passes: int) -> np.
     n, d = X.shape
     w, r, radius = np.zeros(d), np.zeros(n), np.ones(d)
     for _ in range(passes):
-        for j in range(d):
+        for j in visits(d, "constant_first"):
             x = X[:, j]
             slope = (x * y / (1 + np.exp(r))).sum()
             curve = (x * x * clg_bound(r, radius[j] * x, "genkin_2004")).sum()
@@ -89,6 +97,13 @@ def row_by_hand(X: np.ndarray, y: np.ndarray, loss: str, lam: float, passes: int
     return -v / (2 * lam * n)
 
 
+def visits(d: int, order: str) -> list[int]:
+    """The order of the features; the constant is the last column."""
+    if order == "constant_first":
+        return [d - 1, *range(d - 1)]
+    return list(range(d)) if order == "constant_last" else list(range(d - 1, -1, -1))
+
+
 def weights(model: LinearModel, k: int) -> np.ndarray:
     return np.append(model.coef[:, k], model.intercept[k])
 
@@ -99,6 +114,7 @@ def settings_of(name: str, **changed: Any) -> dict[str, Any]:
     return settings
 
 
+@pytest.mark.parametrize("order", ["constant_first", "constant_last", "reversed"])
 @pytest.mark.parametrize("binary", [True, False])
 @pytest.mark.parametrize("passes", [1, 2, 7, 60])
 @pytest.mark.parametrize(
@@ -111,13 +127,15 @@ def settings_of(name: str, **changed: Any) -> dict[str, Any]:
     ],
 )
 def test_column_learners(
-    name: str, loss: str, rule: str, bound: str, continuation: int, passes: int, binary: bool
+    name: str, loss: str, rule: str, bound: str, continuation: int, passes: int, binary: bool, order: str
 ) -> None:
     small = make(21, binary=binary)
-    model = fit(small.X, small.Y, **settings_of(name, lam=LAM, max_passes=passes))
+    settings = settings_of(name, lam=LAM, max_passes=passes)
+    settings["options"]["order"] = order
+    model = fit(small.X, small.Y, **settings)
     X = with_constant(small.X)
     for k in range(small.Y.shape[1]):
-        by_hand = column_by_hand(X, small.signs[:, k], loss, LAM, passes, rule, bound, continuation)
+        by_hand = column_by_hand(X, small.signs[:, k], loss, LAM, passes, rule, bound, continuation, order)
         np.testing.assert_allclose(weights(model, k), by_hand, atol=1e-9)
 
 

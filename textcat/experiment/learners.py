@@ -152,7 +152,11 @@ class Learner:
 
 def _linear(title: str) -> Learner:
     return Learner(
-        title, LinearParameters, "textcat.experiment.adapters.linear:fit_linear", categories_at_once=64
+        title,
+        LinearParameters,
+        "textcat.experiment.adapters.linear:fit_linear",
+        version=2,
+        categories_at_once=64,
     )
 
 

@@ -48,7 +48,7 @@ class Lanes:
     low: NDArray[Any]
     high: NDArray[Any]
     radius: NDArray[Any]
-    wanted: NDArray[np.bool_]
+    visits: NDArray[np.int64]
     active: NDArray[Any]
 
 
@@ -88,9 +88,19 @@ def prepare(problem: Problem, block: slice, options: ColumnOptions, start: NDArr
         low=informed(penalty.low, -np.inf),
         high=informed(penalty.high, np.inf),
         radius=radius,
-        wanted=np.asarray(free.any(axis=1)),
+        visits=visits_of(problem, np.asarray(free.any(axis=1)), options.order),
         active=_padded(1.0, (1, width), lanes, dtype)[0],
     )
+
+
+def visits_of(problem: Problem, wanted: NDArray[np.bool_], order: str) -> NDArray[np.int64]:
+    """The features that a pass visits, in their order; the constant feature stands last in the matrix."""
+    visits = np.flatnonzero(wanted)
+    if order == "reversed":
+        return visits[::-1].copy()
+    if order == "constant_first" and problem.bias != 0.0:
+        return np.roll(visits, 1)
+    return visits
 
 
 def _weights(problem: Problem, block: slice, width: int, lanes: int, dtype: Any) -> NDArray[Any]:
@@ -160,7 +170,7 @@ def _sweeper(problem: Problem, lanes: Lanes, options: ColumnOptions) -> Any:
             starts, rows, values, plain, lanes.state, lanes.weights, lanes.positive, lanes.positive_sums,
             code, one.dtype.type(loss.gamma), one.dtype.type(beyond), options.bound == "genkin_2004", prior,
             lanes.weight, lanes.strength, lanes.mode, lanes.low, lanes.high, problem.penalty.informed,
-            lanes.wanted, lanes.active, lanes.radius, rule, options.epsilon, one,
+            lanes.visits, lanes.active, lanes.radius, rule, options.epsilon, one,
         )  # fmt: skip
 
     return sweep

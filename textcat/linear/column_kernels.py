@@ -74,18 +74,16 @@ def valued_column(
 def column_pass(
     starts: Array, rows: Array, values: Array, plain: bool, state: Array, weights: Array, positive: Array,
     positive_sums: Array, loss: int, sharpness: Any, beyond: Any, tight: bool, prior: int, weight: Array,
-    strength: Array, mode: Array, low: Array, high: Array, informed: bool, wanted: Array, active: Array,
+    strength: Array, mode: Array, low: Array, high: Array, informed: bool, visits: Array, active: Array,
     radius: Array, rule: int, epsilon: float, one: Any,
 ) -> None:  # fmt: skip
-    """Visit every wanted feature once; `beyond` is the continuation parameter c_k of algorithm 3."""
+    """Visit features in the order of `visits`; `beyond` is the continuation parameter c_k of algorithm 3."""
     lanes = state.shape[1]
     slope, bend = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
     move, reach = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
     zero = one - one
     quarter = one / (one + one + one + one)
-    for j in range(weight.shape[0]):
-        if not wanted[j]:
-            continue
+    for j in visits:
         start, stop = starts[j], starts[j + 1]
         slope[:] = zero
         bend[:] = zero
