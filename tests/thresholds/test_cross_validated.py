@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import UsageError
 from textcat.thresholds.cross_validated import cross_validated_thresholds
 from textcat.thresholds.tuned import TuningRule, tuned_thresholds

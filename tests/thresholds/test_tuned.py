@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.break_even import break_even
