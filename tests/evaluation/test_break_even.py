@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import BadDataError
 from textcat.evaluation.break_even import break_even
 from textcat.evaluation.curves import Curve, area, micro_curve

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from sklearn.metrics import f1_score, precision_score, recall_score
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.contingency import Contingency, contingency

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import UsageError
 from textcat.thresholds.cross_validated import cross_validated_thresholds
 from textcat.thresholds.tuned import TuningRule, tuned_thresholds
@@ -37,7 +37,7 @@ def test_no_positives_anywhere():
 def test_an_infinite_threshold_of_a_fold_has_no_say():
     scores = np.array([[1.0], [2.0], [4.0], [2.0]])
     labels = np.array([[1], [0], [1], [0]], dtype=bool)
-    rule = TuningRule(accept_nothing="never", among_equal="highest")
+    rule = TuningRule(accept_nothing=math.inf, among_equal="highest")
     result = cross_validated_thresholds(scores, labels, np.array([0, 0, 1, 1]), rule, "mean_of_folds")
     assert result.tolist() == [3.0]
 
@@ -47,8 +47,9 @@ def test_an_infinite_threshold_of_a_fold_has_no_say():
 def test_one_fold_is_tuning_on_everything(combination, problem):
     scores, labels = problem
     one = np.zeros(len(labels), dtype=np.int64)
-    expected = tuned_thresholds(scores, labels)
-    result = cross_validated_thresholds(scores, labels, one, combination=combination)
+    rule = TuningRule(accept_everything=0.0)
+    expected = tuned_thresholds(scores, labels, rule)
+    result = cross_validated_thresholds(scores, labels, one, rule, combination)
     assert result.tolist() == expected.tolist()
     assert not np.isnan(result).any()
 

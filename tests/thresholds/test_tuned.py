@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.break_even import break_even
@@ -23,7 +23,7 @@ RULES = [
         ("errors", "f1"),
         ("lowest", "midpoint", 0.25, "highest"),
         ("lowest", "highest", "widest"),
-        ("above_highest", "never", "not_a_candidate"),
+        (0.0, 1.0, math.inf, None),
     )
 ]
 
@@ -39,7 +39,7 @@ def quality(scores, labels, threshold: float, criterion: str) -> float:
 
 def every_threshold(scores, rule: TuningRule) -> list[float]:
     """One threshold of each kind that decides differently."""
-    nothing = [] if rule.accept_nothing == "not_a_candidate" else [math.inf]
+    nothing = [] if rule.accept_nothing is None else [math.inf]
     return [*np.unique(scores), *nothing]
 
 
@@ -96,13 +96,16 @@ def test_widest_takes_the_lower_of_equally_wide():
 
 def test_accepting_nothing():
     last_of_all = [0, 0, 0, 0, 1]
-    assert tuned(last_of_all, accept_nothing="above_highest") == np.nextafter(9.0, math.inf)
-    assert tuned(last_of_all, accept_nothing="never") == math.inf
-    assert tuned(last_of_all, accept_nothing="not_a_candidate") == 8.5
+    assert tuned(last_of_all) == 10.0
+    assert tuned(last_of_all, accept_nothing=0.0) == np.nextafter(9.0, math.inf)
+    assert tuned(last_of_all, accept_nothing=math.inf) == math.inf
+    assert tuned(last_of_all, accept_nothing=None) == 8.5
 
 
-def test_accepting_everything_stands_on_the_lowest_score():
-    assert tuned([1, 1, 1, 1, 1]) == 1.0
+def test_accepting_everything():
+    assert tuned([1, 1, 1, 1, 1]) == -math.inf
+    assert tuned([1, 1, 1, 1, 1], accept_everything=0.0) == 1.0
+    assert tuned([1, 1, 1, 1, 1], accept_everything=0.5) == 0.5
 
 
 def test_neighbouring_floats_are_still_divided():
@@ -122,6 +125,19 @@ def test_category_without_positives_is_never_accepted_unless_told():
 def test_no_documents_to_tune_on():
     nothing = np.zeros((0, 3))
     assert tuned_thresholds(nothing, nothing.astype(bool)).tolist() == [math.inf] * 3
+
+
+def test_accepting_nothing_gives_way_to_an_equally_good_interval():
+    best_or_nothing = [0, 1, 0, 0, 0]
+    assert tuned(best_or_nothing) == 6.5
+
+
+@pytest.mark.parametrize("margin", [-1.0, math.nan])
+def test_thresholds_outside_the_scores_stand_outside(margin):
+    with pytest.raises(UsageError):
+        TuningRule(accept_nothing=margin)
+    with pytest.raises(UsageError):
+        TuningRule(accept_everything=margin)
 
 
 @pytest.mark.parametrize("fraction", [-0.1, 1.1, math.nan])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from tests.evaluation.helpers import problems
+from tests.evaluation.problems import problems
 from textcat.errors import UsageError
 from textcat.thresholds.apply import accept
 from textcat.thresholds.expected_f1 import expected_f1_thresholds

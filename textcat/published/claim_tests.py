@@ -45,7 +45,7 @@ class Selection(_Strict):
     minus: str | None = None
 
     def places(self) -> list[Place]:
-        """Every number that is needed, without the subtracted ones."""
+        """Every number that is needed, without those to subtract."""
         names = (_listed(self.experiment), _listed(self.run), _listed(self.measure))
         return [Place(*combination) for combination in itertools.product(*names)]
 
@@ -54,8 +54,14 @@ class Selection(_Strict):
         found = [number(place) for place in self.places()]
         if self.minus is None:
             return found
-        others = [number(Place(place.experiment, place.run, self.minus)) for place in self.places()]
+        others = [number(place) for place in self.subtracted()]
         return [value - other for value, other in zip(found, others, strict=True)]
+
+    def subtracted(self) -> list[Place]:
+        """The numbers to subtract, one for each of `places`; none without `minus`."""
+        if self.minus is None:
+            return []
+        return [Place(place.experiment, place.run, self.minus) for place in self.places()]
 
 
 Lookup = Callable[[Place], float]

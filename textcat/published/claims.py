@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.published.claim_tests import ClaimTest, Place
+from textcat.published.claim_tests import ClaimTest, Place, Selection
 from textcat.published.load import PAPERS
 from textcat.published.measured import Results
 from textcat.published.strict_yaml import packaged, parse
@@ -114,14 +114,19 @@ def evaluate_all(claims: Sequence[Claim], results: Results) -> list[ClaimResult]
     return [evaluate(claim, results) for claim in claims]
 
 
-def experiments_of(claim: Claim) -> list[str]:
-    """The experiments whose results a claim needs."""
-    needed: dict[str, None] = {}
+def places_of(claim: Claim) -> list[Place]:
+    """Every number that a claim looks at, subtracted ones too, in the order of its tests."""
+    places: dict[Place, None] = {}
     for test in claim.tests:
         for selection in vars(test).values():
-            if hasattr(selection, "places"):
-                needed.update(dict.fromkeys(place.experiment for place in selection.places()))
-    return list(needed)
+            if isinstance(selection, Selection):
+                places.update(dict.fromkeys([*selection.places(), *selection.subtracted()]))
+    return list(places)
+
+
+def experiments_of(claim: Claim) -> list[str]:
+    """The experiments whose results a claim needs."""
+    return list(dict.fromkeys(place.experiment for place in places_of(claim)))
 
 
 def _overall(outcomes: Sequence[Outcome]) -> Outcome:

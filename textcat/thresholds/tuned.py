@@ -17,7 +17,6 @@ from textcat.thresholds.apply import NEVER, Bools, Floats, Ints
 from textcat.thresholds.cuts import Criterion, Cuts, cuts, loss
 
 AmongEqual = Literal["lowest", "highest", "widest"]
-AcceptNothing = Literal["above_highest", "never", "not_a_candidate"]
 Point = Literal["lowest", "midpoint", "highest"]
 
 _FRACTION = {"lowest": 0.0, "midpoint": 0.5, "highest": 1.0}
@@ -31,23 +30,27 @@ class TuningRule:
         refused (a threshold there would accept it), so 0 means the next number above.
     among_equal: of several equally good intervals the one with the lowest threshold, the highest, or the
         widest (the lower of equally wide ones; an interval open to infinity counts as having no width).
-    accept_nothing: when accepting no document is best: just above the highest score, never at all
-        (infinite), or not considered.
+    accept_nothing: where accepting no document is best, how far above the highest score the threshold
+        stands; 0 means the next number above, infinity never, None that it is not considered.
+    accept_everything: where accepting all is best, how far below the lowest score it stands.
     no_positives: the threshold of a category without positive documents to tune on.
 
-    The default is the way of the BBR program of genkin_2004: midpoints, the first met from below. Accepting
-    everything puts the threshold on the lowest score.
+    The default is the way of the BBR program of genkin_2004: midpoints, the first met from below, minus
+    infinity to accept everything, one above the highest score to accept nothing.
     """
 
     criterion: Criterion = "errors"
     point: Point | float = "midpoint"
     among_equal: AmongEqual = "lowest"
-    accept_nothing: AcceptNothing = "not_a_candidate"
+    accept_nothing: float | None = 1.0
+    accept_everything: float = float("inf")
     no_positives: float = NEVER
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.fraction <= 1.0:
             raise UsageError(f"a fraction of an interval lies between 0 and 1, not at {self.fraction}")
+        if not (self.accept_everything >= 0 and (self.accept_nothing is None or self.accept_nothing >= 0)):
+            raise UsageError("a threshold stands some distance outside the scores, and that is not negative")
 
     @property
     def fraction(self) -> float:
@@ -64,7 +67,7 @@ def tuned_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR) -> F
     if not len(scores):
         return np.full(scores.shape[1], rule.no_positives)
     cost = loss(candidates, rule.criterion)
-    if rule.accept_nothing == "not_a_candidate":
+    if rule.accept_nothing is None:
         cost[0] = np.inf
     chosen = _choose(candidates, cost, rule.among_equal)
     thresholds = place(candidates.below(chosen), candidates.above(chosen), rule)
@@ -80,9 +83,10 @@ def place(low: Floats, high: Floats, rule: TuningRule) -> Floats:
         inside = high.copy()
     thresholds = np.minimum(np.maximum(inside, np.nextafter(low, np.inf)), high)
     everything, nothing = np.isneginf(low), np.isposinf(high)
-    thresholds[everything] = high[everything]
-    above = np.nextafter(low, np.inf)
-    thresholds[nothing] = NEVER if rule.accept_nothing == "never" else above[nothing]
+    thresholds[everything] = high[everything] - rule.accept_everything
+    highest = low[nothing]
+    margin = 0.0 if rule.accept_nothing is None else rule.accept_nothing
+    thresholds[nothing] = np.maximum(highest + margin, np.nextafter(highest, np.inf))
     return thresholds
 
 

@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.thresholds.apply import NEVER, Bools, Floats, accept
 from textcat.thresholds.tuned import TuningRule, tuned_thresholds
 
-SCUT = TuningRule(criterion="f1")
+SCUT = TuningRule(criterion="f1", accept_everything=0.0)
 
 
 def scut(scores: Floats, labels: Bools, rule: TuningRule = SCUT) -> Floats:
