@@ -12,7 +12,7 @@ from textcat.thresholds.break_even import break_even_thresholds
 from textcat.thresholds.cross_validated import Combination, cross_validated_thresholds
 from textcat.thresholds.cuts import Criterion
 from textcat.thresholds.expected_f1 import expected_f1_thresholds
-from textcat.thresholds.tuned import AcceptNothing, AmongEqual, Point, TuningRule
+from textcat.thresholds.tuned import AmongEqual, Point, TuningRule
 from textcat.thresholds.yang import pcut, rcut, scut_fbr
 
 Rule = Literal["default", "tuned", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1"]
@@ -42,8 +42,15 @@ class ThresholdSettings(BaseModel):
         "from its lower end.",
     )
     among_equal: AmongEqual = Field(default="lowest", description="Which of several equally good intervals.")
-    accept_nothing: AcceptNothing = Field(
-        default="not_a_candidate", description="What happens where accepting nothing is best."
+    accept_nothing: float | None = Field(
+        default=1.0,
+        ge=0,
+        description="Where accepting nothing is best: how far above the highest score; null does not consider it.",
+    )
+    accept_everything: float | None = Field(
+        default=None,
+        ge=0,
+        description="Where accepting everything is best: how far below the lowest score; null is any score at all.",
     )
     least_f1: float = Field(
         default=30.0, description="Validation F1 in percent under which scut-fbr falls back."
@@ -56,7 +63,8 @@ class ThresholdSettings(BaseModel):
     @property
     def tuning(self) -> TuningRule:
         """The rule of tuning that these settings describe."""
-        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, NEVER)
+        below = float("inf") if self.accept_everything is None else self.accept_everything
+        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
 
 
 def set_thresholds(
