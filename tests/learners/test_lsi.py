@@ -25,7 +25,7 @@ def sparse_documents(documents: int, terms: int, seed: int, density: float = 0.3
 @settings(max_examples=60, deadline=None)
 def test_full_rank_keeps_every_inner_product(documents: int, terms: int, seed: int) -> None:
     matrix = sparse_documents(documents, terms, seed)
-    found = learn_axes(matrix, unit_length=False)
+    found = learn_axes(matrix, length=None)
     placed = found.transform(matrix).astype(float)
     assert found.dimensions == np.linalg.matrix_rank(matrix.toarray(), tol=1e-6 * found.singular_values[0])
     assert np.allclose(placed @ placed.T, (matrix @ matrix.T).toarray(), atol=1e-5)
@@ -37,7 +37,7 @@ def test_full_rank_keeps_every_inner_product(documents: int, terms: int, seed: i
 @pytest.mark.parametrize("dimensions", [1, 5, 30])
 def test_truncation_is_the_best_approximation(solver: str, shape: tuple[int, int], dimensions: int) -> None:
     matrix = sparse_documents(*shape, seed=3)
-    found = learn_axes(matrix, dimensions, unit_length=False, solver=solver)  # type: ignore[arg-type]
+    found = learn_axes(matrix, dimensions, length=None, solver=solver)  # type: ignore[arg-type]
     left, values, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
     best = left[:, :dimensions] * values[:dimensions] @ right[:dimensions]
     assert np.allclose(found.singular_values, values[:dimensions])
@@ -48,7 +48,7 @@ def test_agrees_with_the_randomized_decomposition_of_scikit_learn() -> None:
     from sklearn.utils.extmath import randomized_svd
 
     matrix = sparse_documents(120, 300, seed=5, density=0.05)
-    found = learn_axes(matrix, 10, unit_length=False)
+    found = learn_axes(matrix, 10, length=None)
     _, values, right = randomized_svd(matrix, 10, n_iter=30, random_state=0)
     assert np.allclose(found.singular_values, values, rtol=1e-6)
     assert np.allclose(np.abs(np.sum(found.axes * right.T, axis=0)), 1.0, atol=1e-4)
@@ -56,18 +56,18 @@ def test_agrees_with_the_randomized_decomposition_of_scikit_learn() -> None:
 
 def test_axis_projection_whitens_the_training_documents() -> None:
     matrix = sparse_documents(50, 30, seed=1)
-    found = learn_axes(matrix, 12, projection="axis", unit_length=False)
+    found = learn_axes(matrix, 12, projection="axis", length=None)
     placed = found.transform(matrix).astype(float)
     assert np.allclose(placed.T @ placed, np.eye(12), atol=1e-5)
 
 
-def test_unit_length_leaves_an_empty_document_at_the_origin() -> None:
+def test_a_length_leaves_an_empty_document_at_the_origin() -> None:
     matrix = sparse_documents(20, 15, seed=2)
-    found = learn_axes(matrix, 4)
+    found = learn_axes(matrix, 4, length=2.5)
     empty = scipy.sparse.csr_matrix((1, 15))
     assert np.all(found.transform(empty) == 0)
     lengths = np.linalg.norm(found.transform(matrix), axis=1)
-    assert np.all(np.isclose(lengths, 1.0, atol=1e-5) | (lengths == 0))
+    assert np.all(np.isclose(lengths, 2.5, atol=1e-5) | (lengths == 0))
 
 
 def test_truncated_equals_a_smaller_decomposition() -> None:
@@ -103,6 +103,8 @@ def test_refuses_what_cannot_be_decomposed() -> None:
         learn_axes(matrix, solver="lanczos")
     with pytest.raises(UsageError, match="dimensions"):
         learn_axes(matrix, 0)
+    with pytest.raises(UsageError, match="length"):
+        learn_axes(matrix, 3, length=-1.0)
     with pytest.raises(UsageError, match="tolerance"):
         learn_axes(matrix, 3, tolerance=2.0)
     with pytest.raises(BadDataError, match="terms"):

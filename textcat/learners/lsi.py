@@ -3,7 +3,8 @@
 Problem:  H = U S V' (gao_2003 equation 3.1), H being terms x training documents, cut to the Q largest values.
 Inputs:   the weighted documents x terms matrix (H transposed), Q, and how a document is placed on the axes.
 Outputs:  U (terms x Q), S, and a mapping of new documents onto the axes.
-Paper:    gao_2003 section 3, after Deerwester et al. 1990 and Bellegarda 2000.
+Paper:    gao_2003 section 3, after Deerwester et al. 1990 and Bellegarda 2000. The paper does not say how
+          long its document vectors are, yet the sigmoid and the steps of GPD depend on it: `length` sets it.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class LatentAxes:
     axes: npt.NDArray[np.float64]
     singular_values: npt.NDArray[np.float64]
     projection: Projection = "document"
-    unit_length: bool = True
+    length: float | None = 1.0
 
     @property
     def dimensions(self) -> int:
@@ -53,11 +54,11 @@ class LatentAxes:
                 hint=f"choose from 1 to {self.dimensions}",
             )
         return LatentAxes(
-            self.axes[:, :dimensions], self.singular_values[:dimensions], self.projection, self.unit_length
+            self.axes[:, :dimensions], self.singular_values[:dimensions], self.projection, self.length
         )
 
     def transform(self, documents: scipy.sparse.csr_matrix) -> npt.NDArray[np.float32]:
-        """Place documents on the axes: U'x ("document") or S^-1 U'x ("axis"), of unit length if so set."""
+        """Place documents on the axes: U'x ("document") or S^-1 U'x ("axis"), then to `length` if set."""
         if documents.shape[1] != self.axes.shape[0]:
             raise BadDataError(
                 f"documents of {documents.shape[1]} terms, axes of {self.axes.shape[0]}",
@@ -67,8 +68,8 @@ class LatentAxes:
         placed = np.asarray(documents @ self.axes)
         if self.projection == "axis":
             placed = placed / self.singular_values
-        if self.unit_length:
-            placed = _to_unit_length(placed)
+        if self.length is not None:
+            placed = self.length * _to_unit_length(placed)
         return np.ascontiguousarray(placed, dtype=np.float32)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -81,7 +82,7 @@ class LatentAxes:
             "kind": "lsi",
             "dimensions": self.dimensions,
             "projection": self.projection,
-            "unit_length": self.unit_length,
+            "length": self.length,
         }
 
     @classmethod
@@ -91,7 +92,7 @@ class LatentAxes:
             arrays["axes"],
             arrays["singular_values"],
             projection=description["projection"],
-            unit_length=bool(description["unit_length"]),
+            length=description["length"],
         )
 
 
@@ -100,7 +101,7 @@ def learn_axes(
     dimensions: int | None = None,
     *,
     projection: Projection = "document",
-    unit_length: bool = True,
+    length: float | None = 1.0,
     tolerance: float = 1e-6,
     solver: Solver = "auto",
     seed: int = 0,
@@ -109,17 +110,19 @@ def learn_axes(
 
     `gram` solves the smaller Gram matrix exactly, `lanczos` asks ARPACK for the leading axes of a larger one.
     """
-    _check_settings(documents, dimensions, tolerance)
+    _check_settings(documents, dimensions, tolerance, length)
     chosen = _choose_solver(documents, solver)
     if chosen == "gram":
         axes, values = _by_gram_matrix(documents, dimensions)
     else:
         axes, values = _by_lanczos(documents, dimensions, seed)
     kept = values > max(tolerance, SMALLEST_TOLERANCE) * values[0]
-    return LatentAxes(_fix_signs(axes[:, kept]), values[kept], projection, unit_length)
+    return LatentAxes(_fix_signs(axes[:, kept]), values[kept], projection, length)
 
 
-def _check_settings(documents: scipy.sparse.csr_matrix, dimensions: int | None, tolerance: float) -> None:
+def _check_settings(
+    documents: scipy.sparse.csr_matrix, dimensions: int | None, tolerance: float, length: float | None
+) -> None:
     if documents.nnz == 0 or not np.any(documents.data):
         raise BadDataError(
             "the training documents hold no term at all", where="lsi", hint="check the lexicon"
@@ -128,6 +131,8 @@ def _check_settings(documents: scipy.sparse.csr_matrix, dimensions: int | None, 
         raise UsageError(f"dimensions is {dimensions}", where="lsi.dimensions", hint="one axis is the least")
     if not 0 <= tolerance < 1:
         raise UsageError(f"tolerance is {tolerance}", where="lsi.tolerance", hint="it lies in [0, 1)")
+    if length is not None and length <= 0:
+        raise UsageError(f"length is {length}", where="lsi.length", hint="above 0, or none to leave it as is")
 
 
 def _choose_solver(documents: scipy.sparse.csr_matrix, solver: Solver) -> Literal["gram", "lanczos"]:
