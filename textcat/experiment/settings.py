@@ -64,7 +64,11 @@ class ProjectionSettings(Settings):
     scaling: Literal["none", "inverse"] = Field(
         default="none", description="Project on U (none) or on U divided by the singular values (inverse)."
     )
-    unit_length: bool = Field(default=True, description="Whether projected documents are made of length one.")
+    length: float | None = Field(
+        default=1.0,
+        gt=0,
+        description="Length that projected documents are brought to; null leaves it as it is.",
+    )
 
 
 class SearchSettings(Settings):

@@ -26,7 +26,7 @@ def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)
         train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
-        axes = learn_axes(train, None if wanted == "full" else int(wanted), unit_length=False, seed=seed)
+        axes = learn_axes(train, None if wanted == "full" else int(wanted), length=None, seed=seed)
         write_array(target, "train", axes.transform(train))
         write_array(target, "test", axes.transform(test))
         for name, values in axes.to_arrays().items():
@@ -43,7 +43,7 @@ def read_projection(folder: Path, part: str, run: RunSettings) -> NDArray[np.flo
     placed = np.array(features[:, :dimensions], dtype=np.float32)
     if settings.scaling == "inverse":
         placed /= read_array(folder, "singular_values")[:dimensions].astype(np.float32)
-    if settings.unit_length:
+    if settings.length is not None:
         lengths = np.linalg.norm(placed, axis=1, keepdims=True)
-        placed /= np.where(lengths > 0, lengths, np.float32(1))
+        placed *= np.float32(settings.length) / np.where(lengths > 0, lengths, np.float32(1))
     return placed
