@@ -24,8 +24,8 @@ def npm_pack(wanted: NpmPackage, folder: Path) -> Path:
         "pack",
         f"{wanted.package}@{wanted.version}",
         "--pack-destination",
-        str(folder),
-        "--silent",
+        str(folder.resolve()),
+        "--loglevel=error",
     ]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command; package and version come from the project's table
