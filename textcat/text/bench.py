@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from textcat.text.counting import TextDocument, count
 from textcat.text.settings import TextSettings
@@ -59,8 +61,14 @@ def _peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable
 
     texts = ["\n".join(document.fields.get(name, "") for name in settings.fields) for document in documents]
     tokenizer = TOKENIZERS[settings.tokenizer]
-    fold = tokenizer.folds_first(lowercase=settings.lowercase)
-    return lambda: CountVectorizer(lowercase=fold, token_pattern=tokenizer.pattern).fit_transform(texts)
+    options: dict[str, Any] = {
+        "token_pattern": tokenizer.pattern,
+        "lowercase": tokenizer.folds_first(lowercase=settings.lowercase),
+    }
+    if tokenizer.skip:
+        blot = re.compile(tokenizer.skip).sub
+        options["preprocessor"] = lambda text: blot(" ", text)
+    return lambda: CountVectorizer(**options).fit_transform(texts)
 
 
 def _seconds(run: Callable[[], object]) -> float:

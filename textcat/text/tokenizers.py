@@ -21,7 +21,7 @@ class Tokenizer:
     """A way of cutting text into words: what `pattern` finds, changed by `finish`.
 
     `characters` are the Latin-1 characters that words are made of, where they can be told; `pattern` has yet
-    to be looked for in a run of them if it is `finer` than such a run.
+    to be looked for in a run of them if it is `finer` than such a run. `skip` is blotted out before.
     """
 
     name: TokenizerName
@@ -30,6 +30,7 @@ class Tokenizer:
     characters: bytes = b""
     finer: bool = False
     looks_at_capitals: bool = False
+    skip: str = ""
     finish: Callable[[str], str] | None = None
 
     def folds_first(self, *, lowercase: bool) -> bool:
@@ -42,9 +43,15 @@ class Tokenizer:
         if self.name == "whitespace":
             return (lambda text: text.lower().split()) if fold else str.split
         if self.characters:
-            return _runs_of(self.characters, fold=fold)
+            return self._skipping(_runs_of(self.characters, fold=fold))
         find = re.compile(self.pattern).findall
         return (lambda text: find(text.lower())) if fold else find
+
+    def _skipping(self, split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+        if not self.skip:
+            return split
+        blot = re.compile(self.skip).sub
+        return lambda text: split(blot(" ", text))
 
     def cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """The function from a piece to its words."""
@@ -72,7 +79,7 @@ def _runs_of(characters: bytes, *, fold: bool) -> Callable[[str], list[str]]:
 
 def _finish_trec(token: str) -> str:
     """U.S.A. becomes USA, and IBM's becomes IBM; the other tokens have neither dot nor apostrophe."""
-    return token.replace(".", "").removesuffix("'s")
+    return token.replace(".", "").partition("'")[0]
 
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -113,16 +120,17 @@ TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
                 r"\S+",
             ),
             # The rules of the TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names,
-            # without an acronym list: dotted capitals are one word without their dots, two or more capitals
-            # lose a following 's, any other apostrophe separates, Latin-1 letters are kept. Tags and entities
-            # are the corpus reader's affair.
+            # without an acronym list: dotted capitals are one word without their dots, a word loses what
+            # follows an apostrophe, Latin-1 letters are kept. It drops what looks like a tag, so that the
+            # company codes of Reuters, <IBM> in the text, are not counted.
             Tokenizer(
                 "trec",
-                "Words of letters and digits as Lemur's TrecParser has them: U.S.A. and USA's are usa.",
-                r"[A-Z]\.(?:[A-Z]\.)+|[A-Z]{2,}'s(?![a-zA-Z])|[a-zA-Z0-9\u00a1-\u00ff]+",
+                "Words as Lemur's TrecParser has them: U.S.A. and USA's are usa, <IBM> is a tag.",
+                r"[A-Z]\.(?:[A-Z]\.)+|[a-zA-Z0-9]+'[a-zA-Z]+|[a-zA-Z0-9\u00a1-\u00ff]+",
                 characters=_LETTERS + _DIGITS + _BEYOND_ASCII + b"'.",
                 finer=True,
                 looks_at_capitals=True,
+                skip=r"</?[a-zA-Z][^>]*>|<![^-][^>]*>|<!--[^>]*-->|&[a-zA-Z]+;|&#[0-9]*;",
                 finish=_finish_trec,
             ),
         )
