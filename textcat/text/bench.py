@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from textcat.text.counting import TextDocument, count
 from textcat.text.settings import TextSettings
@@ -14,7 +16,10 @@ from textcat.text.tokenizers import TOKENIZERS
 
 @dataclass(frozen=True)
 class CountingTimes:
-    """The best of some runs in seconds; `peer` is None where scikit-learn is not installed."""
+    """The best of some runs in seconds of processor time, which other work on the machine hardly disturbs.
+
+    `peer` is None where scikit-learn is not installed.
+    """
 
     documents: int
     terms: int
@@ -55,8 +60,15 @@ def _peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
 
     texts = ["\n".join(document.fields.get(name, "") for name in settings.fields) for document in documents]
-    pattern = TOKENIZERS[settings.tokenizer].pattern
-    return lambda: CountVectorizer(lowercase=settings.lowercase, token_pattern=pattern).fit_transform(texts)
+    tokenizer = TOKENIZERS[settings.tokenizer]
+    options: dict[str, Any] = {
+        "token_pattern": tokenizer.pattern,
+        "lowercase": tokenizer.folds_first(lowercase=settings.lowercase),
+    }
+    if tokenizer.skip:
+        blot = re.compile(tokenizer.skip).sub
+        options["preprocessor"] = lambda text: blot(" ", text)
+    return lambda: CountVectorizer(**options).fit_transform(texts)
 
 
 def _seconds(run: Callable[[], object]) -> float:

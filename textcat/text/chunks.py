@@ -1,4 +1,4 @@
-"""Counting the tokens of a chunk of documents: the hot part of counting, before case, stems and stop words.
+"""Counting the pieces of text of a chunk of documents: the hot part of counting, before stems and stop words.
 
 A chunk is a list of documents, a document a tuple of texts, one for each group of fields that share words.
 """
@@ -20,19 +20,23 @@ Chunk = Sequence[tuple[str, ...]]
 
 @dataclass(frozen=True)
 class ChunkCounts:
-    """The nonzero counts of a chunk and a group: `rows` (ascending, from 0), token `columns`, `counts`."""
+    """The nonzero counts of a chunk and a group, document after document.
 
-    rows: NDArray[np.int32]
+    `lengths` is how many different pieces each document has, `columns` their numbers,
+    `counts` how often they occur.
+    """
+
+    lengths: NDArray[np.int32]
     columns: NDArray[np.int32]
     counts: NDArray[np.int32]
 
     def renumbered(self, columns: NDArray[np.int32]) -> ChunkCounts:
-        """The same counts, the token of number t being number columns[t]."""
-        return ChunkCounts(self.rows, columns[self.columns], self.counts)
+        """The same counts, the piece of number t being number columns[t]."""
+        return ChunkCounts(self.lengths, columns[self.columns], self.counts)
 
 
 def new_vocabulary() -> defaultdict[str, int]:
-    """A dictionary that numbers each token when it is first looked up."""
+    """A dictionary that numbers each piece when it is first looked up."""
     vocabulary: defaultdict[str, int] = defaultdict()
     vocabulary.default_factory = vocabulary.__len__
     return vocabulary
@@ -41,7 +45,7 @@ def new_vocabulary() -> defaultdict[str, int]:
 def count_chunk(
     chunk: Chunk, split: Callable[[str], list[str]], vocabularies: Sequence[defaultdict[str, int]]
 ) -> list[ChunkCounts]:
-    """The counts of each group of fields; tokens that a group's vocabulary does not know are added to it."""
+    """The counts of each group of fields; pieces that a group's vocabulary does not know are added."""
     return [
         _count_texts([texts[group] for texts in chunk], split, vocabulary)
         for group, vocabulary in enumerate(vocabularies)
@@ -49,37 +53,37 @@ def count_chunk(
 
 
 def count_chunk_alone(chunk: Chunk, settings: TextSettings) -> list[tuple[list[str], ChunkCounts]]:
-    """The same in a process of its own: the tokens of each group in order of number, and their counts."""
+    """The same in a process of its own: the pieces of each group in order of number, and their counts."""
     split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
     vocabularies = [new_vocabulary() for _ in settings.groups]
     counted = count_chunk(chunk, split, vocabularies)
     return [(list(vocabulary), counts) for vocabulary, counts in zip(vocabularies, counted, strict=True)]
 
 
-def token_numbers(tokens: Sequence[str], vocabulary: defaultdict[str, int]) -> NDArray[np.int32]:
-    """The numbers of tokens, new ones being added."""
-    return np.fromiter(map(vocabulary.__getitem__, tokens), np.int32, len(tokens))
+def piece_numbers(pieces: Sequence[str], vocabulary: defaultdict[str, int]) -> NDArray[np.int32]:
+    """The numbers of pieces, new ones being added."""
+    return np.fromiter(map(vocabulary.__getitem__, pieces), np.int32, len(pieces))
 
 
 def _count_texts(
     texts: Sequence[str], split: Callable[[str], list[str]], vocabulary: defaultdict[str, int]
 ) -> ChunkCounts:
-    tokens: list[str] = []
+    pieces: list[str] = []
     ends = np.zeros(len(texts) + 1, dtype=np.int64)
     for row, text in enumerate(texts, start=1):
-        tokens += split(text)
-        ends[row] = len(tokens)
-    numbers = token_numbers(tokens, vocabulary)
+        pieces += split(text)
+        ends[row] = len(pieces)
+    numbers = piece_numbers(pieces, vocabulary)
     rows = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(ends))
-    # One sort of (row, number) keys brings equal tokens of a document together: the length of a run is
+    # One sort of (row, number) keys brings equal pieces of a document together: the length of a run is
     # their count.
     width = max(len(vocabulary), 1)
     keys = rows * width + numbers
     keys.sort()
     starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    counts = np.diff(starts, append=len(keys))
+    rows, columns = np.divmod(keys[starts], width)
     return ChunkCounts(
-        (keys[starts] // width).astype(np.int32),
-        (keys[starts] % width).astype(np.int32),
-        counts.astype(np.int32),
+        np.bincount(rows, minlength=len(texts)).astype(np.int32),
+        columns.astype(np.int32),
+        np.diff(starts, append=len(keys)).astype(np.int32),
     )

@@ -1,22 +1,21 @@
 """Counting terms: documents in, a sparse matrix of counts out, in chunks and if wished in several processes.
 
-Chunks are counted by raw token; stop words and stems are settled afterwards, over the distinct tokens. The
-terms are sorted at the end, so the result depends neither on the size of the chunks nor on the number of
-processes. Only counts and distinct tokens are kept, never the text.
+Chunks are counted by piece of text, as the tokenizer's splitter gives them; words, stop words and stems are
+settled afterwards, over the distinct pieces. The terms are sorted at the end, so the result depends neither
+on the size of the chunks nor on the number of processes. Only counts and distinct pieces are kept, no text.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from textcat.errors import UsageError
 from textcat.text.chunks import (
@@ -25,14 +24,14 @@ from textcat.text.chunks import (
     count_chunk,
     count_chunk_alone,
     new_vocabulary,
-    token_numbers,
+    piece_numbers,
 )
 from textcat.text.counted import CountedDocuments
 from textcat.text.settings import TextSettings
-from textcat.text.terms import merge_tokens
+from textcat.text.terms import terms_of_pieces
 from textcat.text.tokenizers import TOKENIZERS
 
-# Documents whose tokens are counted together: with more, the tokens no longer fit the processor's cache.
+# Documents whose words are counted together: with more, the words no longer fit the processor's cache.
 DOCUMENTS_A_CHUNK = 200
 # Chunks that each process is given at a time: enough to keep it busy, few enough to stay small in memory.
 CHUNKS_A_PROCESS = 16
@@ -105,61 +104,53 @@ def count(
         else _counted_in_processes(chunks, settings, vocabularies, n_jobs)
     )
     parts: list[list[ChunkCounts]] = []
-    starts = [0]
-    for size, part in counted:
+    for part in counted:
         parts.append(part)
-        starts.append(starts[-1] + size)
         if progress is not None:
-            progress(size)
+            progress(len(part[0].lengths))
     if roll.ids and not missing_fields:
         _refuse_unknown_fields(settings, roll.fields)
-    terms, columns = merge_tokens(
-        [(prefix, vocabulary) for (prefix, _), vocabulary in zip(settings.groups, vocabularies, strict=True)],
+    terms, of_pieces = terms_of_pieces(
+        [(prefix, pieces) for (prefix, _), pieces in zip(settings.groups, vocabularies, strict=True)],
         settings,
     )
-    matrix = _assemble(parts, starts, columns, len(terms))
-    return CountedDocuments(matrix, terms, roll.ids, roll.labels, roll.split)
+    counts = _matrix([], len(roll.ids), len(terms))
+    for group, matrix in enumerate(of_pieces):
+        counts += _matrix([part[group] for part in parts], len(roll.ids), matrix.shape[0]) @ matrix
+    counts.sum_duplicates()
+    return CountedDocuments(counts, terms, roll.ids, roll.labels, roll.split)
 
 
 def _counted_here(
     chunks: Iterator[Chunk], settings: TextSettings, vocabularies: list[defaultdict[str, int]]
-) -> Iterator[tuple[int, list[ChunkCounts]]]:
+) -> Iterator[list[ChunkCounts]]:
     split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
     for chunk in chunks:
-        yield len(chunk), count_chunk(chunk, split, vocabularies)
+        yield count_chunk(chunk, split, vocabularies)
 
 
 def _counted_in_processes(
     chunks: Iterator[Chunk], settings: TextSettings, vocabularies: list[defaultdict[str, int]], n_jobs: int
-) -> Iterator[tuple[int, list[ChunkCounts]]]:
+) -> Iterator[list[ChunkCounts]]:
     with Parallel(n_jobs=n_jobs) as pool:
         while wave := list(islice(chunks, CHUNKS_A_PROCESS * effective_n_jobs(n_jobs))):
             results = pool(delayed(count_chunk_alone)(chunk, settings) for chunk in wave)
-            for chunk, groups in zip(wave, results, strict=True):
-                yield (
-                    len(chunk),
-                    [
-                        counts.renumbered(token_numbers(tokens, vocabulary))
-                        for (tokens, counts), vocabulary in zip(groups, vocabularies, strict=True)
-                    ],
-                )
+            for groups in results:
+                yield [
+                    counts.renumbered(piece_numbers(pieces, vocabulary))
+                    for (pieces, counts), vocabulary in zip(groups, vocabularies, strict=True)
+                ]
 
 
-def _assemble(
-    parts: list[list[ChunkCounts]], starts: list[int], columns: list[NDArray[np.int32]], terms: int
-) -> csr_array:
-    """One matrix of the chunks and groups of fields; tokens of the same term are added up."""
-    blocks: list[tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]] = []
-    for start, part in zip(starts, parts, strict=False):
-        for group, counts in enumerate(part):
-            column = columns[group][counts.columns]
-            kept = column >= 0
-            blocks.append((counts.rows[kept] + np.int32(start), column[kept], counts.counts[kept]))
-    empty = np.empty(0, dtype=np.int32)
-    rows, cols, data = (np.concatenate([empty, *(block[part] for block in blocks)]) for part in range(3))
-    matrix = csr_array(coo_array((data, (rows, cols)), shape=(starts[-1], terms), dtype=np.int32))
-    matrix.sum_duplicates()
-    return matrix
+def _matrix(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> csr_array:
+    """The chunks of a group of fields under each other, documents x pieces; zeros without chunks."""
+    ends = np.zeros(documents + 1, dtype=np.int32)
+    if not parts:
+        return csr_array((np.empty(0, np.int32), np.empty(0, np.int32), ends), shape=(documents, pieces))
+    np.cumsum(np.concatenate([part.lengths for part in parts]), out=ends[1:])
+    counts = np.concatenate([part.counts for part in parts])
+    columns = np.concatenate([part.columns for part in parts])
+    return csr_array((counts, columns, ends), shape=(documents, pieces))
 
 
 def _refuse_unknown_fields(settings: TextSettings, present: set[str]) -> None:

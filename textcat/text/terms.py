@@ -1,12 +1,13 @@
-"""From distinct tokens to terms: stop words, stems and prefixes, once for each token that occurs."""
+"""From distinct pieces of text to terms: words, stop words, stems, prefixes, once for each piece."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import cache
+from itertools import chain
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from textcat.text.settings import TextSettings
 from textcat.text.stemming import stemmer_named
@@ -14,41 +15,49 @@ from textcat.text.stop_lists import load_stop_list
 from textcat.text.tokenizers import TOKENIZERS
 
 
-def term_maker(settings: TextSettings) -> Callable[[str], str | None]:
-    """The function from a token to its term, or None where it is a stop word or nothing is left."""
-    finish = TOKENIZERS[settings.tokenizer].finisher(lowercase=settings.lowercase)
+def term_maker(settings: TextSettings) -> Callable[[str], list[str]]:
+    """The function from a piece of text to its terms."""
+    cut = TOKENIZERS[settings.tokenizer].cutter(lowercase=settings.lowercase)
     stem = cache(stemmer_named(settings.stem))
     stop_words = load_stop_list(settings.stop_list).words
+    if settings.stop_when == "before_stemming":
+        return lambda piece: [stem(word) for word in cut(piece) if word.lower() not in stop_words]
     stop_stems = frozenset(map(stem, stop_words))
-    after = settings.stop_when == "after_stemming"
-
-    def make(token: str) -> str | None:
-        word = finish(token)
-        if not after and word.lower() in stop_words:
-            return None
-        stemmed = stem(word)
-        if after and stemmed.lower() in stop_stems:
-            return None
-        return stemmed or None
-
-    return make
+    return lambda piece: [term for word in cut(piece) if (term := stem(word)).lower() not in stop_stems]
 
 
-def merge_tokens(
+def terms_of_pieces(
     groups: Iterable[tuple[str, Iterable[str]]], settings: TextSettings
-) -> tuple[list[str], list[NDArray[np.int32]]]:
-    """The sorted terms of groups of tokens, each with its prefix, and the columns of each group's tokens.
+) -> tuple[list[str], list[csr_array]]:
+    """The sorted terms of groups of pieces, each group with its prefix, and where they occur.
 
-    The column of a token that is left out is -1.
+    The matrices, one a group, are pieces x terms: counts of pieces times such a matrix are counts of terms.
     """
     make = term_maker(settings)
-    made = [
-        [None if (term := make(token)) is None else prefix + term for token in tokens]
-        for prefix, tokens in groups
-    ]
-    terms = sorted({term for group in made for term in group if term is not None})
+    made = [_spread(make, prefix, pieces) for prefix, pieces in groups]
+    terms = sorted(set(chain.from_iterable(found for found, _ in made)))
     column = {term: number for number, term in enumerate(terms)}
-    columns = [
-        np.array([-1 if term is None else column[term] for term in group], dtype=np.int32) for group in made
-    ]
-    return terms, columns
+    return terms, [_matrix(found, ends, column) for found, ends in made]
+
+
+def _spread(
+    make: Callable[[str], list[str]], prefix: str, pieces: Iterable[str]
+) -> tuple[list[str], list[int]]:
+    """The terms of all pieces in one list, and where in it those of each piece end.
+
+    A list for each piece would be simpler, but so many objects alive wake the garbage collector.
+    """
+    found: list[str] = []
+    ends = [0]
+    for piece in pieces:
+        found += [prefix + term for term in make(piece)]
+        ends.append(len(found))
+    return found, ends
+
+
+def _matrix(found: list[str], ends: list[int], column: dict[str, int]) -> csr_array:
+    columns = np.array([column[term] for term in found], dtype=np.int32)
+    return csr_array(
+        (np.ones(len(columns), dtype=np.int32), columns, np.array(ends, dtype=np.int32)),
+        shape=(len(ends) - 1, len(column)),
+    )

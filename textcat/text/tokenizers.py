@@ -1,8 +1,8 @@
 """Tokenizers by name: how the text of a field is cut into words.
 
-A tokenizer has two halves. The splitter runs over all text and must be fast; the finisher runs once for each
-distinct token and may be slow. Case is folded before the split where that changes nothing, and after it where
-the rule of the tokenizer looks at capitals.
+A tokenizer has two halves. The splitter runs over all text and must be fast; it may leave words together that
+the cutter, which runs once for each distinct piece of text, takes apart. Case is folded before the split
+where that changes nothing, and after it where the rule of the tokenizer looks at capitals.
 """
 
 from __future__ import annotations
@@ -18,51 +18,73 @@ TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "white
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A way of cutting text into words, which `pattern` states as a regular expression."""
+    """A way of cutting text into words: what `pattern` finds, changed by `finish`.
+
+    `characters` are the Latin-1 characters that words are made of, where they can be told; `pattern` has yet
+    to be looked for in a run of them if it is `finer` than such a run. `skip` is blotted out before.
+    """
 
     name: TokenizerName
     description: str
     pattern: str
-    looks_at_capitals: bool = False
     characters: bytes = b""
+    finer: bool = False
+    looks_at_capitals: bool = False
+    skip: str = ""
     finish: Callable[[str], str] | None = None
 
+    def folds_first(self, *, lowercase: bool) -> bool:
+        """Whether capitals become small letters before the pattern is looked for."""
+        return lowercase and not self.looks_at_capitals
+
     def splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
-        """The function from a text to its tokens; folds the whole text first where that is allowed."""
-        fold = lowercase and not self.looks_at_capitals
+        """The function from a text to its pieces, a word or more each."""
+        fold = self.folds_first(lowercase=lowercase)
         if self.name == "whitespace":
             return (lambda text: text.lower().split()) if fold else str.split
         if self.characters:
-            return _by_characters(self.characters, fold=fold)
+            return self._skipping(_runs_of(self.characters, fold=fold))
         find = re.compile(self.pattern).findall
         return (lambda text: find(text.lower())) if fold else find
 
-    def finisher(self, *, lowercase: bool) -> Callable[[str], str]:
-        """The function from a distinct token to its word, before stemming."""
+    def _skipping(self, split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
+        if not self.skip:
+            return split
+        blot = re.compile(self.skip).sub
+        return lambda text: split(blot(" ", text))
+
+    def cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+        """The function from a piece to its words."""
+        find = re.compile(self.pattern).findall
         finish = self.finish or str
-        if lowercase and self.looks_at_capitals:
-            return lambda token: finish(token).lower()
-        return finish
+        lower = str.lower if lowercase and self.looks_at_capitals else str
+
+        def cut(piece: str) -> list[str]:
+            return [lower(finish(word)) for word in (find(piece) if self.finer else (piece,))]
+
+        return cut
 
 
-def _by_characters(characters: bytes, *, fold: bool) -> Callable[[str], list[str]]:
-    """Runs of ASCII characters out of a set: translating bytes is twice as fast as a regular expression."""
+def _runs_of(characters: bytes, *, fold: bool) -> Callable[[str], list[str]]:
+    """Runs of characters out of a set: translating bytes is twice as fast as a regular expression."""
     table = bytes(code if code in characters else 0x20 for code in range(256))
 
     def split(text: str) -> list[str]:
         folded = text.lower() if fold else text
-        return folded.encode("ascii", "replace").translate(table).decode("ascii").split()
+        # What is not Latin-1 becomes a question mark, which no set has.
+        return folded.encode("latin-1", "replace").translate(table).decode("latin-1").split()
 
     return split
 
 
 def _finish_trec(token: str) -> str:
     """U.S.A. becomes USA, and IBM's becomes IBM; the other tokens have neither dot nor apostrophe."""
-    return token.replace(".", "").removesuffix("'s")
+    return token.replace(".", "").partition("'")[0]
 
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _DIGITS = b"0123456789"
+_BEYOND_ASCII = bytes(range(0xA1, 0x100))
 
 TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
     {
@@ -84,6 +106,8 @@ TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
                 "words",
                 "Words that begin with a letter, with digits and single inner hyphens and apostrophes.",
                 "(?<![a-zA-Z0-9])[a-zA-Z][a-zA-Z0-9]*(?:['-][a-zA-Z0-9]+)*",
+                characters=_LETTERS + _DIGITS + b"'-",
+                finer=True,
             ),
             Tokenizer(
                 "unicode",
@@ -96,14 +120,17 @@ TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
                 r"\S+",
             ),
             # The rules of the TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names,
-            # without an acronym list: dotted capitals are one word without their dots, two or more capitals
-            # lose a following 's, any other apostrophe separates, Latin-1 letters are kept. Tags and entities
-            # are the corpus reader's affair.
+            # without an acronym list: dotted capitals are one word without their dots, a word loses what
+            # follows an apostrophe, Latin-1 letters are kept. It drops what looks like a tag, so that the
+            # company codes of Reuters, <IBM> in the text, are not counted.
             Tokenizer(
                 "trec",
-                "Words of letters and digits as Lemur's TrecParser has them: U.S.A. and USA's are usa.",
-                r"[A-Z]\.(?:[A-Z]\.)+|[A-Z]{2,}'s(?![a-zA-Z])|[a-zA-Z0-9\u00a1-\u00ff]+",
+                "Words as Lemur's TrecParser has them: U.S.A. and USA's are usa, <IBM> is a tag.",
+                r"[A-Z]\.(?:[A-Z]\.)+|[a-zA-Z0-9]+'[a-zA-Z]+|[a-zA-Z0-9\u00a1-\u00ff]+",
+                characters=_LETTERS + _DIGITS + _BEYOND_ASCII + b"'.",
+                finer=True,
                 looks_at_capitals=True,
+                skip=r"</?[a-zA-Z][^>]*>|<![^-][^>]*>|<!--[^>]*-->|&[a-zA-Z]+;|&#[0-9]*;",
                 finish=_finish_trec,
             ),
         )
