@@ -31,7 +31,7 @@ def test_the_free_threshold_svm_has_libsvms_objective(problem):
         weights = machine.coef_.toarray().ravel()
         dual = 2 * lam * (np.abs(machine.dual_coef_).sum() - weights @ weights / 2)
         assert model.certificate[k].objective == pytest.approx(dual, rel=1e-6)
-        assert model.certificate[k].gap <= 1e-8
+        assert model.certificate[k].gap <= 1e-8 * model.certificate[k].objective
     assert not model.coef[:, 4].any()
     assert (model.scores(X)[:, 4] == -1).all()
 
@@ -52,7 +52,7 @@ def test_large_margin_winnow_closes_its_gap(problem, normalized):
         fit_large_margin_winnow(X, Y, C=0.3, normalized=normalized, passes=passes) for passes in (5, 60)
     )
     for early, late in zip(few.certificate, many.certificate, strict=True):
-        assert 0 <= late.gap < 0.15
+        assert 0 <= late.gap < 0.15 * late.objective + 1e-9
         assert late.gap < early.gap or late.gap < 1e-6
 
 

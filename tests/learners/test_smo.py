@@ -75,7 +75,7 @@ def test_any_shape_is_solved_to_the_gap_asked_for(seed, documents, features, pen
     lam = penalty * scale**2  # the same problem at every scale
     model = fit_svm(X, Y, lam, tol=1e-6)
     for k, entry in enumerate(model.certificate):
-        assert 0.0 <= entry.gap <= 1e-6, entry
+        assert 0.0 <= entry.gap <= 1e-6 * entry.objective, entry
         ours = objective(X, Y[:, k], model.coef[:, k], model.intercept[k], lam)
         assert ours == pytest.approx(entry.objective, rel=1e-9, abs=1e-12)
         at_zero = 2 * min(Y[:, k].mean(), 1 - Y[:, k].mean())
@@ -121,7 +121,7 @@ def test_the_gap_bounds_the_distance_to_the_optimum():
     optimum = fit_svm(X, y, 1e-4, tol=1e-10).certificate[0].objective
     for rounds in (1, 2, 3, 5):
         entry = fit_svm(X, y, 1e-4, batch=5, tol=1e-10, max_rounds=rounds).certificate[0]
-        assert entry.objective - optimum <= entry.gap * entry.objective + 1e-12
+        assert entry.objective - optimum <= entry.gap + 1e-12
         assert entry.reason == "most rounds allowed"
 
 

@@ -164,7 +164,7 @@ def as_model(
     certificate = []
     for k in range(passes.size):
         primal = None if values is None else float(values[0][k])
-        gap = None if values is None else _relative_gap(float(values[0][k]), float(values[1][k]))
+        gap = None if values is None else max(0.0, float(values[0][k] - values[1][k]))
         reason = "a whole pass moved nothing" if settled[k] else "all passes done"
         certificate.append(Certificate(primal, gap, int(passes[k]), float(seconds[k]), reason))
     return LinearScorer(weights[:-1].copy(), bias * weights[-1], kind, dict(parameters), tuple(certificate))
@@ -177,7 +177,3 @@ def hinge_losses(documents: Documents, sign: Floats, weights: Floats) -> Floats:
     )
     margins = sign * np.asarray(matrix @ weights)
     return np.asarray(np.maximum(0.0, 1.0 - margins).sum(axis=0))
-
-
-def _relative_gap(primal: float, dual: float) -> float:
-    return max(0.0, (primal - dual) / primal) if primal > 0.0 else 0.0

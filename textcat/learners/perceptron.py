@@ -15,7 +15,7 @@ SVM by dual ascent, `fit_dual_svm`:
              feature (0 for none); passes over the data; seed: None visits documents in their order, a
              number in one random order.
     Output   a linear model. For the SVM its certificate gives the objective divided by n C, that is
-             (1/n) sum of losses + |w|^2 / (2 n C), and the relative duality gap.
+             (1/n) sum of losses + |w|^2 / (2 n C), and the duality gap in the same units.
 """
 
 from __future__ import annotations

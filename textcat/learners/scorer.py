@@ -17,7 +17,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Certificate:
-    """How one category was solved; `objective` and `gap` are None for learners that minimise nothing."""
+    """How one category was solved; objective and gap are None for learners that minimise nothing.
+
+    `gap` is the objective less the value of a feasible dual point: no solution is better by more than that.
+    `passes` counts what the learner repeats: passes over the documents, or pair steps of the SMO.
+    """
 
     objective: float | None
     gap: float | None

@@ -3,8 +3,8 @@
     Problem  min over w, theta of (1/n) sum_i max(0, 1 - y_i (w.x_i - theta)) + lam |w|^2, one a category.
     Input    X documents x features (sparse or dense); Y bool documents x categories; lam > 0;
              mask features x categories: the features a category may use; tol: relative duality gap to reach.
-    Output   coef = w, intercept = -theta, and for each category a certificate: objective, relative duality
-             gap, pair steps, seconds, why it stopped.
+    Output   coef = w, intercept = -theta, and for each category a certificate: objective, duality gap, pair
+             steps, seconds, why it stopped.
     Dual     max sum_i alpha_i - |w|^2 / 2 with w = sum_i alpha_i y_i x_i, 0 <= alpha_i <= C = 1 / (2 lam n)
              and sum_i alpha_i y_i = 0; times 2 lam it equals the primal at the optimum.
 
@@ -65,6 +65,7 @@ def fit_svm(
 
     `batch`: documents brought in at either end a round; `capacity`: active documents above which those that
     rest at a bound are let go (Gram memory is 8 capacity^2 bytes, more only when more multipliers are free).
+    With both at the number of documents this is SMO on the whole Gram matrix, as first published.
     """
     require_positive("lam", lam)
     require_positive("tol", tol)
@@ -91,16 +92,14 @@ def _solve_category(
     state = _State(arrays, labels, selected, settings)
     reason = "most rounds allowed"
     for _ in range(settings.max_rounds):
-        if state.relative_gap() <= settings.tol:
+        if state.gap() <= settings.tol * state.objective():
             reason = "gap reached"
             break
         if not state.improve():
             reason = "no pair improves"
             break
     state.refresh(exactly=True)
-    entry = Certificate(
-        state.objective(), state.relative_gap(), state.pair_steps, perf_counter() - began, reason
-    )
+    entry = Certificate(state.objective(), state.gap(), state.pair_steps, perf_counter() - began, reason)
     return state.weights, state.best_intercept(), entry
 
 
@@ -150,11 +149,10 @@ class _State:
         loss = float(np.maximum(0.0, 1.0 - margins).mean())
         return loss + self.settings.lam * self._squared_norm()
 
-    def relative_gap(self) -> float:
-        """(primal - dual) / primal; 0 where the primal is 0."""
+    def gap(self) -> float:
+        """The primal objective less the dual, never below 0 by rounding."""
         dual = float(np.abs(self.beta).sum()) - self._squared_norm() / 2.0
-        primal = self.objective()
-        return max(0.0, (primal - 2.0 * self.settings.lam * dual) / primal) if primal > 0.0 else 0.0
+        return max(0.0, self.objective() - 2.0 * self.settings.lam * dual)
 
     def _squared_norm(self) -> float:
         # Not a BLAS product: its threads cost more than they bring, and their number moves the last digit.

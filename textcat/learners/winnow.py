@@ -18,8 +18,8 @@ Large margin Winnow, `fit_large_margin_winnow`:
              Y bool; mask; prior: mu; norm: W, which the paper does not state: by default the one-norm at
              the start, 2 mu times the category's features with the constant; the rest as in `perceptron`.
     Output   a linear model. For the large margin forms its certificate gives the objective divided by n C,
-             with the entropy counted from its least value so that it is never negative, and the relative
-             duality gap.
+             the entropy counted from its least value so that it is never negative, and the duality gap in the
+             same units.
 """
 
 from __future__ import annotations
