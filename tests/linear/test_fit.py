@@ -37,6 +37,7 @@ SMALL = make(41)
         ({"options": {"stop": "never"}}, "stop cannot be 'never'"),
         ({"options": {"tol": 1.0}}, "'tol' is not one"),
         ({"options": {"delta": 10.0}, "algorithm": "conjugate_gradient"}, "nothing can converge"),
+        ({"options": {"precision": "float32"}, "algorithm": "conjugate_gradient"}, "float64 only"),
         ({"algorithm": "row", "options": {"eta": 2.5}}, "between 0 and 2"),
         ({"mask": np.ones((3, 3), dtype=bool)}, "mask has shape"),
         ({"sample_weight": -np.ones(40)}, "0 or more"),

@@ -99,6 +99,8 @@ def test_laplace_certificates_hold_on_any_problem(small: Small, loss: str, lam: 
 def test_values_of_a_million_stay_finite(loss: str, algorithm: str, lam: float, precision: str) -> None:
     if loss == "hinge" and algorithm != "row":
         pytest.skip("the hinge is solved by rows only")
+    if algorithm == "conjugate_gradient" and precision == "float32":
+        pytest.skip("conjugate gradient works in float64 only")
     small = make(11, binary=False)
     X = small.X * 1e6
     model = fit(
