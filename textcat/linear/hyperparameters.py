@@ -68,9 +68,9 @@ def cross_validated(
 ) -> Choice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
-    Held-out documents count 1 each, also under sample weights. The paper splits anew for every category; here
-    all share one split, drawn from the seed, so that a path over the grid is trained for all in one go. Of equal
-    likelihoods the strongest prior wins. `settings` go to `fit`.
+    Held-out documents count 1 each, also under sample weights. The paper splits anew for every category;
+    here all share one split, drawn from the seed, so that a path over the grid is trained for all in one go.
+    Of equal likelihoods the strongest prior wins. `settings` go to `fit`.
     """
     matrix, _ = matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
@@ -87,7 +87,8 @@ def cross_validated(
         kept, held = np.flatnonzero(part != run), np.flatnonzero(part == run)
         path = fit_path(
             matrix[kept], labels[kept], [lam * n / len(kept) for lam in strengths], prior=prior, seed=seed,
-            sample_weight=None if weight is None else np.asarray(weight)[kept], **{**settings, "loss": "logistic"},
+            sample_weight=None if weight is None else np.asarray(weight)[kept],
+            **{**settings, "loss": "logistic"},
         )  # fmt: skip
         signs = np.where(labels[held], 1.0, -1.0)
         for g, model in enumerate(path):
