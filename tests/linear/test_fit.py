@@ -37,6 +37,7 @@ SMALL = make(41)
         ({"options": {"stop": "never"}}, "stop cannot be 'never'"),
         ({"options": {"tol": 1.0}}, "'tol' is not one"),
         ({"options": {"delta": 10.0}, "algorithm": "conjugate_gradient"}, "nothing can converge"),
+        ({"options": {"precision": "float32"}, "algorithm": "conjugate_gradient"}, "float64 only"),
         ({"algorithm": "row", "options": {"eta": 2.5}}, "between 0 and 2"),
         ({"mask": np.ones((3, 3), dtype=bool)}, "mask has shape"),
         ({"sample_weight": -np.ones(40)}, "0 or more"),
@@ -59,6 +60,7 @@ def test_impossible_requests_are_refused_with_a_reason(settings: dict[str, Any],
         (SMALL.X, SMALL.Y[:7], "Y has shape"),
         (SMALL.X, np.full((40, 2), 3), "boolean"),
         (np.zeros(5), SMALL.Y, "documents x features"),
+        (np.zeros((0, 3)), np.zeros((0, 2), dtype=bool), "no documents"),
     ],
 )
 def test_data_that_cannot_be_learned_from_is_refused(X: Any, Y: Any, reason: str) -> None:
@@ -111,6 +113,16 @@ def test_one_column_may_come_flat() -> None:
     assert flat.coef.shape == (15, 1)
     assert flat.intercept.shape == (1,)
     np.testing.assert_array_equal(flat.coef, column.coef)
+
+
+def test_no_features_and_no_categories() -> None:
+    n, members = SMALL.X.shape[0], SMALL.Y[:, 2].mean()
+    bare = fit(np.zeros((n, 0)), SMALL.Y[:, 2], penalize_bias=False, tol=1e-12)
+    assert bare.intercept[0] == pytest.approx(np.log(members / (1 - members)), abs=1e-5)
+    none = fit(SMALL.X, SMALL.Y[:, :0])
+    assert none.coef.shape == (15, 0)
+    assert none.certificate == []
+    assert none.scores(SMALL.X).shape == (n, 0)
 
 
 def test_no_constant_and_a_large_constant() -> None:

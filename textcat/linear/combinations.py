@@ -15,9 +15,10 @@ from typing import Any
 import yaml
 
 from textcat.errors import UsageError
-from textcat.linear.losses import LOSS_NAMES, Loss
+from textcat.linear.losses import Loss
 
 PRIORS = ("gaussian", "laplace", "none")
+ALL_PRIORS = (*PRIORS, "jeffreys")
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ RULES: dict[str, Rule] = {"column": _column, "row": _row, "conjugate_gradient": 
 def check(algorithm: str, request: Request) -> None:
     """Refuse an impossible combination with its reason."""
     if request.prior not in PRIORS:
-        raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(PRIORS))
+        raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(ALL_PRIORS))
     if algorithm not in RULES:
         raise UsageError(f"there is no algorithm {algorithm!r}", hint="Algorithms: " + ", ".join(RULES))
     reason = RULES[algorithm](request)
@@ -110,6 +111,3 @@ def learner(name: str) -> NamedLearner:
     if name not in table:
         raise UsageError(f"there is no learner {name!r}", hint="Learners: " + ", ".join(table))
     return table[name]
-
-
-__all__ = ["LOSS_NAMES", "PRIORS", "NamedLearner", "Request", "check", "learner", "named_learners"]

@@ -87,7 +87,7 @@ class ColumnOptions(Options):
 
 @dataclass(frozen=True)
 class RowOptions(Options):
-    """Dual row relaxation: eta scales each step (equation 18 of zhang_oles_2001 uses 0.1), order of documents.
+    """Dual row relaxation: eta scales each step (0.1 in zhang_oles_2001, equation 18); order of documents.
 
     order "given": as they stand; "random": one permutation drawn from the seed; "shuffled": a new one
     each pass; "grouped": each category's members first, then the others. Documents that share a constant
@@ -123,6 +123,8 @@ class GradientOptions(Options):
         _one_of("direction", self.direction, ("HS", "FR", "PR"))
         if not (self.gamma > 0 and self.delta >= 0 and self.steps >= 1):
             raise UsageError("options gamma, delta or steps are out of range", where="fit")
+        if self.precision != "float64":
+            raise UsageError("conjugate gradient works in float64 only", where="fit")
         if self.delta > 0 and self.stop != "passes":
             raise UsageError(
                 "with a growing gamma the problem moves at every restart and nothing can converge",

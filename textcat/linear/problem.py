@@ -110,6 +110,8 @@ def matrix_with_bias(X: Any, bias: float) -> tuple[sp.csr_matrix, sp.csc_matrix]
                 f"X must be documents x features, not an array of shape {dense.shape}", where="fit"
             )
         rows = sp.csr_matrix(dense)
+    if rows.shape[0] == 0:
+        raise UsageError("X has no documents", where="fit")
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if not np.isfinite(rows.data).all():

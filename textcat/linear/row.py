@@ -10,6 +10,7 @@ zhang_oles_2001 algorithm 5.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +79,7 @@ def weights_of(problem: Problem, block: slice, dual: Floats) -> Floats:
     return np.asarray(pulled * problem.free(block) * scale)
 
 
-def orders(problem: Problem, block: slice, options: RowOptions) -> Any:
+def orders(problem: Problem, block: slice, options: RowOptions) -> Iterator[NDArray[np.int64]]:
     """The order of documents in each pass, forever."""
     n = problem.documents
     generator = np.random.default_rng(options.seed)
@@ -108,9 +109,9 @@ def solve_block(problem: Problem, block: slice, options: RowOptions, start: Floa
         return measure(problem, block, weights_of(problem, block, dual()), dual())
 
     progress.begin(scores(), measured)
-    sequence = orders(problem, block, options)
+    sequence, sweep = orders(problem, block, options), _sweeper(problem, lanes, options)
     while progress.running.any():
-        one_pass(problem, lanes, options, next(sequence))
+        sweep(next(sequence))
         if (progress.passes + 1) % REFRESH[options.precision] == 0:
             lanes.weight[:, :width] = weights_of(problem, block, dual())
         progress.end_pass(scores, measured)
@@ -119,13 +120,17 @@ def solve_block(problem: Problem, block: slice, options: RowOptions, start: Floa
     return BlockResult(weights_of(problem, block, dual()), certificates, dual())
 
 
-def one_pass(problem: Problem, lanes: Lanes, options: RowOptions, order: NDArray[np.int64]) -> None:
-    """Visit every document once in the given order."""
+def _sweeper(problem: Problem, lanes: Lanes, options: RowOptions) -> Callable[[NDArray[np.int64]], None]:
+    """One pass as a function of the order of documents, everything else bound."""
     rows, loss = problem.rows, problem.loss
-    kernels.row_pass(
-        rows.indptr.astype(np.int64), rows.indices.astype(np.uint32),
-        rows.data.astype(lanes.weight.dtype), order,
-        lanes.weight, lanes.free, problem.mask is not None, lanes.dual, lanes.stiffness, lanes.pull,
-        lanes.signs,
-        LOSS_CODES[loss.name], loss.gamma, loss.target, options.eta, lanes.active,
-    )  # fmt: skip
+    starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
+    values = rows.data.astype(lanes.weight.dtype)
+
+    def sweep(order: NDArray[np.int64]) -> None:
+        kernels.row_pass(
+            starts, columns, values, order, lanes.weight, lanes.free, problem.mask is not None, lanes.dual,
+            lanes.stiffness, lanes.pull, lanes.signs, LOSS_CODES[loss.name], loss.gamma, loss.target,
+            options.eta, lanes.active,
+        )  # fmt: skip
+
+    return sweep

@@ -1,0 +1,154 @@
+"""Choosing the strength of a prior, the Jeffreys prior, and at most so many features."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.linear.problems import make
+from textcat.errors import UsageError
+from textcat.linear import Prior, fit
+from textcat.linear.hyperparameters import (
+    GAUSSIAN_VARIANCES,
+    LAPLACE_RATES,
+    cross_validated,
+    lams_of,
+    norm_based_variance,
+)
+from textcat.linear.squeezer import critical_lam, squeeze
+
+
+def test_grids_are_the_printed_ones() -> None:
+    assert len(GAUSSIAN_VARIANCES) == 9
+    assert (min(GAUSSIAN_VARIANCES), max(GAUSSIAN_VARIANCES)) == (1e-4, 1e4)
+    assert len(LAPLACE_RATES) == 10
+    assert min(LAPLACE_RATES) == pytest.approx(0.01)
+    assert round(max(LAPLACE_RATES)) == 316
+    ratios = np.array(LAPLACE_RATES[:-1]) / np.array(LAPLACE_RATES[1:])
+    np.testing.assert_allclose(ratios, np.sqrt(10))
+
+
+def test_norm_based_variance_of_cosine_documents() -> None:
+    """Unit documents and a constant of 1: squared norm 2, so half the features with the constant."""
+    X = sp.csr_matrix(np.eye(7, 30))
+    assert norm_based_variance(X)[0] == pytest.approx(31 / 2)
+    assert norm_based_variance(X.toarray(), squared=False)[0] == pytest.approx(31 / np.sqrt(2))
+    mask = np.zeros((30, 2), dtype=bool)
+    mask[:7, 0] = True
+    mask[:3, 1] = True
+    np.testing.assert_allclose(norm_based_variance(X, mask=mask), [8 / 2, 4 / (1 + 3 / 7)])
+
+
+@pytest.mark.parametrize("prior", ["gaussian", "laplace"])
+def test_cross_validation_is_the_plain_loop(prior: str) -> None:
+    small = make(61, documents=50, binary=False)
+    choice = cross_validated(
+        small.X,
+        small.Y,
+        prior=prior,
+        grid=(0.3, 1.0, 3.0, 10.0),
+        folds=5,
+        runs=2,
+        seed=3,
+        tol=1e-9,
+        max_passes=5000,
+    )
+    part = np.random.default_rng(3).permutation(50) % 5
+    by_hand = np.zeros_like(choice.likelihood)
+    for run in range(2):
+        kept = part != run
+        for g, lam in enumerate(choice.lams):
+            model = fit(
+                small.X[kept],
+                small.Y[kept],
+                prior=prior,
+                lam=lam * 50 / kept.sum(),
+                tol=1e-9,
+                max_passes=5000,
+            )
+            p = 1 / (1 + np.exp(-model.scores(small.X[~kept])))
+            by_hand[g] += np.log(np.where(small.Y[~kept], p, 1 - p)).sum(axis=0)
+    np.testing.assert_allclose(choice.likelihood, by_hand, rtol=5e-3, atol=5e-3)
+    assert (np.diff(choice.lams) < 0).all()
+    np.testing.assert_allclose(np.sort(choice.lams), np.sort(lams_of(prior, 50, (0.3, 1.0, 3.0, 10.0))))
+    assert len(lams_of(prior, 50)) == (9 if prior == "gaussian" else 10)
+    np.testing.assert_array_equal(choice.lam, choice.lams[choice.likelihood.argmax(axis=0)])
+
+
+def test_cross_validation_refuses_what_cannot_be_split() -> None:
+    small = make(62)
+    with pytest.raises(UsageError, match="cannot be drawn"):
+        cross_validated(small.X, small.Y, folds=50)
+    with pytest.raises(UsageError, match="no hyperparameter"):
+        cross_validated(small.X, small.Y, prior="none")
+
+
+def test_jeffreys_ends_at_a_stationary_point_of_its_log_penalty() -> None:
+    """At a nonzero weight the slope of the loss is -1 / w: a local maximum of the posterior."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(300, 12))
+    Y = (X[:, :3] @ np.array([2.0, -2.0, 1.5]) + rng.normal(size=300) > 0)[:, None]
+    model = fit(X, Y, prior="jeffreys", penalize_bias=False, tol=1e-12, max_passes=5000)
+    assert model.certificate[0].reason == "fixed point"
+    w = model.coef[:, 0]
+    alive = w != 0
+    assert alive[:3].all()
+    assert alive.sum() < 12
+    y = np.where(Y[:, 0], 1.0, -1.0)
+    slope = X.T @ (-y / (1 + np.exp(y * model.scores(X)[:, 0])))
+    np.testing.assert_allclose(slope[alive] + 1 / w[alive], 0, atol=1e-2)
+    assert model.describe()["settings"]["prior"] == "jeffreys"
+
+
+def test_jeffreys_is_independent_of_company() -> None:
+    small = make(63, documents=80)
+    together = fit(small.X, small.Y[:, 1:], prior="jeffreys", lam=1e-3)
+    alone = fit(small.X, small.Y[:, 2], prior="jeffreys", lam=1e-3)
+    np.testing.assert_allclose(together.coef[:, 1], alone.coef[:, 0], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"prior": Prior("jeffreys", variance=np.ones(15))}, "infers each variance"),
+        ({"prior": "jeffreys", "algorithm": "row"}, "one lam for all features"),
+        ({"prior": "jeffreys", "loss": "hinge"}, "has a corner"),
+    ],
+)
+def test_jeffreys_refuses_before_any_work(settings: dict[str, Any], reason: str) -> None:
+    small = make(64)
+    with pytest.raises(UsageError, match=reason):
+        fit(small.X, small.Y, **settings)
+
+
+@pytest.mark.parametrize("penalize_bias", [True, False])
+@pytest.mark.parametrize("loss", ["squared", "squared_hinge", "logistic", "modified_logistic"])
+def test_critical_lam_is_where_the_first_weight_appears(loss: str, penalize_bias: bool) -> None:
+    small = make(65, documents=60, binary=False)
+    Y = small.Y[:, 2:]
+    known: dict[str, Any] = {"loss": loss, "penalize_bias": penalize_bias}
+    critical = critical_lam(small.X, Y, **known)
+    above = fit(small.X, Y, prior="laplace", lam=critical * 1.01, tol=1e-9, **known)
+    below = fit(small.X, Y, prior="laplace", lam=critical * 0.97, tol=1e-9, **known)
+    assert not above.coef.any()
+    appeared = (below.coef != 0).any(axis=0) | (penalize_bias & (below.intercept != 0))
+    assert appeared.all()
+
+
+@pytest.mark.parametrize("cross_validate", [False, True])
+@pytest.mark.parametrize("features", [0, 1, 3, 10, 1000])
+def test_squeezed_models_keep_the_bound(features: int, cross_validate: bool) -> None:
+    small = make(66, documents=80, features=40, binary=False)
+    model = squeeze(small.X, small.Y[:, 1:], features, cross_validate, max_passes=200)
+    kept = (model.coef != 0).sum(axis=0)
+    assert (kept <= features).all()
+    lams = np.array(model.settings["lam"])
+    again = fit(small.X, small.Y[:, 1:], prior="laplace", lam=lams, max_passes=200)
+    np.testing.assert_allclose(again.coef, model.coef, atol=1e-12)
+    if 0 < features <= 10 and not cross_validate:
+        assert (kept[1:] >= features - 2).all()
+    with pytest.raises(UsageError, match="at most -1"):
+        squeeze(small.X, small.Y, -1)

@@ -1,0 +1,164 @@
+"""From settings to a model: checks, blocks of categories, jobs.
+
+A new algorithm needs a line in ALGORITHMS and a rule in textcat.linear.combinations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+
+from textcat.errors import UsageError
+from textcat.linear import column, combinations, conjugate_gradient, row
+from textcat.linear.losses import loss_named
+from textcat.linear.model import LinearModel
+from textcat.linear.options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
+from textcat.linear.priors import Prior, penalty_of
+from textcat.linear.problem import (
+    Bools,
+    Floats,
+    Problem,
+    blocks_of,
+    document_weights,
+    labels_as_columns,
+    matrix_with_bias,
+)
+from textcat.linear.progress import BlockResult
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """How to solve a block of categories, its options, and whether it starts from dual variables."""
+
+    solve_block: Callable[..., BlockResult]
+    options: type[Options]
+    starts_from_dual: bool = False
+
+
+ALGORITHMS: dict[str, Algorithm] = {
+    "column": Algorithm(column.solve_block, ColumnOptions),
+    "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True),
+    "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """All that `fit` is told beside the data; see there."""
+
+    loss: str = "logistic"
+    prior: Prior = Prior("gaussian")  # noqa: RUF009
+    lam: Any = 1e-4
+    algorithm: str = "column"
+    bias: float = 1.0
+    tol: float = 1e-6
+    max_passes: int = 1000
+    n_jobs: int = 1
+    mask: NDArray[np.bool_] | None = None
+    sample_weight: ArrayLike | None = None
+    class_weight: str | Mapping[bool, float] | None = None
+    penalize_bias: bool = True
+    init: LinearModel | None = None
+    seed: int = 0
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def describe(self) -> dict[str, Any]:
+        """The settings that a model keeps, JSON-able."""
+        return {
+            "loss": self.loss, "prior": self.prior.name, "lam": np.asarray(self.lam).tolist(),
+            "algorithm": self.algorithm, "bias": self.bias, "penalize_bias": self.penalize_bias,
+            "tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "options": dict(self.options),
+        }  # fmt: skip
+
+    def algorithm_options(self) -> Options:
+        """Refuse what cannot work, before any work, and read the algorithm's options."""
+        loss = loss_named(self.loss, float(self.options.get("gamma", Options.gamma)))
+        prior = self.prior
+        request = combinations.Request(
+            loss, prior.name, self.penalize_bias, self.bias, prior.informed, prior.variance is None
+        )
+        combinations.check(self.algorithm, request)
+        shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
+        return read_options(ALGORITHMS[self.algorithm].options, self.options, shared)
+
+
+def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
+    """Solve every category of Y under the settings."""
+    options = settings.algorithm_options()
+    means = ALGORITHMS[settings.algorithm]
+    problem = pose(X, Y, settings, options)
+    start = _start(problem, settings.init, means.starts_from_dual)
+    blocks = _blocks(problem, options)
+    jobs = (delayed(means.solve_block)(problem, block, options, start[:, block]) for block in blocks)
+    results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
+    return _model(problem, results, settings.describe())
+
+
+def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
+    """Bring data and settings into the form that every algorithm reads."""
+    rows, columns = matrix_with_bias(X, settings.bias)
+    positive = labels_as_columns(Y, rows.shape[0])
+    shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
+    penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
+    if settings.algorithm == "row" and not (penalty.strength > 0).all():
+        raise UsageError("row relaxation divides by lam, which must be above 0", where="fit")
+    weights = document_weights(positive, settings.sample_weight, settings.class_weight)
+    loss = loss_named(settings.loss, options.gamma)
+    mask = _whole_mask(settings.mask, shape, constant)
+    return Problem(rows, columns, positive, mask, weights, loss, penalty, settings.bias)
+
+
+def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant: bool) -> Bools | None:
+    if mask is None:
+        return None
+    given = np.asarray(mask, dtype=bool)
+    if given.shape != (shape[0] - constant, shape[1]):
+        raise UsageError(f"mask has shape {given.shape}, not {(shape[0] - constant, shape[1])}", where="fit")
+    return np.vstack([given, np.ones((1, shape[1]), dtype=bool)]) if constant else given
+
+
+def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
+    if dual:
+        shape = (problem.documents, problem.categories)
+        if init is None:
+            return np.zeros(shape)
+        if init.dual is None or init.dual.shape != shape:
+            raise UsageError(
+                "the model to start from kept no dual variables for these documents", where="fit",
+                hint='Train it with algorithm "row" and options keep_dual: true',
+            )  # fmt: skip
+        return init.dual
+    if init is None:
+        return np.zeros((problem.features, problem.categories))
+    constant = (
+        init.intercept[None, :] / problem.bias if problem.bias != 0.0 else np.zeros((0, init.coef.shape[1]))
+    )
+    start = np.vstack([init.coef, constant])
+    if start.shape != (problem.features, problem.categories):
+        raise UsageError(f"the model to start from has shape {init.coef.shape}", where="fit")
+    return start * problem.free(slice(None))
+
+
+def _blocks(problem: Problem, options: Options) -> list[slice]:
+    """Blocks of lanes; an order of its own for each category takes each category alone."""
+    if isinstance(options, RowOptions) and options.order == "grouped":
+        return [slice(k, k + 1) for k in range(problem.categories)]
+    return blocks_of(problem.categories)
+
+
+def _model(problem: Problem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:
+    weights = np.hstack([each.weights for each in results]) if results else np.zeros((problem.features, 0))
+    certificates = [one for each in results for one in each.certificates]
+    duals = [each.dual for each in results if each.dual is not None]
+    dual = np.hstack(duals) if duals and settings["options"].get("keep_dual") else None
+    if problem.bias == 0.0:
+        model = LinearModel(weights, np.zeros(problem.categories), certificates, settings)
+    else:
+        coef = np.ascontiguousarray(weights[:-1])
+        model = LinearModel(coef, weights[-1] * problem.bias, certificates, settings)
+    return replace(model, dual=dual)
