@@ -63,7 +63,7 @@ def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokeni
         "repeat": repeat,
         "vector": run.vector.model_dump(mode="json"),
     }
-    recipe = Recipe("vectorize", 1, parameters, inputs_of(counts=tokenized))
+    recipe = Recipe("vectorize", 2, parameters, inputs_of(counts=tokenized))
 
     def make(workshop: Workshop, target: Path) -> None:
         counts = read_counts(tokenized.artifact(workshop).folder)
