@@ -18,10 +18,11 @@ from textcat.learners.mfom import (
     descend,
     fit_mfom,
     fit_mfom_at,
-    initial_nodes,
     objective_and_slope,
 )
 from textcat.learners.mfom_objective import Merit, Offset
+from textcat.learners.mfom_start import initial_nodes
+from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron
 
 Bools = npt.NDArray[np.bool_]
 
@@ -157,6 +158,16 @@ def test_descent_improves_the_objective(merit: Merit) -> None:
     course = descend(X, Y, np.ones_like(Y), GpdSettings(merit=merit, iterations=300)).objective
     assert np.all(course[-1] < course[0])
     assert np.all(np.diff(course[-50:], axis=0) <= 1e-4)
+
+
+def test_descent_may_start_from_the_perceptron() -> None:
+    X, Y = problem(4)
+    member = np.ones_like(Y)
+    first = PerceptronSettings(iterations=30)
+    chosen = GpdSettings(iterations=15, start="perceptron", perceptron=first)
+    by_hand = descend(X, Y, member, GpdSettings(iterations=15), initial=batch_perceptron(X, Y, member, first))
+    assert np.array_equal(descend(X, Y, member, chosen).nodes[15].weights, by_hand.nodes[15].weights)
+    assert fit_mfom(X, Y, chosen).describe()["settings"]["perceptron"]["iterations"] == 30
 
 
 def test_huge_features_give_no_nan() -> None:

@@ -10,8 +10,8 @@ All columns descend together: an iteration is two products of the feature matrix
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,18 @@ from textcat.learners.mfom_objective import (
     sigmoid_loss,
     window_offset,
 )
+from textcat.learners.mfom_start import initial_nodes
+from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron
+
+Start = Literal["mean", "perceptron"]
 
 
 @dataclass(frozen=True)
 class GpdSettings:
     """The descent: objective, number of iterations, sigmoid and step size (section 6.2 of the paper).
 
-    The step falls linearly from `kappa` to 0 at the iteration `horizon`, by default the last one.
+    The step falls linearly from `kappa` to 0 at the iteration `horizon`, by default the last one. The descent
+    starts from the means of section 5.3, or from a batch perceptron that did.
     """
 
     merit: Merit = "f1"
@@ -41,6 +46,8 @@ class GpdSettings:
     offset: Offset = "zero"
     kappa: float = 0.05
     horizon: int | None = None
+    start: Start = "mean"
+    perceptron: PerceptronSettings = field(default_factory=lambda: PerceptronSettings(iterations=100))
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or (self.horizon is not None and self.horizon < self.iterations):
@@ -103,25 +110,9 @@ def fit_mfom_at(
 def _described(settings: GpdSettings) -> dict[str, Any]:
     described = asdict(settings)
     described["horizon"] = settings.horizon or settings.iterations
+    if settings.start == "mean":
+        del described["perceptron"]
     return {"learner": "mfom", **described}
-
-
-def initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-    """Section 5.3: w is the mean of the class with fewer documents, w0 the least w.x of that class.
-
-    Where the negatives are fewer the same is done with the sign turned: a split still says Yes above 0.
-    """
-    negative = member & ~positive
-    turned = negative.sum(axis=0) < positive.sum(axis=0)
-    fewer = np.where(turned, negative, positive)
-    counts = np.maximum(fewer.sum(axis=0), 1).astype(np.float32)
-    weights = np.asarray(X.T @ fewer.astype(np.float32)) / counts
-    lowest = np.where(fewer, np.asarray(X @ weights), np.inf).min(axis=0, initial=np.inf)
-    sign = np.where(turned, -1, 1).astype(np.float32)
-    return LinearNodes(
-        (weights * sign).astype(np.float32),
-        (np.where(np.isfinite(lowest), lowest, 0) * sign).astype(np.float32),
-    )
 
 
 def descend(
@@ -135,7 +126,7 @@ def descend(
 ) -> Descent:
     """Equation 5.3 for all columns at once; `keep` lists iterations wanted beside the last."""
     wanted = {*keep, settings.iterations}
-    start = initial or initial_nodes(X, positive, member)
+    start = initial or _start(X, positive, member, settings)
     weights, offsets = start.weights.copy(), start.offsets.copy()
     sign = _signs(positive, member)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
@@ -150,6 +141,12 @@ def descend(
         if iteration + 1 in wanted:
             nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
     return Descent(nodes, course)
+
+
+def _start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> LinearNodes:
+    if settings.start == "mean":
+        return initial_nodes(X, positive, member)
+    return batch_perceptron(X, positive, member, settings.perceptron)
 
 
 def _signs(positive: Bools, member: Bools) -> npt.NDArray[np.float32]:
