@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -68,10 +68,14 @@ class GpdSettings:
 
 @dataclass(frozen=True)
 class Descent:
-    """What GPD leaves: the splits at each iteration asked for, and the objective before each step."""
+    """What GPD leaves: the splits at each iteration asked for (0 is the start), and its course, a row a step.
+
+    `objective` is the smooth figure, `f1` the true F1 of the training documents (figure 3 of the paper).
+    """
 
     nodes: dict[int, LinearNodes]
     objective: npt.NDArray[np.float64]
+    f1: npt.NDArray[np.float64]
 
 
 def fit_mfom(
@@ -128,19 +132,28 @@ def descend(
     wanted = {*keep, settings.iterations}
     start = initial or _start(X, positive, member, settings)
     weights, offsets = start.weights.copy(), start.offsets.copy()
-    sign = _signs(positive, member)
+    sides = Sides.of(positive, member)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     course = np.empty((settings.iterations, positive.shape[1]))
-    nodes = {}
+    course_f1 = np.empty_like(course)
+    nodes = {0: start} if 0 in wanted else {}
     for iteration in range(settings.iterations):
         values = LinearNodes(weights, offsets).values(X)
-        course[iteration], slope = objective_and_slope(values, sign, settings)
+        course_f1[iteration] = _true_f1(values, positive, member)
+        course[iteration], slope = objective_and_slope(values, sides, settings)
         step = np.float32(settings.step(iteration))
         weights -= step * np.asarray(across @ slope)
         offsets += step * slope.sum(axis=0)
         if iteration + 1 in wanted:
             nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
-    return Descent(nodes, course)
+    return Descent(nodes, course, course_f1)
+
+
+def _true_f1(values: npt.NDArray[Any], positive: Bools, member: Bools) -> npt.NDArray[np.float64]:
+    """Equation 4.3 counted, not smoothed; 1 where there is nothing to find and nothing was found."""
+    accepted = (values > 0) & member
+    found, whole = (accepted & positive).sum(axis=0), accepted.sum(axis=0) + positive.sum(axis=0)
+    return np.where(whole > 0, 2 * found / np.maximum(whole, 1), 1.0)
 
 
 def _start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> LinearNodes:
@@ -149,27 +162,36 @@ def _start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettin
     return batch_perceptron(X, positive, member, settings.perceptron)
 
 
-def _signs(positive: Bools, member: Bools) -> npt.NDArray[np.float32]:
-    """+1 for positives, -1 for negatives, 0 for documents that are not of the node."""
-    return np.where(positive, 1, np.where(member, -1, 0)).astype(np.float32)
+class Sides(NamedTuple):
+    """The positives and negatives of each column, as numbers: documents of no side are 0 in both."""
+
+    positive: npt.NDArray[Any]
+    negative: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> Sides:
+        """From bool arrays, documents x columns."""
+        return cls(positive.astype(kind), (member & ~positive).astype(kind))
 
 
 def objective_and_slope(
-    values: npt.NDArray[Any], sign: npt.NDArray[Any], settings: GpdSettings
+    values: npt.NDArray[Any], sides: Sides, settings: GpdSettings
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The objective of each column and its slope in each value w.x - w0 (beta held fixed, as in the paper).
 
     The measure of equation 4.8 is -value for a positive and +value for a negative.
     """
-    measure = -sign * values
-    member = np.abs(sign)
-    positives = (sign > 0).sum(axis=0).astype(sign.dtype)
-    members = member.sum(axis=0)
-    beta = window_offset(measure, np.maximum(members, 1), settings.offset)
-    loss = sigmoid_loss(measure, settings.alpha, beta) * member
-    lost_positives = loss.sum(axis=0, where=sign > 0)
+    positive, negative = sides
+    positives, negatives = positive.sum(axis=0), negative.sum(axis=0)
+    measure = (negative - positive) * values
+    beta = window_offset(measure, np.maximum(positives + negatives, 1), settings.offset)
+    loss = sigmoid_loss(measure, settings.alpha, beta)
     slopes = merit_slopes(
-        settings.merit, lost_positives, loss.sum(axis=0) - lost_positives, positives, members - positives
+        settings.merit,
+        np.einsum("ij,ij->j", loss, positive),
+        np.einsum("ij,ij->j", loss, negative),
+        positives,
+        negatives,
     )
-    weight = np.where(sign > 0, -slopes.positive, slopes.negative).astype(sign.dtype)
-    return np.asarray(slopes.objective), settings.alpha * loss * (member - loss) * weight
+    weight = negative * slopes.negative - positive * slopes.positive
+    return np.asarray(slopes.objective), settings.alpha * loss * (1 - loss) * weight
