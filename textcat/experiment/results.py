@@ -115,12 +115,15 @@ def _of_model(folder: Path) -> Measures:
     }
 
 
+def encoded(results: Mapping[str, Any]) -> str:
+    """The one spelling of results."""
+    return json.dumps(results, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
 def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
-    """results.json, whole and with one spelling."""
+    """results.json, whole."""
     path = folder / "results.json"
-    write_whole(
-        path, json.dumps(results, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )
+    write_whole(path, encoded(results))
     return path
 
 

@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Timings:
-    """Seconds that each stage took in this run, and how many of its steps were found ready."""
+    """Seconds that each stage took when its steps were made, and how many of them were found ready."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     built: dict[str, int] = field(default_factory=dict)
@@ -84,8 +84,9 @@ def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate")
         if not ready:
             log.info("%s", step.title)
             site.progress(0, None, step.title)
-        step.artifact(workshop)
-        timings.note(step.stage, time.perf_counter() - started, was_ready=ready)
+        made = step.artifact(workshop)
+        spent = made.seconds if ready else time.perf_counter() - started
+        timings.note(step.stage, spent, was_ready=ready)
     return workshop
 
 
