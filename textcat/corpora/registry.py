@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from textcat.corpora import industry, newsgroups, ohsumed, ohsumed23, rcv1, rcv1_vectors, reuters, webkb
+from textcat.corpora import (
+    industry,
+    newsgroups,
+    ohsumed,
+    ohsumed23,
+    own,
+    own_vectors,
+    rcv1,
+    rcv1_vectors,
+    reuters,
+    webkb,
+)
 from textcat.corpora.document import Corpus
 from textcat.corpora.vectors import VectorCorpus
 from textcat.errors import UsageError
@@ -22,11 +34,18 @@ _TEXT: dict[str, Callable[..., Corpus]] = {
     "rcv1": rcv1.Rcv1,
     "reuters21578": reuters.Reuters21578,
     "webkb": webkb.WebKB,
+    "csv": partial(own.OwnDocuments, "csv"),
+    "tsv": partial(own.OwnDocuments, "tsv"),
+    "jsonl": partial(own.OwnDocuments, "jsonl"),
+    "folders": partial(own.OwnDocuments, "folders"),
 }
 _VECTORS: dict[str, Callable[..., VectorCorpus]] = {
     "rcv1-subset": rcv1_vectors.open_rcv1_subset,
     "rcv1-vectors": rcv1_vectors.open_rcv1_vectors,
+    "svmlight": own_vectors.open_svmlight,
 }
+# What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders`.
+OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups.count,
     "industry-sector": industry.count,
