@@ -86,11 +86,10 @@ def _carry_one(name: str, place: Workplace, until: str, anew: bool) -> None:
 
 
 def _say_plan(experiment: Any, site: Site, until: str) -> None:
-    from textcat.corpora import is_fetched
-    from textcat.experiment.runner import forecast, plan_of
+    from textcat.experiment.runner import forecast, is_here, plan_of
 
     corpus = experiment.corpus.name
-    if not is_fetched(corpus, site.data):
+    if not is_here(experiment, site):
         click.echo(f"fetch {corpus}: to do")
         click.echo("the stages after it: to do, since nothing can be made of a collection that is not here")
         return

@@ -8,8 +8,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textcat.corpora import FetchReport, fetch, is_fetched
+from textcat.corpora import OWN_FORMATS, fetch, is_fetched
 from textcat.corpora.download import ProgressCallback
+from textcat.corpora.registry import fingerprint
+from textcat.errors import DataNotAvailableError
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
@@ -54,25 +56,34 @@ class Site:
         return Workshop(self.store, self.jobs, self.progress)
 
 
-def bring_corpus(experiment: Experiment, site: Site) -> FetchReport:
-    """The experiment's collection, verified, fetched now if it is not here."""
-    return fetch(
-        experiment.corpus.name,
-        site.data,
-        mirror=site.mirror,
-        offline=site.offline,
-        progress=site.transfers,
-    )
+def is_here(experiment: Experiment, site: Site) -> bool:
+    """Whether the experiment's documents are on this machine."""
+    if experiment.corpus.name in OWN_FORMATS:
+        return experiment.own_documents.exists()
+    return is_fetched(experiment.corpus.name, site.data)
+
+
+def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
+    """Where the experiment's documents are, fetched now if they are not here, and the sha256 of their contents."""
+    corpus = experiment.corpus
+    if corpus.name in OWN_FORMATS:
+        path = experiment.own_documents
+        if not corpus.path or not path.exists():
+            hint = "`corpus.path` says where they are, seen from the experiment file."
+            raise DataNotAvailableError(f"{corpus.name}: there are no documents", where=str(path), hint=hint)
+        return path, fingerprint(corpus.name, path)
+    report = fetch(corpus.name, site.data, mirror=site.mirror, offline=site.offline, progress=site.transfers)
+    return report.folder, report.fingerprint
 
 
 def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:
     """Fetch the collection and lay out the steps."""
     timings = Timings()
     started = time.perf_counter()
-    ready = is_fetched(experiment.corpus.name, site.data)
-    report = bring_corpus(experiment, site)
+    ready = is_here(experiment, site)
+    folder, contents = bring_corpus(experiment, site)
     timings.note("fetch", time.perf_counter() - started, was_ready=ready)
-    return make_plan(experiment, report.folder, report.fingerprint), timings
+    return make_plan(experiment, folder, contents), timings
 
 
 def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate") -> Workshop:
