@@ -141,6 +141,11 @@ class _Work:
                 return self._try(each)
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
+            except OSError as problem:
+                told = DataNotAvailableError(
+                    problem.strerror or str(problem), where=str(problem.filename or "")
+                )
+                problems.append((each, told))
         raise self._failure(problems, named=source is not None)
 
     def _sweep(self) -> None:
@@ -176,7 +181,7 @@ class _Work:
             elif Path(source).is_file():
                 yield FromFile(each, Path(source))
             else:
-                yield FromFolder(each, Path(source), self.card.name)
+                yield FromFolder(each, Path(source), self.card.name, named=True)
 
     def _downloads(self) -> Path:
         return self.data_folder / ".downloads" / self.card.name

@@ -27,9 +27,10 @@ def verify(card: CorpusCard, source: Source, staging: Path) -> Manifest:
     ]
     if wrong:
         raise BadDataError("the counts are not the published ones: " + "; ".join(wrong), where=source.label)
-    state = state_of(staging)
+    found = fingerprint(card.name, staging)
+    by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    return Manifest(card.name, source.label, verified, fingerprint(card.name, staging), counts, *state)
+    return Manifest(card.name, source.label, verified, found, counts, *state_of(staging))
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:

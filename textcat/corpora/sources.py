@@ -76,11 +76,15 @@ def stage(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path)
 
 @dataclass(frozen=True)
 class FromFolder:
-    """A mirror: the published files by their names, or a folder in which they were unpacked."""
+    """A mirror: the published files by their names, or a folder in which they were unpacked.
+
+    A folder that a person `named` for this collection may itself be the root of the tree, whatever its name.
+    """
 
     package: Package
     folder: Path
     collection: str
+    named: bool = False
 
     @property
     def label(self) -> str:
@@ -114,17 +118,21 @@ class FromFolder:
                 copy_into(FolderSink(staging), folder / PACKED, PurePosixPath(PACKED))
                 return True
             if self._holds_package(folder):
-                with _sink(self.package, staging) as sink:
-                    self._copy_tree(folder, sink)
+                self._copy_tree(folder, staging)
                 return True
+        if self.named and self.package.roots:
+            self._copy_tree(self.folder, staging)
+            return True
         return False
 
-    def _copy_tree(self, folder: Path, sink: Sink) -> None:
+    def _copy_tree(self, folder: Path, staging: Path) -> None:
         place = placement(self.package)
-        for path in sorted(folder.rglob("*")):
-            kept = place(PurePosixPath(folder.name, path.relative_to(folder).as_posix()))
-            if kept is not None and path.is_file():
-                copy_into(sink, path, kept)
+        top = PurePosixPath(*self.package.roots[:1])
+        with _sink(self.package, staging) as sink:
+            for path in sorted(folder.rglob("*")):
+                kept = place(top / path.relative_to(folder).as_posix())
+                if kept is not None and path.is_file():
+                    copy_into(sink, path, kept)
 
     def _holds_package(self, folder: Path) -> bool:
         contents = self.package.contents
@@ -138,9 +146,19 @@ class FromFolder:
 def _folders(top: Path, depth: int) -> Iterator[Path]:
     yield top
     if depth:
-        for below in sorted(top.iterdir()):
-            if below.is_dir() and not below.is_symlink() and not below.name.startswith("."):
-                yield from _folders(below, depth - 1)
+        for below in _subfolders(top):
+            yield from _folders(below, depth - 1)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        return sorted(
+            below
+            for below in folder.iterdir()
+            if below.is_dir() and not below.is_symlink() and not below.name.startswith(".")
+        )
+    except PermissionError:
+        return []
 
 
 @dataclass(frozen=True)
@@ -202,7 +220,9 @@ class FromWeb:
     def _urls(self, wanted: RemoteFile) -> tuple[str, ...]:
         if self.base_url is None:
             return wanted.urls
-        return (self.base_url + wanted.name if self.base_url.endswith("/") else self.base_url,)
+        if len(self.package.files) == 1 and not self.base_url.endswith("/"):
+            return (self.base_url,)
+        return (f"{self.base_url.rstrip('/')}/{wanted.name}",)
 
     def _bring(self, wanted: RemoteFile) -> Path:
         problems: list[TextcatError] = []
