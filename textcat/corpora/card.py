@@ -47,6 +47,7 @@ class Package(_Strict):
 
     `members` are the patterns of the files that are kept. With `roots`, the tree below a folder of one of
     these names is kept; without, files are kept flat, by their base name.
+    Trees of many small files are kept `packed`, in one file.
     """
 
     title: str
@@ -54,6 +55,7 @@ class Package(_Strict):
     npm: NpmPackage | None = None
     members: tuple[str, ...] = ("*",)
     roots: tuple[str, ...] = ()
+    packed: bool = False
     contents: tuple[ContentFile, ...] = ()
     max_bytes: int = 2_000_000_000
 
@@ -70,7 +72,7 @@ class CorpusCard(_Strict):
     bibtex: str
     documents: int | None
     categories: int | None
-    size: int
+    size: int | None
     splits: dict[str, str]
     packages: tuple[Package, ...] = ()
     counts: dict[str, int] = {}

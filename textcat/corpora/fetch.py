@@ -26,11 +26,12 @@ from textcat.corpora.manifest import (
     state_of,
     write_manifest,
 )
-from textcat.corpora.registry import count, open_corpus
+from textcat.corpora.registry import count, fingerprint
 from textcat.corpora.sources import FromFile, FromFolder, FromNpm, FromWeb, Source
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 
 MIRROR_VARIABLE = "TEXTCAT_MIRROR"
+_MOST_SINGLE_FLUSHES = 200
 
 
 @dataclass(frozen=True)
@@ -109,7 +110,7 @@ def _standing(card: CorpusCard, folder: Path) -> Manifest | None:
     state = state_of(folder)
     if manifest.untouched(state):
         return manifest
-    if not manifest.same_size(state) or open_corpus(card.name, folder).fingerprint() != manifest.fingerprint:
+    if not manifest.same_size(state) or fingerprint(card.name, folder) != manifest.fingerprint:
         return None
     renewed = replace(manifest, newest=state.newest)
     write_manifest(folder, renewed)
@@ -218,8 +219,7 @@ def _verify(card: CorpusCard, source: Source, staging: Path) -> Manifest:
         raise BadDataError("the counts are not the published ones: " + "; ".join(wrong), where=source.label)
     state = state_of(staging)
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    fingerprint = open_corpus(card.name, staging).fingerprint()
-    return Manifest(card.name, source.label, verified, fingerprint, counts, *state)
+    return Manifest(card.name, source.label, verified, fingerprint(card.name, staging), counts, *state)
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:
@@ -235,8 +235,7 @@ def _verify_contents(package: Package, staging: Path) -> bool:
 def _put_in_place(staging: Path, folder: Path) -> Path:
     """Rename the staging folder; what stood there is removed if fetch made it, and set aside if not."""
     staging.chmod(0o755)
-    for path in collection_files(staging):
-        _flush(path)
+    _flush_files(collection_files(staging))
     if folder.exists():
         ours = read_manifest(folder) is not None
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
@@ -248,6 +247,15 @@ def _put_in_place(staging: Path, folder: Path) -> Path:
         staging.rename(folder)
     _flush(folder.parent)
     return folder
+
+
+def _flush_files(paths: list[Path]) -> None:
+    """Have the disk hold the files; of thousands, one by one takes minutes, so the system is asked once."""
+    if len(paths) > _MOST_SINGLE_FLUSHES:
+        os.sync()
+        return
+    for path in paths:
+        _flush(path)
 
 
 def _flush(path: Path) -> None:
