@@ -79,6 +79,27 @@ def test_a_dead_address_is_passed_over_and_a_second_fetch_does_nothing(
     assert sorted(path.name for path in (tmp_path / "data" / ".downloads").rglob("*.gz")) == []
 
 
+def test_what_is_optional_may_be_missing(
+    card: CorpusCard, site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = card.packages[0]
+    regions = RemoteFile(name="rcv1-v2.regions.qrels.gz", urls=(site[0] + "regions.gz",), optional=True)
+    more = package.model_copy(update={"files": (*package.files, regions)})
+    monkeypatch.setattr(fetch_module, "describe", lambda _: card.model_copy(update={"packages": (more,)}))
+    assert fetch("rcv1", tmp_path / "data", patience=QUICK).fresh
+    (site[1] / "regions.gz").write_bytes((site[1] / "qrels.gz").read_bytes())
+    assert fetch("rcv1", tmp_path / "more", patience=QUICK).fresh
+    assert (tmp_path / "more" / "rcv1" / "rcv1-v2.regions.qrels.gz").is_file()
+
+
+def test_what_a_killed_run_left_is_swept(card: CorpusCard, tmp_path: Path) -> None:
+    left = tmp_path / "data" / ".rcv1.killed"
+    left.mkdir(parents=True)
+    (left / "half").write_text("x")
+    fetch("rcv1", tmp_path / "data", patience=QUICK)
+    assert not left.exists()
+
+
 def test_wrong_contents_are_refused_and_removed(card: CorpusCard, site, tmp_path: Path) -> None:
     (site[1] / "tokens.gz").write_bytes(gzip.compress(TOKENS.split(".I 26151", maxsplit=1)[0].encode()))
     with pytest.raises(DataNotAvailableError, match=r"documents: 1, not 2"):

@@ -25,6 +25,7 @@ class RemoteFile(_Strict):
     sha256: str | None = None
     size: int | None = None
     unpack: bool = False
+    optional: bool = False
 
 
 class ContentFile(_Strict):

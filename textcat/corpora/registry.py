@@ -82,7 +82,7 @@ def _open(
 ) -> Opened:
     if name not in readers:
         raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(sorted(readers))}.")
-    if split is not None:
+    if split:
         options = options | {"split": split}
     unknown = sorted(set(options) - _settings(readers[name]))
     if unknown:

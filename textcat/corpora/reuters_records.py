@@ -21,11 +21,11 @@ from textcat.errors import BadDataError
 LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
 
-_RECORD = re.compile(r"<REUTERS\s([^>]*)>(.*?)</REUTERS>", re.DOTALL)
+_OPENING = re.compile(r"<REUTERS\s([^>]*)>")
 _ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_TEXT = re.compile(r'<TEXT(?:\s+TYPE="(\w+)")?>(.*?)</TEXT>', re.DOTALL)
+_TEXT = re.compile(r'<TEXT(?:\s+TYPE="(\w+)")?>(?=.*</TEXT>)', re.DOTALL)
 _PART = re.compile(r"<(TITLE|AUTHOR|DATELINE|BODY)>(.*?)</\1>", re.DOTALL)
-_LABELS = re.compile(r"<(TOPICS|PLACES|PEOPLE|ORGS|EXCHANGES|COMPANIES)>(.+?)</\1>", re.DOTALL)
+_LABELS = re.compile(r"<(TOPICS|PLACES|PEOPLE|ORGS|EXCHANGES|COMPANIES)>(.*?)</\1>", re.DOTALL)
 _LABEL = re.compile(r"<D>(.*?)</D>", re.DOTALL)
 _NOTE = re.compile(r"<(DATE|MKNOTE|UNKNOWN)>(.*?)</\1>", re.DOTALL)
 _NUMBERED = re.compile(r"&#(\d+);")
@@ -77,50 +77,46 @@ def _decoded(text: str) -> str:
 def sgml_records(path: Path) -> Iterator[ReutersRecord]:
     """The records of one reut2-NNN.sgm file, in order."""
     source = without_controls(path.read_text(encoding="latin-1"))
-    found = 0
-    for match in _RECORD.finditer(source):
-        found += 1
-        yield _sgml_record(match, path, source)
-    if found != source.count("<REUTERS "):
-        raise BadDataError(
-            "a REUTERS record is not closed",
-            where=f"{path}:{_line_after(source, found)}",
-            hint="The file is cut short or damaged: fetch the collection again.",
-        )
+    openings = list(_OPENING.finditer(source))
+    ends = [*(each.start() for each in openings[1:]), len(source)]
+    for opening, limit in zip(openings, ends, strict=True):
+        end = source.find("</REUTERS>", opening.end(), limit)
+        record = _sgml_record(opening[1], source[opening.end() : end]) if end > 0 else None
+        if record is None:
+            line = source.count("\n", 0, opening.start()) + 1
+            what = "is not closed" if end < 0 else "lacks TEXT or one of its attributes"
+            hint = "The file is cut short or damaged: fetch the collection again."
+            raise BadDataError(f"a REUTERS record {what}", where=f"{path}:{line}", hint=hint)
+        yield record
 
 
-def _line_after(source: str, found: int) -> int:
-    starts = [match.start() for match in re.finditer("<REUTERS ", source)]
-    return source.count("\n", 0, starts[found]) + 1
-
-
-def _sgml_record(match: re.Match[str], path: Path, source: str) -> ReutersRecord:
-    attributes = dict(_ATTRIBUTE.findall(match[1]))
-    inside = match[2]
+def _sgml_record(tag: str, inside: str) -> ReutersRecord | None:
+    """One record, or nothing where its text or an attribute is missing."""
+    attributes = dict(_ATTRIBUTE.findall(tag))
     text = _TEXT.search(inside)
     if text is None or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
-        line = source.count("\n", 0, match.start()) + 1
-        raise BadDataError("a REUTERS record lacks TEXT or one of its attributes", where=f"{path}:{line}")
+        return None
     head = inside[: text.start()]
-    parts = {name: _decoded(value) for name, value in _PART.findall(text[2])}
-    text_type = text[1] or "NORM"
-    outside = _decoded(_PART.sub(" ", text[2])).strip()
+    # Splitting gives in turn: text outside, a part's name, its text, text outside and so on.
+    pieces = _PART.split(inside[text.end() : inside.rindex("</TEXT>")])
+    parts = {name: _decoded(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
     notes = dict(_NOTE.findall(head))
+    lists = {name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head) if inner}
     return ReutersRecord(
         number=int(attributes["NEWID"]),
         topics_mark=attributes["TOPICS"],
         lewis_split=attributes["LEWISSPLIT"],
         cgi_split=attributes["CGISPLIT"],
-        text_type=text_type,
+        text_type=text[1] or "NORM",
         old_number=attributes.get("OLDID", ""),
         csecs=attributes.get("CSECS", ""),
         date=notes.get("DATE", "").strip(),
-        lists={name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head)},
+        lists=lists,
         title=parts.get("TITLE", ""),
         author=parts.get("AUTHOR", ""),
         dateline=parts.get("DATELINE", ""),
         body=parts.get("BODY", ""),
-        outside=outside,
+        outside=_decoded(" ".join(pieces[0::3])).strip(),
         unknown=notes.get("UNKNOWN", ""),
         note=notes.get("MKNOTE", ""),
     )

@@ -93,10 +93,12 @@ class FromFolder:
             raise DataNotAvailableError("there is no such folder", where=str(self.folder))
         looked_for = [(wanted, self._find(wanted)) for wanted in self.package.files]
         found = [(wanted, path) for wanted, path in looked_for if path is not None]
-        if len(found) == len(looked_for):
+        if all(path is not None or wanted.optional for wanted, path in looked_for):
             stage(self.package, found, staging)
         elif not self._copy_unpacked(staging):
-            missing = ", ".join(wanted.name for wanted, path in looked_for if path is None)
+            missing = ", ".join(
+                wanted.name for wanted, path in looked_for if path is None and not wanted.optional
+            )
             raise DataNotAvailableError(f"not in the folder: {missing}", where=str(self.folder))
 
     def _find(self, wanted: RemoteFile) -> Path | None:
@@ -186,7 +188,11 @@ class FromWeb:
         """Download each file from the first address that has it."""
         found: list[tuple[RemoteFile, Path]] = []
         for wanted in self.package.files:
-            found.append((wanted, self._bring(wanted)))
+            try:
+                found.append((wanted, self._bring(wanted)))
+            except DataNotAvailableError:
+                if not wanted.optional:
+                    raise
         try:
             stage(self.package, found, staging)
         finally:
