@@ -1,0 +1,117 @@
+"""Gaussian prior: all blocks up their duals until the certified gaps are small enough, in float32 first and
+in float64 where needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.linear.lanes.ascent import Ascent, Certificate
+from textcat.linear.lanes.blocks import Block, Rows
+from textcat.linear.lanes.losses import LOSSES, sigmoid
+
+Array = NDArray[np.float64]
+
+# Relative gap below which float32 weights are not trusted to lead.
+_SINGLE_FLOOR = 2e-6
+
+
+@dataclass(frozen=True)
+class Aim:
+    """When to stop: relative gap `tol`, of the sum over categories or of each category; passes at most, a
+    block.
+    """
+
+    tol: float
+    each: bool
+    max_passes: float
+
+    def reached(self, certificates: Sequence[Certificate], sizes: Sequence[int]) -> bool:
+        """Whether the certificates show the gap asked for."""
+        gaps, objectives = _joined(certificates, sizes)
+        if self.each:
+            return bool(np.all(gaps <= self.tol * objectives))
+        return bool(gaps.sum() <= self.tol * objectives.sum())
+
+    def target(self, own: Array, average: float) -> float:
+        """The gap a block may keep: for the sum, half in proportion to its objective, half an equal share."""
+        if self.each:
+            return self.tol * max(float(own.min()), 1e-12)
+        return self.tol * 0.5 * (float(own.sum()) + average)
+
+
+def _joined(certificates: Sequence[Certificate], sizes: Sequence[int]) -> tuple[Array, Array]:
+    gaps = np.concatenate([c.gap[:size] for c, size in zip(certificates, sizes, strict=True)])
+    values = np.concatenate([c.objective[:size] for c, size in zip(certificates, sizes, strict=True)])
+    return gaps, values
+
+
+def maximise(
+    rows: Rows, blocks: list[Block], loss: str, aim: Aim, seed: int, margins: list[Array] | None = None
+) -> tuple[list[Ascent], list[Certificate]]:
+    """Solve every block; `margins` (y_i w'x_i, documents x 16 a block) starts from known weights."""
+    ascents = [
+        Ascent(rows, block, LOSSES[loss], np.random.default_rng((seed, number)))
+        for number, block in enumerate(blocks)
+    ]
+    for number, ascent in enumerate(ascents):
+        ascent.start_at(_constant_only(rows, ascent.block, loss) if margins is None else margins[number])
+        for _ in range(2):
+            ascent.seen_gap = ascent.sweep(0.0, full=True)
+    worth = [ascent.dual_estimate() for ascent in ascents]
+    average = sum(float(own.sum()) for own in worth) / max(len(ascents), 1)
+    certificates = [_settle(ascent, own, average, aim) for ascent, own in zip(ascents, worth, strict=True)]
+    return ascents, _insist(ascents, certificates, aim)
+
+
+def _settle(ascent: Ascent, own: Array, average: float, aim: Aim) -> Certificate:
+    """Climb with float32 as far as it leads."""
+    floor = Aim(max(aim.tol, _SINGLE_FLOOR), each=False, max_passes=aim.max_passes)
+    target = max(aim.target(own, average), floor.target(own, float(own.sum())))
+    ascent.climb(target, aim.max_passes)
+    return ascent.certify()
+
+
+def _insist(ascents: list[Ascent], certificates: list[Certificate], aim: Aim) -> list[Certificate]:
+    """Climb again, in float64, wherever a block keeps more of the gap than its share, until the sum is small
+    enough.
+    """
+    sizes = [ascent.block.size for ascent in ascents]
+    tightened = np.ones(len(ascents))
+    while not aim.reached(certificates, sizes) and min(a.passes for a in ascents) < aim.max_passes:
+        _, objectives = _joined(certificates, sizes)
+        average = float(objectives.sum()) / len(ascents)
+        for number, ascent in enumerate(ascents):
+            size = sizes[number]
+            target = aim.target(certificates[number].objective[:size], average)
+            if float(certificates[number].gap[:size].sum()) <= target * tightened[number]:
+                continue
+            if ascent.dtype is np.float32:
+                ascent.gather(np.float64)
+            else:
+                tightened[number] *= 0.5
+            ascent.climb(target * tightened[number], aim.max_passes)
+            certificates[number] = ascent.certify()
+        if all(a.passes >= aim.max_passes for a in ascents):
+            break
+    return certificates
+
+
+def _constant_only(rows: Rows, block: Block, loss: str) -> Array:
+    """Margins of the best model that has only the constant, when the loss is logistic; nowhere to start from
+    else.
+    """
+    if loss != "logistic":
+        return np.ones(block.signs.shape)
+    weights = rows.importance[:, None] * block.limits
+    positive = (weights * (block.signs > 0)).sum(axis=0)
+    total = weights.sum(axis=0)
+    b = np.log((positive + 0.01) / (total - positive + 0.01))
+    for _ in range(50):
+        p = sigmoid(b)
+        b -= (b - positive + total * p) / (1 + total * p * (1 - p))
+    return np.asarray(block.signs * b)
