@@ -1,4 +1,5 @@
-"""exp in sixteen lanes at once: argument reduction to |r| <= ln(2)/2 and a Taylor polynomial by Horner's
+"""exp and log(1 + exp) in sixteen lanes at once: argument reduction to |r| <= ln(2)/2 and a Taylor polynomial
+by Horner's
 rule.
 """
 
@@ -9,7 +10,7 @@ from typing import Any
 from numba.extending import overload
 
 from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.vector import Lanes, fused, larger, nearest, power_of_two, smaller, splat
+from textcat.linear.lanes.vector import Lanes, fused, larger, magnitude, nearest, power_of_two, smaller, splat
 
 _LOG2E = 1.4426950408889634
 _LN2_HIGH = 0.693145751953125
@@ -66,3 +67,15 @@ def _exponential64(x: Any) -> Any:
     p = fused(p, r, splat(x, 1.0))
     p = fused(p, r, splat(x, 1.0))
     return p * power_of_two(k)
+
+
+@compiled
+def soft_plus(x: Any) -> Any:
+    """log(1 + exp(x)) in each lane, in float64: max(x, 0) + 2 artanh(e / (2 + e)) with e = exp(-|x|)."""
+    e = exponential(splat(x, 0.0) - magnitude(x))
+    s = e / (splat(x, 2.0) + e)
+    square = s * s
+    series = splat(x, 1.0 / 33.0)
+    for k in range(15, -1, -1):
+        series = fused(series, square, splat(x, 1.0 / (2 * k + 1)))
+    return larger(x, splat(x, 0.0)) + (s + s) * series

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from textcat.linear.lanes.ascent import Ascent, Certificate
 from textcat.linear.lanes.blocks import Block, Rows, pack_categories, pack_rows
 from textcat.linear.lanes.dual import Aim, maximise
+from textcat.linear.lanes.lasso import minimise
 from textcat.linear.lanes.rows import all_products
 from textcat.linear.lanes.solution import LaneSolution
 
@@ -36,10 +37,32 @@ class Task:
 def solve_task(task: Task, init: Array | None) -> LaneSolution:
     """All features for all categories."""
     rows = pack_rows(task.X, task.importance)
+    if task.prior == "laplace":
+        return _lasso(task, rows, init)
     blocks = pack_categories(task.Y[task.importance > 0], task.limits)
     margins = None if init is None else [_margins(rows, block, init) for block in blocks]
     ascents, certificates = maximise(rows, blocks, task.loss, task.aim, task.seed, margins)
     return _gathered(rows, ascents, certificates, task)
+
+
+def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
+    start = None
+    if init is not None:
+        start = np.empty_like(init)
+        start[rows.place] = init
+    lanes = minimise(rows, task.Y[task.importance > 0], task.limits, task.loss, task.aim, start)
+    coef = np.zeros((len(lanes), rows.features))
+    for lane in lanes:
+        coef[lane.category, lane.columns] = lane.w
+    return LaneSolution(
+        np.ascontiguousarray(coef[:, rows.place].T),
+        np.array([lane.objective for lane in lanes]),
+        np.array([lane.dual_objective for lane in lanes]),
+        np.array([lane.gap for lane in lanes]),
+        np.array([float(lane.rounds) for lane in lanes]),
+        0.0,
+        np.array(["converged" if lane.done else "max_passes" for lane in lanes]),
+    )
 
 
 def _margins(rows: Rows, block: Block, init: Array) -> Array:
