@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 
 # Shares of the gap that may be left out of sight: by the documents passed over, and by a step not taken.
 _PASSED_OVER = 0.1
+# Without patience: rounds of passes before the pace is judged, and how many more are worth waiting for.
+_ROUNDS = 8
+_FORESEEN = 8
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
 
 
@@ -35,6 +38,7 @@ class Certificate:
     """
 
     W: Array
+    margins: Array
     objective: Array
     dual_objective: Array
 
@@ -120,18 +124,25 @@ class Ascent:
         bounds = (ceilings, ridges, lowest)
         return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
 
-    def climb(self, target: float, most_passes: float) -> None:
-        """Passes until the gap seen in a full pass is expected to have come below `target`."""
+    def climb(self, target: float, most_passes: float, *, patient: bool = True) -> bool:
+        """Passes until the gap seen in a full pass is expected to have come below `target`; False when
+        stopped before.
+
+        Without patience it stops as soon as the gap falls so slowly that many more passes are to be expected.
+        """
         n, size = max(self.rows.documents, 1), self.block.size
+        gaps = [float(self.seen_gap[:size].sum())]
         while self.passes < most_passes:
-            before = float(self.seen_gap[:size].sum())
-            negligible = _PASSED_OVER * max(min(before, 1e30), target) / n
+            negligible = _PASSED_OVER * max(min(gaps[-1], 1e30), target) / n
             self.seen_gap = self.sweep(negligible, full=True)
-            now = float(self.seen_gap[:size].sum())
-            if now * min(1.0, now / before if before else 1.0) <= target:
-                return
+            gaps.append(float(self.seen_gap[:size].sum()))
+            if gaps[-1] * _rate(gaps, 1) <= target:
+                return True
+            if not patient and len(gaps) > _ROUNDS and gaps[-1] * _rate(gaps, 3) ** _FORESEEN > target:
+                return False
             if len(self.candidates) < n / 2:
-                self._polish(_PASSED_OVER * max(now, target) / n, now)
+                self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1])
+        return False
 
     def _polish(self, negligible: float, before: float) -> None:
         """A few passes over the documents that hold the gap."""
@@ -164,5 +175,14 @@ class Ascent:
         margins = np.empty_like(alpha)
         all_products(rows.indptr, rows.indices, rows.data, W, margins)
         penalty = 0.5 * np.einsum("ij,ij->j", W, W)
-        objective = penalty + self.loss.value(signs * margins, weights).sum(axis=0)
-        return Certificate(W, objective, np.asarray(duals.sum(axis=0) - penalty))
+        margins *= signs
+        objective = penalty + self.loss.value(margins, weights).sum(axis=0)
+        return Certificate(W, margins, objective, np.asarray(duals.sum(axis=0) - penalty))
+
+
+def _rate(gaps: list[float], rounds: int) -> float:
+    """By what factor the gap fell in a round, over the last few; 1 when it did not."""
+    before = gaps[max(len(gaps) - 1 - rounds, 0)]
+    if not 0 < before < np.inf:
+        return 1.0
+    return float(min(1.0, gaps[-1] / before) ** (1 / rounds))

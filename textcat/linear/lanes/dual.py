@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from textcat.linear.lanes.ascent import Ascent, Certificate
 from textcat.linear.lanes.blocks import Block, Rows
+from textcat.linear.lanes.finish import finish
 from textcat.linear.lanes.losses import LOSSES, sigmoid
 
 Array = NDArray[np.float64]
@@ -60,20 +61,39 @@ def maximise(
     ]
     for number, ascent in enumerate(ascents):
         ascent.start_at(_constant_only(rows, ascent.block, loss) if margins is None else margins[number])
-        for _ in range(2):
-            ascent.seen_gap = ascent.sweep(0.0, full=True)
-    worth = [ascent.dual_estimate() for ascent in ascents]
+    worth = [_set_off(ascent, aim) for ascent in ascents]
     average = sum(float(own.sum()) for own in worth) / max(len(ascents), 1)
     certificates = [_settle(ascent, own, average, aim) for ascent, own in zip(ascents, worth, strict=True)]
     return ascents, _insist(ascents, certificates, aim)
 
 
+def _set_off(ascent: Ascent, aim: Aim) -> Array:
+    """First passes, until the dual objective says roughly what the optimum will be; by lane."""
+    while True:
+        for _ in range(2):
+            ascent.seen_gap = ascent.sweep(0.0, full=True)
+        worth = ascent.dual_estimate()
+        near = ascent.seen_gap.sum() <= worth.sum() or (ascent.loss.name != "logistic" and worth.sum() > 0)
+        if near or ascent.passes >= aim.max_passes:
+            return np.maximum(worth, 1e-12)
+
+
 def _settle(ascent: Ascent, own: Array, average: float, aim: Aim) -> Certificate:
-    """Climb with float32 as far as it leads."""
+    """Climb with float32 as far as it leads; where it leads too slowly, finish on the support vectors if
+    there are any.
+    """
     floor = Aim(max(aim.tol, _SINGLE_FLOOR), each=False, max_passes=aim.max_passes)
-    target = max(aim.target(own, average), floor.target(own, float(own.sum())))
-    ascent.climb(target, aim.max_passes)
-    return ascent.certify()
+    target = aim.target(own, average)
+    reachable = max(target, floor.target(own, float(own.sum())))
+    sparse = ascent.loss.name in ("hinge", "squared_hinge")
+    climbed = ascent.climb(reachable, aim.max_passes, patient=not sparse)
+    if not sparse or (climbed and target == reachable):
+        return ascent.certify()
+    ascent.alpha = ascent.alpha.astype(np.float64)
+    share = 0.5 * (np.maximum(own, 0.0) / max(float(own.sum()), 1e-300) + 1 / len(own))
+    certificate = finish(ascent, aim.tol * own if aim.each else target * share)
+    ascent.gather(np.float64)
+    return certificate
 
 
 def _insist(ascents: list[Ascent], certificates: list[Certificate], aim: Aim) -> list[Certificate]:

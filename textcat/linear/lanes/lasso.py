@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 _KINDS = {"logistic": LOGISTIC, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
 _MOST_STEPS = 50
-# What part of the allowed gap the violation inside the working set may cost; its share of the violation outside.
+# What part of the allowed gap the working set may cost; its share of the violation outside.
 _INNER_SHARE = 0.2
 _ROUND_SHARE = 0.02
 _FIRST_FEATURES = 16
@@ -111,7 +111,7 @@ def gradients(rows: Rows, lanes: list[LassoLane], dtype: type[np.floating]) -> N
 def minimise(
     rows: Rows, Y: NDArray[np.bool_], limits: Array, loss: str, aim: Aim, init: Array | None = None
 ) -> list[LassoLane]:
-    """Solve every category; `init` (features x categories, in the order of `Rows`) starts from known weights."""
+    """Solve every category; `init` (features x categories, ordered as in `Rows`) starts from known weights."""
     columns = sp.csr_matrix((rows.data, rows.indices, rows.indptr), (rows.documents, rows.features)).tocsc()
     lanes = [
         _lane(
@@ -190,7 +190,7 @@ def _lane(
 def _constant(
     columns: sp.csc_matrix, weights: Array, signs: Array, loss: str
 ) -> tuple[NDArray[np.int64], Array]:
-    """The best model of the constant column alone, in closed form; nothing when no column is constantly one."""
+    """The best model of the constant column alone, in closed form; nothing where no column is all ones."""
     n = columns.shape[0]
     full = np.flatnonzero(np.diff(columns.indptr) == n)
     constant = [j for j in full if n and (columns.data[columns.indptr[j] : columns.indptr[j + 1]] == 1).all()]
