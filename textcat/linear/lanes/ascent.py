@@ -9,6 +9,7 @@ visited, until theirs has shrunk.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,9 +26,8 @@ Array = NDArray[np.float64]
 
 # Shares of the gap that may be left out of sight: by the documents passed over, and by a step not taken.
 _PASSED_OVER = 0.1
-# Without patience: rounds of passes before the pace is judged, and how many more are worth waiting for.
-_ROUNDS = 8
-_FORESEEN = 8
+# After how many rounds of passes their pace is judged, again and again.
+_JUDGED = 6
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
 
 
@@ -124,11 +124,14 @@ class Ascent:
         bounds = (ceilings, ridges, lowest)
         return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
 
-    def climb(self, target: float, most_passes: float, *, patient: bool = True) -> bool:
-        """Passes until the gap seen in a full pass is expected to have come below `target`; False when
-        stopped before.
+    def climb(
+        self, target: float, most_passes: float, alternative: Callable[[], float] | None = None
+    ) -> bool:
+        """Passes until the gap seen in a full pass is expected to have come below `target`; False if stopped
+        before.
 
-        Without patience it stops as soon as the gap falls so slowly that many more passes are to be expected.
+        It stops when the passes to be expected would visit more documents than `alternative` says another way
+        costs.
         """
         n, size = max(self.rows.documents, 1), self.block.size
         gaps = [float(self.seen_gap[:size].sum())]
@@ -138,11 +141,22 @@ class Ascent:
             gaps.append(float(self.seen_gap[:size].sum()))
             if gaps[-1] * _rate(gaps, 1) <= target:
                 return True
-            if not patient and len(gaps) > _ROUNDS and gaps[-1] * _rate(gaps, 3) ** _FORESEEN > target:
+            if alternative is not None and self._slow(gaps, target, alternative):
                 return False
             if len(self.candidates) < n / 2:
                 self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1])
         return False
+
+    def _slow(self, gaps: list[float], target: float, alternative: Callable[[], float]) -> bool:
+        """Whether the way to `target` at the present pace is longer than the alternative; judged every few
+        rounds.
+        """
+        if len(gaps) % _JUDGED:
+            return False
+        visits = self.rows.documents + 5 * len(self.candidates)
+        rate = _rate(gaps, 3)
+        rounds = np.log(target / gaps[-1]) / np.log(rate) if rate < 1 else np.inf
+        return bool(rounds * visits > alternative())
 
     def _polish(self, negligible: float, before: float) -> None:
         """A few passes over the documents that hold the gap."""

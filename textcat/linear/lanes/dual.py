@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from textcat.linear.lanes.ascent import Ascent, Certificate
 from textcat.linear.lanes.blocks import Block, Rows
-from textcat.linear.lanes.finish import finish
+from textcat.linear.lanes.finish import expected_visits, finish
 from textcat.linear.lanes.losses import LOSSES, sigmoid
 
 Array = NDArray[np.float64]
@@ -82,11 +82,11 @@ def _settle(ascent: Ascent, own: Array, average: float, aim: Aim) -> Certificate
     """Climb with float32 as far as it leads; where it leads too slowly, finish on the support vectors if
     there are any.
     """
-    floor = Aim(max(aim.tol, _SINGLE_FLOOR), each=False, max_passes=aim.max_passes)
     target = aim.target(own, average)
-    reachable = max(target, floor.target(own, float(own.sum())))
+    reachable = max(target, _SINGLE_FLOOR * float(own.sum()))
     sparse = ascent.loss.name in ("hinge", "squared_hinge")
-    climbed = ascent.climb(reachable, aim.max_passes, patient=not sparse)
+    alternative = (lambda: expected_visits(ascent)) if sparse else None
+    climbed = ascent.climb(reachable, aim.max_passes, alternative)
     if not sparse or (climbed and target == reachable):
         return ascent.certify()
     ascent.alpha = ascent.alpha.astype(np.float64)

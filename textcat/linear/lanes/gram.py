@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.rows import row_product
-from textcat.linear.lanes.vector import WIDTH, store
+from textcat.linear.lanes.vector import WIDTH, fused, load, splat, store
 
 Array = NDArray[np.float64]
 
@@ -33,22 +32,48 @@ _MOST_ROUNDS = 300
 
 
 @compiled
+def _mapped_product(indptr: Any, indices: Any, data: Any, i: int, slots: Any, W: Any) -> Any:
+    """Row i times weights that are kept in a few slots, slot 0 being zero."""
+    a = splat(W, 0.0)
+    b = splat(W, 0.0)
+    j = indptr[i]
+    end = indptr[i + 1]
+    while j + 1 < end:
+        a = fused(splat(W, data[j]), load(W, slots[indices[j]]), a)
+        b = fused(splat(W, data[j + 1]), load(W, slots[indices[j + 1]]), b)
+        j += 2
+    if j < end:
+        a = fused(splat(W, data[j]), load(W, slots[indices[j]]), a)
+    return a + b
+
+
+@compiled
 def gram(indptr: Any, indices: Any, data: Any, chosen: Any, signs: Any, features: int, Q: Any) -> None:
-    """Signed inner products of the chosen rows, sixteen columns at a time."""
-    W = np.zeros((features, WIDTH))
+    """Signed inner products of the chosen rows, sixteen columns at a time; only features of those sixteen
+    have a slot.
+    """
+    slots = np.zeros(features, np.int32)
     products = np.empty((1, WIDTH))
     for start in range(0, len(chosen), WIDTH):
         stop = min(start + WIDTH, len(chosen))
+        most = 1
+        for k in range(start, stop):
+            most += indptr[chosen[k] + 1] - indptr[chosen[k]]
+        W = np.zeros((most, WIDTH))
+        used = 0
         for k in range(start, stop):
             for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
-                W[indices[t], k - start] = data[t]
+                if slots[indices[t]] == 0:
+                    used += 1
+                    slots[indices[t]] = used
+                W[slots[indices[t]], k - start] = data[t]
         for j in range(start, len(chosen)):
-            store(products, 0, row_product(indptr, indices, data, chosen[j], W))
+            store(products, 0, _mapped_product(indptr, indices, data, chosen[j], slots, W))
             for k in range(start, stop):
                 Q[j, k] = products[0, k - start] * signs[j] * signs[k]
         for k in range(start, stop):
             for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
-                W[indices[t], k - start] = 0.0
+                slots[indices[t]] = 0
     for j in range(len(chosen)):
         for k in range(j):
             Q[k, j] = Q[j, k]

@@ -111,7 +111,7 @@ def gradients(rows: Rows, lanes: list[LassoLane], dtype: type[np.floating]) -> N
 def minimise(
     rows: Rows, Y: NDArray[np.bool_], limits: Array, loss: str, aim: Aim, init: Array | None = None
 ) -> list[LassoLane]:
-    """Solve every category; `init` (features x categories, ordered as in `Rows`) starts from known weights."""
+    """Solve every category; `init` (features x categories, ordered as `Rows`) starts from known weights."""
     columns = sp.csr_matrix((rows.data, rows.indices, rows.indptr), (rows.documents, rows.features)).tocsc()
     lanes = [
         _lane(
