@@ -19,6 +19,8 @@ Array = NDArray[np.float64]
 
 # Relative gap below which float32 weights are not trusted to lead.
 _SINGLE_FLOOR = 2e-6
+# Losses whose dual variables are mostly zero at the optimum.
+_SPARSE = ("hinge", "squared_hinge")
 
 
 @dataclass(frozen=True)
@@ -84,41 +86,51 @@ def _settle(ascent: Ascent, own: Array, average: float, aim: Aim) -> Certificate
     """
     target = aim.target(own, average)
     reachable = max(target, _SINGLE_FLOOR * float(own.sum()))
-    sparse = ascent.loss.name in ("hinge", "squared_hinge")
-    alternative = (lambda: expected_visits(ascent)) if sparse else None
-    climbed = ascent.climb(reachable, aim.max_passes, alternative)
-    if not sparse or (climbed and target == reachable):
+    if ascent.loss.name not in _SPARSE:
+        ascent.climb(reachable, aim.max_passes)
         return ascent.certify()
+    if ascent.climb(reachable, aim.max_passes, lambda: expected_visits(ascent)):
+        return ascent.certify()
+    return _finished(ascent, own, target, aim)
+
+
+def _finished(ascent: Ascent, own: Array, target: float, aim: Aim) -> Certificate:
+    """Finish on the support vectors; each category's share of the target as that of the block."""
     ascent.alpha = ascent.alpha.astype(np.float64)
-    share = 0.5 * (np.maximum(own, 0.0) / max(float(own.sum()), 1e-300) + 1 / len(own))
+    share = 0.5 * (own / float(own.sum()) + 1 / len(own))
     certificate = finish(ascent, aim.tol * own if aim.each else target * share)
     ascent.gather(np.float64)
     return certificate
 
 
 def _insist(ascents: list[Ascent], certificates: list[Certificate], aim: Aim) -> list[Certificate]:
-    """Climb again, in float64, wherever a block keeps more of the gap than its share, until the sum is small
+    """Go on, in float64, wherever a block keeps more of the gap than its share, until the sum is small
     enough.
     """
     sizes = [ascent.block.size for ascent in ascents]
-    tightened = np.ones(len(ascents))
+    tightened = 1.0
     while not aim.reached(certificates, sizes) and min(a.passes for a in ascents) < aim.max_passes:
         _, objectives = _joined(certificates, sizes)
         average = float(objectives.sum()) / len(ascents)
         for number, ascent in enumerate(ascents):
-            size = sizes[number]
-            target = aim.target(certificates[number].objective[:size], average)
-            if float(certificates[number].gap[:size].sum()) <= target * tightened[number]:
-                continue
-            if ascent.dtype is np.float32:
-                ascent.gather(np.float64)
-            else:
-                tightened[number] *= 0.5
-            ascent.climb(target * tightened[number], aim.max_passes)
-            certificates[number] = ascent.certify()
-        if all(a.passes >= aim.max_passes for a in ascents):
-            break
+            own = certificates[number].objective[: sizes[number]]
+            target = tightened * aim.target(own, average)
+            if float(certificates[number].gap[: sizes[number]].sum()) > target:
+                certificates[number] = _improved(ascent, own, target, aim)
+        tightened *= 0.5
     return certificates
+
+
+def _improved(ascent: Ascent, own: Array, target: float, aim: Aim) -> Certificate:
+    """One more attempt at a block: finishing where that applies, passes in float64 where it is not enough."""
+    if ascent.loss.name in _SPARSE:
+        certificate = _finished(ascent, own, target, aim)
+        if float(certificate.gap[: len(own)].sum()) <= target:
+            return certificate
+    elif ascent.dtype is np.float32:
+        ascent.gather(np.float64)
+    ascent.climb(target, aim.max_passes)
+    return ascent.certify()
 
 
 def _constant_only(rows: Rows, block: Block, loss: str) -> Array:

@@ -27,6 +27,10 @@ Array = NDArray[np.float64]
 
 # Up to this many free variables their equations are solved directly.
 _DIRECT = 400
+# Conjugate gradient otherwise: steps at most and the share of the residual to leave, by whether the free
+# variables have changed.
+_MOVING = (20, 0.1)
+_SETTLED = (100, 1e-3)
 _SWEEPS = 4
 _MOST_ROUNDS = 300
 
@@ -114,34 +118,38 @@ def _product(Q: Any, rows: Any, vector: Any, out: Any) -> None:
 
 
 @compiled
-def conjugate_gradient(
-    Q: Any, free: Any, gradient: Any, most: int, share: float, step: Any, effect: Any
-) -> None:
-    """Solve Q step = gradient on the free variables down to a share of the residual; `effect` is Q step, of
-    all variables.
+def conjugate_gradient(Q: Any, free: Any, gradient: Any, most: int, share: float, step: Any) -> None:
+    """Solve Q step = gradient on the free variables down to a share of the residual, in float32: a rough step
+    is enough.
     """
-    residual = gradient[free]
+    n = len(free)
+    block = np.empty((n, n), np.float32)
+    for j in range(n):
+        row = Q[free[j]]
+        for k in range(n):
+            block[j, k] = row[free[k]]
+    residual = gradient[free].astype(np.float32)
     direction = residual.copy()
-    image = np.empty(len(gradient))
-    step[:] = 0.0
-    effect[:] = 0.0
+    solution = np.zeros(n, np.float32)
+    image = np.empty(n, np.float32)
     square = np.dot(residual, residual)
-    enough = share * share * square
+    enough = np.float32(share * share) * square
     for _ in range(most):
-        if square <= enough:
+        if not square > enough:
             break
-        _product(Q, free, direction, image)
-        bend = np.dot(direction, image[free])
-        if bend <= 0.0:
+        _product(block, np.arange(n), direction, image)
+        bend = np.dot(direction, image)
+        if not bend > 0.0:
             break
         length = square / bend
-        step += length * direction
-        effect += length * image
-        residual -= length * image[free]
+        for k in range(n):
+            solution[k] += length * direction[k]
+            residual[k] -= length * image[k]
         now = np.dot(residual, residual)
-        direction *= now / square
-        direction += residual
+        for k in range(n):
+            direction[k] = residual[k] + (now / square) * direction[k]
         square = now
+    step[:] = solution
 
 
 def _solved(Q: Array, free: NDArray[np.int64], gradient: Array, settled: bool) -> tuple[Array, Array]:
@@ -155,12 +163,11 @@ def _solved(Q: Array, free: NDArray[np.int64], gradient: Array, settled: bool) -
         try:
             factor = cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
             step = cho_solve(factor, gradient[free], check_finite=False)
-            _product(Q, free, step, effect)
-            return step, effect
         except LinAlgError:
-            pass
-    most, share = (200, 1e-3) if settled else (20, 0.1)
-    conjugate_gradient(Q, free, gradient, most, share, step, effect)
+            conjugate_gradient(Q, free, gradient, *_SETTLED, step)
+    else:
+        conjugate_gradient(Q, free, gradient, *(_SETTLED if settled else _MOVING), step)
+    _product(Q, free, step, effect)
     return step, effect
 
 
