@@ -18,6 +18,7 @@ Array = NDArray[np.float64]
 
 # A Gram matrix of more documents than this costs more than it saves.
 _MOST_DOCUMENTS = 3000
+_NEW_DOCUMENTS = 200
 _MOST_ROUNDS = 30
 _VISITS_OF_A_THOUSAND = 60_000
 # The working set is solved to this part of the gap that the category may keep, or of the gap it has now.
@@ -53,7 +54,7 @@ def _advance(ascent: Ascent, certificate: Certificate, lane: int, target: float)
     """Solve the dual of one category on its working set; False when that set is too large."""
     rows, block = ascent.rows, ascent.block
     alpha = ascent.alpha[:, lane].astype(np.float64)
-    chosen = np.flatnonzero((alpha > 0) | (certificate.margins[:, lane] < 1))
+    chosen = _working_set(alpha, certificate.margins[:, lane])
     if not 0 < len(chosen) <= _MOST_DOCUMENTS:
         return False
     limits = block.limits[lane] * rows.importance[chosen]
@@ -68,3 +69,14 @@ def _advance(ascent: Ascent, certificate: Certificate, lane: int, target: float)
     ascend(Q, part, ceilings, ridges, aim)
     ascent.alpha[chosen, lane] = part
     return True
+
+
+def _working_set(alpha: Array, margins: Array) -> NDArray[np.int64]:
+    """The documents in use and, where many more have a margin below one, the worst of those."""
+    used = alpha > 0
+    violators = np.flatnonzero(~used & (margins < 1))
+    most = max(_NEW_DOCUMENTS, int(used.sum()) // 2)
+    if len(violators) > most:
+        violators = violators[np.argpartition(margins[violators], most)[:most]]
+    used[violators] = True
+    return np.flatnonzero(used)
