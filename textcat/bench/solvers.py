@@ -36,12 +36,12 @@ class Row:
 
     problem: str
     solver: str
-    seconds: float
-    wall_seconds: float
-    objective: float
-    gap: float
-    reached: bool
-    tolerance: float
+    seconds: float | None = None
+    wall_seconds: float | None = None
+    objective: float | None = None
+    gap: float | None = None
+    reached: bool = False
+    tolerance: float | None = None
     compile_seconds: float = 0.0
     ratio: float | None = None
     skipped: str | None = None
@@ -57,7 +57,8 @@ def bench_solvers(
     repeats: int = 3,
     patience: float = 120.0,
 ) -> dict[str, Any]:
-    """Measure on a matrix that has its constant column; rows and machine facts, JSON-able.
+    """Measure on a matrix that has its constant column; rows and machine facts, JSON-able; `repeats` at least
+    1.
 
     A peer that took more than `patience` seconds without getting there is not run again with a tighter
     tolerance.
@@ -98,18 +99,18 @@ def _ours(
     started = time.perf_counter()
     _solve(matrix[corner], labels[corner], problem, accuracy)
     compiling = time.perf_counter() - started
-    best: Row | None = None
+    runs: list[Row] = []
     for _ in range(repeats):
         processor, started = time.process_time(), time.perf_counter()
         coef = _solve(matrix, labels, problem, accuracy).coef
         seconds, wall = time.process_time() - processor, time.perf_counter() - started
-        if best is None or seconds < best.seconds:
-            value = objective(matrix, labels, coef, problem)
-            row = _row(problem, OURS, seconds, wall, value, bound, accuracy, accuracy)
-            best = replace(row, compile_seconds=compiling)
-    if best is None:
-        raise ValueError("repeats must be at least 1")
-    return best
+        value = objective(matrix, labels, coef, problem)
+        runs.append(_row(problem, OURS, seconds, wall, value, bound, accuracy, accuracy))
+    return replace(min(runs, key=_seconds), compile_seconds=compiling)
+
+
+def _seconds(row: Row) -> float:
+    return np.inf if row.seconds is None else row.seconds
 
 
 def _row(
@@ -138,7 +139,7 @@ def _peer(
     """Tighten the peer's tolerance until it is accurate enough."""
     why = peer.missing(problem)
     if why:
-        return Row(problem.name, peer.name, np.nan, np.nan, np.nan, np.nan, False, np.nan, skipped=why)
+        return Row(problem.name, peer.name, skipped=why)
     fit = peer.prepare(matrix, problem)
     signs = np.where(labels, 1.0, -1.0)
     quietly(fit, signs[:, 0], peer.tolerances[0])
@@ -157,7 +158,10 @@ def _peer(
 
 def _compared(rows: list[Row]) -> list[Row]:
     """The ratios to the fastest peer that got there, without those that do not apply."""
-    times = [row.seconds for row in rows if row.solver != OURS and row.reached]
+    times = [_seconds(row) for row in rows if row.solver != OURS and row.reached]
     fastest = min(times, default=None)
     kept = [row for row in rows if not row.skipped or "not installed" in row.skipped]
-    return [replace(row, ratio=None if fastest is None else row.seconds / fastest) for row in kept]
+    return [
+        row if fastest is None or row.seconds is None else replace(row, ratio=row.seconds / fastest)
+        for row in kept
+    ]
