@@ -42,6 +42,7 @@ def train_step(
             "search": run.search.model_dump(mode="json") if run.search else None,
             "dimensions": run.projection.dimensions if run.projection else None,
             "seed": seed,
+            **({"documents": run.train_documents} if run.train_documents else {}),
         },
         inputs_of(**needs),
     )
