@@ -15,13 +15,15 @@ from textcat.errors import BadDataError, UsageError
 from textcat.learners.binary_tree import LinearNodes
 from textcat.learners.mfom import (
     GpdSettings,
+    Sides,
     descend,
     fit_mfom,
     fit_mfom_at,
-    initial_nodes,
     objective_and_slope,
 )
 from textcat.learners.mfom_objective import Merit, Offset
+from textcat.learners.mfom_start import initial_nodes
+from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron
 
 Bools = npt.NDArray[np.bool_]
 
@@ -64,7 +66,8 @@ def test_slope_is_the_difference_quotient(merit: Merit, offset: Offset, seed: in
     beta = 0.0
     if offset == "mean":
         beta = float((-sign * values).sum() / np.abs(sign).sum())
-    objective, slope = objective_and_slope(values, sign, chosen)
+    sides = Sides.of(sign > 0, sign != 0, np.float64)
+    objective, slope = objective_and_slope(values, sides, chosen)
     assert objective[0] == pytest.approx(plain_objective(values[:, 0], sign[:, 0], chosen, beta))
     for row in range(12):
         up, down = values[:, 0].copy(), values[:, 0].copy()
@@ -84,9 +87,9 @@ def test_descent_follows_the_plain_update_rule(merit: Merit) -> None:
     found = descend(X, Y, member, chosen).nodes[5]
     start = initial_nodes(X, Y, member)
     weights, offsets = start.weights.astype(float), start.offsets.astype(float)
-    sign = np.where(Y, 1.0, -1.0)
+    sides = Sides.of(Y, member, np.float64)
     for iteration in range(5):
-        _, slope = objective_and_slope(X @ weights - offsets, sign, chosen)
+        _, slope = objective_and_slope(X @ weights - offsets, sides, chosen)
         kappa = 0.05 * (1 - iteration / 5)
         weights = weights - kappa * X.T @ slope
         offsets = offsets + kappa * slope.sum(axis=0)
@@ -157,6 +160,26 @@ def test_descent_improves_the_objective(merit: Merit) -> None:
     course = descend(X, Y, np.ones_like(Y), GpdSettings(merit=merit, iterations=300)).objective
     assert np.all(course[-1] < course[0])
     assert np.all(np.diff(course[-50:], axis=0) <= 1e-4)
+
+
+def test_descent_may_start_from_the_perceptron() -> None:
+    X, Y = problem(4)
+    member = np.ones_like(Y)
+    first = PerceptronSettings(iterations=30)
+    chosen = GpdSettings(iterations=15, start="perceptron", perceptron=first)
+    by_hand = descend(X, Y, member, GpdSettings(iterations=15), initial=batch_perceptron(X, Y, member, first))
+    assert np.array_equal(descend(X, Y, member, chosen).nodes[15].weights, by_hand.nodes[15].weights)
+    assert fit_mfom(X, Y, chosen).describe()["settings"]["perceptron"]["iterations"] == 30
+
+
+def test_course_tells_the_true_f1_of_every_station() -> None:
+    X, Y = problem(4)
+    found = descend(X, Y, np.ones_like(Y), GpdSettings(iterations=12), keep=[0, 7])
+    for station in (0, 7):
+        accepted = found.nodes[station].values(X) > 0
+        f1 = 2 * (accepted & Y).sum(axis=0) / (accepted.sum(axis=0) + Y.sum(axis=0))
+        assert np.allclose(found.f1[station], f1)
+    assert found.f1[0] == pytest.approx(found.f1[0].clip(0, 1))
 
 
 def test_huge_features_give_no_nan() -> None:

@@ -100,5 +100,7 @@ def test_refuses_several_labels_and_a_senseless_eta() -> None:
     X, Y = problem(3)
     with pytest.raises(UsageError, match="eta"):
         fit_multicategory_mfom(X, Y, eta=0)
+    with pytest.raises(UsageError, match="start"):
+        fit_multicategory_mfom(X, Y, GpdSettings(start="perceptron"))
     with pytest.raises(BadDataError, match="exactly one"):
         fit_multicategory_mfom(X, np.ones_like(Y))

@@ -48,3 +48,8 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
 def test_objects_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="allow_pickle"):
         write_array(tmp_path, "x", np.array([object()]))
+
+
+def test_a_single_number_stays_one(tmp_path: Path) -> None:
+    write_array(tmp_path, "n", np.array(7))
+    assert read_array(tmp_path, "n").shape == ()

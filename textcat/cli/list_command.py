@@ -29,7 +29,14 @@ def command(kind: str, as_json: bool, **settings: Any) -> None:
         return
     from tabulate import tabulate
 
-    click.echo(tabulate(rows, headers="keys", tablefmt="simple", disable_numparse=True, maxcolwidths=60))
+    click.echo(tabulate(_wrapped(rows), headers="keys", tablefmt="simple", disable_numparse=True))
+
+
+def _wrapped(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+    """Long texts in lines of their column."""
+    from textwrap import fill
+
+    return [{key: fill(str(value), 56) for key, value in row.items()} for row in rows]
 
 
 def _corpora(data: Path) -> list[dict[str, Any]]:

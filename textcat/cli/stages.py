@@ -68,9 +68,14 @@ def _carry_one(name: str, place: Workplace, until: str) -> None:
         from textcat.cli.reporting import write_and_print
 
         write_and_print(plan, workshop, timings, place.results)
-    else:
-        for step in plan.steps(until):
-            click.echo(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
+        return
+    for step in plan.steps(until):
+        click.echo(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
+    if until == "train":
+        from textcat.serving.export import export_models
+
+        for folder in export_models(plan, workshop, place.data / "models" / experiment.name):
+            click.echo(f"model: {folder}")
 
 
 def _say_plan(experiment: Any, site: Site, until: str) -> None:

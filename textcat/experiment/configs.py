@@ -88,7 +88,9 @@ def _check_runs(experiment: Experiment, source: Source) -> None:
 
 
 def _explain(error: ValidationError, source: Source, above: tuple[str | int, ...] = ()) -> UsageError:
-    first = error.errors()[0]
+    # A misspelt key is also a missing one: the misspelling is what to say.
+    faults = error.errors()
+    first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     keys = (*above, *(part for part in first["loc"] if _is_key(part, source)))
     place = source.nearest(keys)
     if first["type"] == "extra_forbidden":

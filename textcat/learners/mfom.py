@@ -10,8 +10,8 @@ All columns descend together: an iteration is two products of the feature matrix
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,13 +26,18 @@ from textcat.learners.mfom_objective import (
     sigmoid_loss,
     window_offset,
 )
+from textcat.learners.mfom_start import initial_nodes
+from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron
+
+Start = Literal["mean", "perceptron"]
 
 
 @dataclass(frozen=True)
 class GpdSettings:
     """The descent: objective, number of iterations, sigmoid and step size (section 6.2 of the paper).
 
-    The step falls linearly from `kappa` to 0 at the iteration `horizon`, by default the last one.
+    The step falls linearly from `kappa` to 0 at the iteration `horizon`, by default the last one. The descent
+    starts from the means of section 5.3, or from a batch perceptron that did.
     """
 
     merit: Merit = "f1"
@@ -41,6 +46,8 @@ class GpdSettings:
     offset: Offset = "zero"
     kappa: float = 0.05
     horizon: int | None = None
+    start: Start = "mean"
+    perceptron: PerceptronSettings = field(default_factory=lambda: PerceptronSettings(iterations=100))
 
     def __post_init__(self) -> None:
         if self.iterations < 1 or (self.horizon is not None and self.horizon < self.iterations):
@@ -61,10 +68,14 @@ class GpdSettings:
 
 @dataclass(frozen=True)
 class Descent:
-    """What GPD leaves: the splits at each iteration asked for, and the objective before each step."""
+    """What GPD leaves: the splits at each iteration asked for (0 is the start), and its course, a row a step.
+
+    `objective` is the smooth figure, `f1` the true F1 of the training documents (figure 3 of the paper).
+    """
 
     nodes: dict[int, LinearNodes]
     objective: npt.NDArray[np.float64]
+    f1: npt.NDArray[np.float64]
 
 
 def fit_mfom(
@@ -103,25 +114,9 @@ def fit_mfom_at(
 def _described(settings: GpdSettings) -> dict[str, Any]:
     described = asdict(settings)
     described["horizon"] = settings.horizon or settings.iterations
+    if settings.start == "mean":
+        del described["perceptron"]
     return {"learner": "mfom", **described}
-
-
-def initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-    """Section 5.3: w is the mean of the class with fewer documents, w0 the least w.x of that class.
-
-    Where the negatives are fewer the same is done with the sign turned: a split still says Yes above 0.
-    """
-    negative = member & ~positive
-    turned = negative.sum(axis=0) < positive.sum(axis=0)
-    fewer = np.where(turned, negative, positive)
-    counts = np.maximum(fewer.sum(axis=0), 1).astype(np.float32)
-    weights = np.asarray(X.T @ fewer.astype(np.float32)) / counts
-    lowest = np.where(fewer, np.asarray(X @ weights), np.inf).min(axis=0, initial=np.inf)
-    sign = np.where(turned, -1, 1).astype(np.float32)
-    return LinearNodes(
-        (weights * sign).astype(np.float32),
-        (np.where(np.isfinite(lowest), lowest, 0) * sign).astype(np.float32),
-    )
 
 
 def descend(
@@ -135,44 +130,68 @@ def descend(
 ) -> Descent:
     """Equation 5.3 for all columns at once; `keep` lists iterations wanted beside the last."""
     wanted = {*keep, settings.iterations}
-    start = initial or initial_nodes(X, positive, member)
+    start = initial or _start(X, positive, member, settings)
     weights, offsets = start.weights.copy(), start.offsets.copy()
-    sign = _signs(positive, member)
+    sides = Sides.of(positive, member)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     course = np.empty((settings.iterations, positive.shape[1]))
-    nodes = {}
+    course_f1 = np.empty_like(course)
+    nodes = {0: start} if 0 in wanted else {}
     for iteration in range(settings.iterations):
         values = LinearNodes(weights, offsets).values(X)
-        course[iteration], slope = objective_and_slope(values, sign, settings)
+        course_f1[iteration] = _true_f1(values, positive, member)
+        course[iteration], slope = objective_and_slope(values, sides, settings)
         step = np.float32(settings.step(iteration))
         weights -= step * np.asarray(across @ slope)
         offsets += step * slope.sum(axis=0)
         if iteration + 1 in wanted:
             nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
-    return Descent(nodes, course)
+    return Descent(nodes, course, course_f1)
 
 
-def _signs(positive: Bools, member: Bools) -> npt.NDArray[np.float32]:
-    """+1 for positives, -1 for negatives, 0 for documents that are not of the node."""
-    return np.where(positive, 1, np.where(member, -1, 0)).astype(np.float32)
+def _true_f1(values: npt.NDArray[Any], positive: Bools, member: Bools) -> npt.NDArray[np.float64]:
+    """Equation 4.3 counted, not smoothed; 1 where there is nothing to find and nothing was found."""
+    accepted = (values > 0) & member
+    found, whole = (accepted & positive).sum(axis=0), accepted.sum(axis=0) + positive.sum(axis=0)
+    return np.where(whole > 0, 2 * found / np.maximum(whole, 1), 1.0)
+
+
+def _start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> LinearNodes:
+    if settings.start == "mean":
+        return initial_nodes(X, positive, member)
+    return batch_perceptron(X, positive, member, settings.perceptron)
+
+
+class Sides(NamedTuple):
+    """The positives and negatives of each column, as numbers: documents of no side are 0 in both."""
+
+    positive: npt.NDArray[Any]
+    negative: npt.NDArray[Any]
+
+    @classmethod
+    def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> Sides:
+        """From bool arrays, documents x columns."""
+        return cls(positive.astype(kind), (member & ~positive).astype(kind))
 
 
 def objective_and_slope(
-    values: npt.NDArray[Any], sign: npt.NDArray[Any], settings: GpdSettings
+    values: npt.NDArray[Any], sides: Sides, settings: GpdSettings
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The objective of each column and its slope in each value w.x - w0 (beta held fixed, as in the paper).
 
     The measure of equation 4.8 is -value for a positive and +value for a negative.
     """
-    measure = -sign * values
-    member = np.abs(sign)
-    positives = (sign > 0).sum(axis=0).astype(sign.dtype)
-    members = member.sum(axis=0)
-    beta = window_offset(measure, np.maximum(members, 1), settings.offset)
-    loss = sigmoid_loss(measure, settings.alpha, beta) * member
-    lost_positives = loss.sum(axis=0, where=sign > 0)
+    positive, negative = sides
+    positives, negatives = positive.sum(axis=0), negative.sum(axis=0)
+    measure = (negative - positive) * values
+    beta = window_offset(measure, np.maximum(positives + negatives, 1), settings.offset)
+    loss = sigmoid_loss(measure, settings.alpha, beta)
     slopes = merit_slopes(
-        settings.merit, lost_positives, loss.sum(axis=0) - lost_positives, positives, members - positives
+        settings.merit,
+        np.einsum("ij,ij->j", loss, positive),
+        np.einsum("ij,ij->j", loss, negative),
+        positives,
+        negatives,
     )
-    weight = np.where(sign > 0, -slopes.positive, slopes.negative).astype(sign.dtype)
-    return np.asarray(slopes.objective), settings.alpha * loss * (member - loss) * weight
+    weight = negative * slopes.negative - positive * slopes.positive
+    return np.asarray(slopes.objective), settings.alpha * loss * (1 - loss) * weight

@@ -50,6 +50,12 @@ def fit_multicategory_mfom(
     if eta <= 0:
         raise UsageError(f"eta is {eta}", where="mfom.eta", hint="it must be above 0")
     chosen = settings or GpdSettings()
+    if chosen.start != "mean":
+        raise UsageError(
+            f"no {chosen.start} start here",
+            where="mfom.start",
+            hint="the multi-category form starts from means",
+        )
     weights, offsets = _category_means(X, Y)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     course = np.empty(chosen.iterations)
@@ -59,7 +65,8 @@ def fit_multicategory_mfom(
         weights -= chosen.step(iteration) * np.asarray(across @ slope)
         offsets += chosen.step(iteration) * slope.sum(axis=0)
     described: dict[str, Any] = {"learner": "mfom_multicategory", "eta": eta, "score": score}
-    model = MulticlassModel(weights, -offsets, settings={**described, **asdict(chosen)})
+    kept = {name: value for name, value in asdict(chosen).items() if name != "perceptron"}
+    model = MulticlassModel(weights, -offsets, settings={**described, **kept})
     return MulticategoryDescent(model, course)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes
 from textcat.learners.binary_tree_growth import grow_trees
-from textcat.learners.mfom import initial_nodes
+from textcat.learners.mfom_start import initial_nodes
 
 
 @dataclass(frozen=True)

@@ -71,6 +71,29 @@ def valued_column(
 
 
 @compiled
+def finish(loss: int, sharpness: Any, positive_sum: Array, slope: Array, bend: Array) -> None:
+    """From gathered sums to slopes: twice the residuals, or probabilities less the sum over positives."""
+    for k in range(slope.shape[0]):
+        if loss == LOGISTIC:
+            slope[k] -= positive_sum[k]
+            bend[k] *= sharpness
+        else:
+            slope[k] += slope[k]
+            bend[k] += bend[k]
+
+
+@compiled
+def take_step(
+    prior: int, weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array,
+    high: Array, informed: bool, radius: Array, active: Array, move: Array,
+) -> bool:  # fmt: skip
+    """The step under either prior; did any lane move?"""
+    if prior == GAUSSIAN:
+        return gaussian_step(weight, slope, bend, strength, mode, low, high, informed, radius, active, move)
+    return laplace_step(weight, slope, bend, strength, mode, low, high, informed, radius, active, move)
+
+
+@compiled
 def column_pass(
     starts: Array, rows: Array, values: Array, plain: bool, state: Array, weights: Array, positive: Array,
     positive_sums: Array, loss: int, sharpness: Any, beyond: Any, tight: bool, prior: int, weight: Array,
@@ -81,41 +104,26 @@ def column_pass(
     lanes = state.shape[1]
     slope, bend = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
     move, reach = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
-    zero = one - one
     quarter = one / (one + one + one + one)
     for j in visits:
         start, stop = starts[j], starts[j + 1]
-        slope[:] = zero
-        bend[:] = zero
+        slope[:] = one - one
+        bend[:] = one - one
         if plain and stop > start:
             plain_column(
                 loss, rows, start, stop, values[start], state, positive, sharpness, beyond, tight, one,
-                quarter,
-                radius[j], reach, slope, bend,
+                quarter, radius[j], reach, slope, bend,
             )  # fmt: skip
         else:
             valued_column(
-                loss, rows, values, start, stop, state, weights, positive, sharpness, beyond, tight,
-                one, quarter,
-                radius[j], slope, bend,
+                loss, rows, values, start, stop, state, weights, positive, sharpness, beyond, tight, one,
+                quarter, radius[j], slope, bend,
             )  # fmt: skip
-        for k in range(lanes):
-            if loss == LOGISTIC:
-                slope[k] -= positive_sums[j, k]
-                bend[k] *= sharpness
-            else:
-                slope[k] += slope[k]
-                bend[k] += bend[k]
-        if prior == GAUSSIAN:
-            moved = gaussian_step(
-                weight[j], slope, bend, strength[j], mode[j], low[j], high[j], informed, radius[j],
-                active, move
-            )  # fmt: skip
-        else:
-            moved = laplace_step(
-                weight[j], slope, bend, strength[j], mode[j], low[j], high[j], informed, radius[j],
-                active, move
-            )  # fmt: skip
+        finish(loss, sharpness, positive_sums[j], slope, bend)
+        moved = take_step(
+            prior, weight[j], slope, bend, strength[j], mode[j], low[j], high[j], informed, radius[j],
+            active, move,
+        )  # fmt: skip
         resize(radius[j], move, rule, epsilon)
         if plain and moved and stop > start:
             for k in range(lanes):

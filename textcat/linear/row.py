@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from textcat.linear import row_kernels as kernels
 from textcat.linear.certificate import measure, scores_of, signs_of, weigh
 from textcat.linear.options import RowOptions
-from textcat.linear.problem import Floats, Problem, lanes_of
+from textcat.linear.problem import Floats, Problem, blocks_of, lanes_of
 from textcat.linear.products import transposed_times
 from textcat.linear.progress import BlockResult, Progress
 
@@ -70,6 +70,13 @@ def prepare(problem: Problem, block: slice, options: RowOptions, dual: Floats) -
         signs=_padded(signs_of(problem, block), lanes, dtype),
         active=_padded(np.ones((1, dual.shape[1])), lanes, dtype)[0],
     )
+
+
+def blocks(problem: Problem, options: RowOptions) -> list[slice]:
+    """Blocks of lanes; a grouped order is each category's own, so each is solved alone."""
+    if options.order == "grouped":
+        return [slice(k, k + 1) for k in range(problem.categories)]
+    return blocks_of(problem.categories)
 
 
 def weights_of(problem: Problem, block: slice, dual: Floats) -> Floats:

@@ -31,18 +31,28 @@ from textcat.linear.problem import (
 from textcat.linear.progress import BlockResult
 
 
+def lane_blocks(problem: Problem, options: Options) -> list[slice]:
+    """Blocks of lanes, whatever the options."""
+    return blocks_of(problem.categories)
+
+
 @dataclass(frozen=True)
 class Algorithm:
-    """How to solve a block of categories, its options, and whether it starts from dual variables."""
+    """How to solve a block of categories, and what it needs for that.
+
+    `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or dual
+    variables if `starts_from_dual`. `blocks(problem, options)` says which categories are solved together.
+    """
 
     solve_block: Callable[..., BlockResult]
     options: type[Options]
     starts_from_dual: bool = False
+    blocks: Callable[..., list[slice]] = lane_blocks
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     "column": Algorithm(column.solve_block, ColumnOptions),
-    "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True),
+    "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.blocks),
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
 }
 
@@ -93,7 +103,7 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     means = ALGORITHMS[settings.algorithm]
     problem = pose(X, Y, settings, options)
     start = _start(problem, settings.init, means.starts_from_dual)
-    blocks = _blocks(problem, options)
+    blocks = means.blocks(problem, options)
     jobs = (delayed(means.solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
     return _model(problem, results, settings.describe())
@@ -142,13 +152,6 @@ def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
     if start.shape != (problem.features, problem.categories):
         raise UsageError(f"the model to start from has shape {init.coef.shape}", where="fit")
     return start * problem.free(slice(None))
-
-
-def _blocks(problem: Problem, options: Options) -> list[slice]:
-    """Blocks of lanes; an order of its own for each category takes each category alone."""
-    if isinstance(options, RowOptions) and options.order == "grouped":
-        return [slice(k, k + 1) for k in range(problem.categories)]
-    return blocks_of(problem.categories)
 
 
 def _model(problem: Problem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:

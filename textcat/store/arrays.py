@@ -14,7 +14,7 @@ from textcat.errors import BadDataError
 
 def write_array(folder: Path, name: str, values: np.ndarray[Any, Any]) -> None:
     """One array in `name.npy`."""
-    np.save(folder / f"{name}.npy", np.ascontiguousarray(values), allow_pickle=False)
+    np.save(folder / f"{name}.npy", np.asarray(values, order="C"), allow_pickle=False)
 
 
 def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[Any, Any]:

@@ -20,8 +20,8 @@ TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "white
 class Tokenizer:
     """A way of cutting text into words: what `pattern` finds, changed by `finish`.
 
-    `characters` are the Latin-1 characters that words are made of, where they can be told; `pattern` has yet
-    to be looked for in a run of them if it is `finer` than such a run. `skip` is blotted out before.
+    Words are runs of `characters`, which are Latin-1, or stand between white space where there are none. They
+    are `finer` if `pattern` has yet to be looked for in such a piece. What `skip` finds is blotted out first.
     """
 
     name: TokenizerName
@@ -40,12 +40,9 @@ class Tokenizer:
     def splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """The function from a text to its pieces, a word or more each."""
         fold = self.folds_first(lowercase=lowercase)
-        if self.name == "whitespace":
-            return (lambda text: text.lower().split()) if fold else str.split
         if self.characters:
             return self._skipping(_runs_of(self.characters, fold=fold))
-        find = re.compile(self.pattern).findall
-        return (lambda text: find(text.lower())) if fold else find
+        return (lambda text: text.lower().split()) if fold else str.split
 
     def _skipping(self, split: Callable[[str], list[str]]) -> Callable[[str], list[str]]:
         if not self.skip:
@@ -113,6 +110,7 @@ TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
                 "unicode",
                 "Runs of the letters and digits of any script; everything else separates.",
                 r"[^\W_]+",
+                finer=True,
             ),
             Tokenizer(
                 "whitespace",

@@ -41,7 +41,7 @@ def evaluate_step(
         model = load_model(trained.artifact(workshop).folder)
         thresholds = read_thresholds(decided.artifact(workshop).folder)
         scores = model.scores(test_matrix(workshop, run, vectors, projected))
-        decided_on = decide(run, scores, thresholds, vectors, single_label=single)
+        decided_on = decide(run, scores, thresholds, vectors.priors, single_label=single)
         measures = measured(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
         X = read_projection(projected.artifact(workshop).folder, "train", run) if projected else vectors.train
         measures.update(_on_training(model, X, thresholds, vectors, run, single))
@@ -54,11 +54,15 @@ def evaluate_step(
 
 
 def decide(
-    run: RunSettings, scores: NDArray[Any], thresholds: NDArray[Any], vectors: Vectors, *, single_label: bool
+    run: RunSettings,
+    scores: NDArray[Any],
+    thresholds: NDArray[Any],
+    priors: NDArray[np.float64],
+    *,
+    single_label: bool,
 ) -> NDArray[np.bool_]:
     """Decisions by the run's rule; with one label a document, the category of the highest score alone."""
     if not single_label:
-        priors = vectors.train_counts / max(len(vectors.train_labels), 1)
         return decisions(run.threshold, scores, thresholds, priors)
     chosen = np.zeros(scores.shape, dtype=bool)
     chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
@@ -83,7 +87,7 @@ def _on_training(
 ) -> dict[str, float | None]:
     """The few measures that are also of interest on the training documents, and the size of the model."""
     scores = model.scores(X)
-    accepted = decide(run, scores, thresholds, vectors, single_label=single)
+    accepted = decide(run, scores, thresholds, vectors.priors, single_label=single)
     training = measured(scores, accepted, vectors.train_labels, vectors, run.evaluation)
     wanted = ("micro.f1", "macro.f1", "macro.f1_of_means", "micro.errors")
     return {f"train.{name}": training[name] for name in wanted}

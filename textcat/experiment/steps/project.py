@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,13 +38,20 @@ def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
 
 def read_projection(folder: Path, part: str, run: RunSettings) -> NDArray[np.float32]:
     """The leading latent dimensions that a run looks at, scaled as it wants them."""
-    settings = run.projection or ProjectionSettings(dimensions="full")
     features = read_array(folder, part, mapped=True)
-    dimensions = features.shape[1] if settings.dimensions == "full" else settings.dimensions
+    return placed_as(features, run.projection, read_array(folder, "singular_values"))
+
+
+def placed_as(
+    features: NDArray[Any], settings: ProjectionSettings | None, singular_values: NDArray[Any]
+) -> NDArray[np.float32]:
+    """Coordinates on all axes, cut and scaled as settings say."""
+    chosen = settings or ProjectionSettings(dimensions="full")
+    dimensions = features.shape[1] if chosen.dimensions == "full" else chosen.dimensions
     placed = np.array(features[:, :dimensions], dtype=np.float32)
-    if settings.scaling == "inverse":
-        placed /= read_array(folder, "singular_values")[:dimensions].astype(np.float32)
-    if settings.length is not None:
+    if chosen.scaling == "inverse":
+        placed /= singular_values[:dimensions].astype(np.float32)
+    if chosen.length is not None:
         lengths = np.linalg.norm(placed, axis=1, keepdims=True)
-        placed *= np.float32(settings.length) / np.where(lengths > 0, lengths, np.float32(1))
+        placed *= np.float32(chosen.length) / np.where(lengths > 0, lengths, np.float32(1))
     return placed

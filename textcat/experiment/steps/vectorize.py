@@ -48,6 +48,11 @@ class Vectors:
         """Training documents of each category."""
         return np.asarray(self.train_labels.sum(axis=0), dtype=np.int64)
 
+    @property
+    def priors(self) -> NDArray[np.float64]:
+        """The share of each category in the training documents."""
+        return self.train_counts / max(len(self.train_labels), 1)
+
 
 def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
     """Divide the documents, keep the vocabulary of the training part and weight it."""
@@ -58,7 +63,7 @@ def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokeni
         "repeat": repeat,
         "vector": run.vector.model_dump(mode="json"),
     }
-    recipe = Recipe("vectorize", 1, parameters, inputs_of(counts=tokenized))
+    recipe = Recipe("vectorize", 2, parameters, inputs_of(counts=tokenized))
 
     def make(workshop: Workshop, target: Path) -> None:
         counts = read_counts(tokenized.artifact(workshop).folder)

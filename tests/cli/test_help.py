@@ -1,0 +1,99 @@
+"""Help is quick, complete and needs no numerics; mistakes are one message and exit code 2."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from textcat.cli.main import COMMANDS, group, main
+
+NO_NUMERICS = """
+import sys
+from textcat.cli.main import group
+try:
+    group.main(args=["--help"], prog_name="textcat")
+except SystemExit:
+    pass
+heavy = {"numpy", "scipy", "numba", "matplotlib", "pydantic", "yaml", "joblib", "nltk"} & set(sys.modules)
+sys.exit(f"imported {sorted(heavy)}" if heavy else 0)
+"""
+
+
+def test_help_imports_nothing_heavy() -> None:
+    done = subprocess.run([sys.executable, "-c", NO_NUMERICS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_has_help_with_an_example(command: str) -> None:
+    result = CliRunner().invoke(group, [command, "--help"])
+    assert result.exit_code == 0, result.output
+    assert "Example:" in result.output
+    assert f"textcat {command}" in result.output
+
+
+def leave(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    return int(caught.value.code or 0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["rum"], "Did you mean run?"),
+        (["run"], "Missing argument"),
+        (["run", "reuters_modapt"], "Did you mean reuters_modapte?"),
+        (["show", "nothing_of_the_kind"], "there is no experiment"),
+        (["run", "reuters_modapte", "--no-such-option"], "No such option"),
+        (["fetch", "reuters"], "no collection is called"),
+    ],
+)
+def test_usage_errors_leave_with_2(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert leave(*arguments) == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert "Traceback" not in captured.err
+
+
+def test_data_that_is_not_here_leaves_with_3(
+    tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
+    assert leave("fetch", "reuters21578", "--offline", "--data", str(tmp_path)) == 3
+    assert "--offline" in capsys.readouterr().err
+
+
+def test_a_fault_of_our_own_shows_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("no")
+
+    monkeypatch.setattr("textcat.experiment.configs.load_experiment", broken)
+    assert leave("run", "reuters_modapte") == 4
+    captured = capsys.readouterr()
+    assert "ZeroDivisionError" in captured.err
+    assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("kind", ["corpora", "experiments", "tables", "learners"])
+def test_lists_are_json_on_request(kind: str) -> None:
+    import json
+
+    result = CliRunner().invoke(group, ["list", kind, "--json"])
+    assert result.exit_code == 0, result.output
+    assert len(json.loads(result.output)) > 0
+    assert CliRunner().invoke(group, ["list", kind]).exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["reuters21578", "reuters_modapte", "zhang_oles_2001.table2", "CLG"])
+def test_anything_can_be_shown(name: str) -> None:
+    result = CliRunner().invoke(group, ["show", name])
+    assert result.exit_code == 0, result.output
+    assert len(result.output.splitlines()) > 3

@@ -1,0 +1,68 @@
+"""Experiment files: every one of ours resolves; every fault is one message at its place."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from textcat.errors import UsageError
+from textcat.experiment.configs import experiment_files, load_experiment
+from textcat.experiment.schema import experiment_schema
+from textcat.published.load import all_cells
+
+PLAIN = """title: A trial
+corpus: {name: reuters21578}
+runs:
+  one:
+    learner: CLS
+"""
+
+
+@pytest.mark.parametrize("name", list(experiment_files()))
+def test_our_experiments_resolve_and_make_published_tables(name: str) -> None:
+    experiment = load_experiment(name)
+    assert experiment.name == name
+    known = {cell.table_id for cell in all_cells()}
+    assert set(experiment.tables) <= known
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "message"),
+    [
+        (("title", "titel"), "1:1", "Did you mean title?"),
+        (("name: reuters21578", "nmae: reuters21578"), "2:10", "Did you mean name?"),
+        (("learner: CLS", "learner: CLX"), "5:5", "Did you mean CLS or CLG?"),
+        (("learner: CLS", "learner: CLS\n    parameters: {lamda: 1}"), "6:18", "Did you mean lam?"),
+        (("learner: CLS", "learner: CLS\n    parameters: {lam: -1}"), "6:18", "greater than 0"),
+        (("learner: CLS", "learner: CLS\n    selection: {features: none}"), "6:17", "features"),
+        (("learner: CLS", "learner: CLS\n    thresholds: {}"), "6:5", "Did you mean threshold?"),
+        (("learner: CLS", "learner: CLS\n    learner: CLG"), "6:5", "stands here twice"),
+    ],
+)
+def test_faults_are_shown_at_their_place(
+    tmp_path: Path, change: tuple[str, str], place: str, message: str
+) -> None:
+    path = tmp_path / "trial.yaml"
+    path.write_text(PLAIN.replace(*change))
+    with pytest.raises(UsageError, match=message.replace("?", r"\?")) as caught:
+        load_experiment(path)
+    assert f"trial.yaml:{place}" in str(caught.value)
+
+
+def test_runs_take_the_experiments_settings_key_by_key(tmp_path: Path) -> None:
+    path = tmp_path / "trial.yaml"
+    path.write_text(
+        PLAIN.replace("learner: CLS", "learner: CLS\n    selection: {features: 50}")
+        + "selection: {score: chi_square, features: 7}\n"
+    )
+    chosen = load_experiment(path).runs["one"].selection
+    assert (chosen.score, chosen.features) == ("chi_square", 50)
+
+
+def test_the_schema_in_the_repository_is_the_models() -> None:
+    written = Path(__file__).resolve().parents[2] / "configs" / "experiment.schema.json"
+    assert json.loads(written.read_text()) == experiment_schema(), (
+        "configs/experiment.schema.json is old: textcat show --schema > configs/experiment.schema.json"
+    )

@@ -1,0 +1,1 @@
+"""Trained categorizers as directories: written by training, read to label and to explain new documents."""

@@ -1,0 +1,84 @@
+"""New documents from text lines, CSV, TSV or JSON Lines, one at a time."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from textcat.errors import BadDataError
+
+Format = Literal["lines", "csv", "tsv", "jsonl"]
+
+
+@dataclass(frozen=True, slots=True)
+class NewDocument:
+    """A document without labels."""
+
+    id: str
+    fields: Mapping[str, str]
+    labels: tuple[str, ...] = ()
+    split: str = "test"
+
+
+def format_of(name: str) -> Format:
+    """What a file's name says of its format; plain text is a document a line."""
+    for ending, known in ((".csv", "csv"), (".tsv", "tsv"), (".jsonl", "jsonl"), (".ndjson", "jsonl")):
+        if name.lower().endswith(ending):
+            return known  # type: ignore[return-value]
+    return "lines"
+
+
+def read_documents(
+    lines: Iterable[str], form: Format, name: str, fields: tuple[str, ...]
+) -> Iterator[NewDocument]:
+    """Documents with the fields that the model reads; what is not among them goes to no field.
+
+    A plain line, and a `text` column where the model's own fields are absent, is read as its last field.
+    """
+    if form == "lines":
+        for number, line in enumerate(lines, 1):
+            yield NewDocument(str(number), {fields[-1]: line.rstrip("\n")})
+    elif form == "jsonl":
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield _document(_object(line, f"{name}:{number}"), number, fields, f"{name}:{number}")
+    else:
+        yield from _rows(lines, "," if form == "csv" else "\t", name, fields)
+
+
+def _rows(lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...]) -> Iterator[NewDocument]:
+    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
+    try:
+        for number, row in enumerate(reader, 1):
+            where = f"{name}:{reader.line_num}"
+            if None in row:
+                raise BadDataError("a row has more columns than the header", where=where)
+            yield _document(row, number, fields, where)
+    except csv.Error as error:
+        raise BadDataError(f"not CSV: {error}", where=f"{name}:{reader.line_num}") from error
+
+
+def _object(line: str, where: str) -> dict[str, Any]:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadDataError(f"not JSON: {error}", where=where) from error
+    if not isinstance(value, dict):
+        raise BadDataError("not a JSON object", where=where)
+    return value
+
+
+def _document(row: Mapping[str, Any], number: int, fields: tuple[str, ...], where: str) -> NewDocument:
+    given = {field: str(row[field]) for field in fields if row.get(field) is not None}
+    if not given and row.get("text") is not None:
+        given = {fields[-1]: str(row["text"])}
+    if not given:
+        raise BadDataError(
+            f"none of the fields {', '.join(fields)}, and no `text`",
+            where=where,
+            hint="Name a column after a field of the model, or `text`.",
+        )
+    return NewDocument(str(row.get("id") or number), given)

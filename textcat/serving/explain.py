@@ -1,0 +1,64 @@
+"""Why: the features that weigh most for a category, and the words that decided a document."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from textcat.errors import UsageError
+from textcat.experiment.yaml_source import did_you_mean
+from textcat.serving.categorizer import Categorizer
+from textcat.text.counting import TextDocument
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """A term and what it adds to a category's score."""
+
+    term: str
+    weight: float
+
+
+def category_position(categorizer: Categorizer, category: str) -> int:
+    """The column of a category, by name."""
+    if category not in categorizer.categories:
+        hint = did_you_mean(category, categorizer.categories)
+        raise UsageError(f"the model has no category {category!r}", hint=hint)
+    return list(categorizer.categories).index(category)
+
+
+def weights_of(categorizer: Categorizer, category: str) -> Any:
+    """A category's weights; only linear models over words have them."""
+    coef = getattr(categorizer.model, "coef", None)
+    if coef is None or categorizer.axes:
+        raise UsageError(
+            f"{categorizer.run.learner} has no weight for each word", hint="Explain a linear run over words."
+        )
+    return coef[:, category_position(categorizer, category)]
+
+
+def strongest(
+    categorizer: Categorizer, category: str, number: int
+) -> tuple[list[Contribution], list[Contribution]]:
+    """The terms with the largest weights for a category, and against it; equal ones in the order of terms."""
+    weights = weights_of(categorizer, category)
+    order = np.argsort(-weights, kind="stable")
+    terms = categorizer.vectorizer.terms
+    speaking_for = [Contribution(terms[j], float(weights[j])) for j in order[:number] if weights[j] > 0]
+    against = [Contribution(terms[j], float(weights[j])) for j in order[::-1][:number] if weights[j] < 0]
+    return speaking_for, against
+
+
+def contributions(categorizer: Categorizer, category: str, document: TextDocument) -> list[Contribution]:
+    """What each term of a document adds to the score, the strongest first."""
+    weights = weights_of(categorizer, category)
+    row = categorizer.vectors([document])
+    terms = categorizer.vectorizer.terms
+    found = [
+        Contribution(terms[j], float(value * weights[j]))
+        for j, value in zip(row.indices, row.data, strict=True)
+        if weights[j] != 0.0
+    ]
+    return sorted(found, key=lambda each: -abs(each.weight))

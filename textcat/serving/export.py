@@ -1,0 +1,65 @@
+"""From the artifacts of a trained run to a model directory."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from textcat.experiment.fitting import load_model
+from textcat.experiment.pipeline import Chain, Plan
+from textcat.experiment.steps.decide import read_thresholds
+from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
+from textcat.serving.categorizer import Categorizer, write_categorizer
+from textcat.store.arrays import read_array
+from textcat.store.files import cannot_write
+
+
+def export_models(plan: Plan, workshop: Workshop, target: Path) -> list[Path]:
+    """A model directory for each run (of the first split or fold), in `target/RUN`, replaced whole."""
+    folders = []
+    for chain in plan.chains:
+        if chain.repeat == 0:
+            folder = target / chain.run
+            _replace(folder, gathered(plan, chain, workshop))
+            folders.append(folder)
+    return folders
+
+
+def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
+    """Everything a chain's steps left that new documents need."""
+    folder = chain.vectorized.artifact(workshop).folder
+    vectors = read_vectors(folder)
+    axes = {}
+    if chain.projected:
+        projected = chain.projected.artifact(workshop).folder
+        axes = {name: read_array(projected, name) for name in ("axes", "singular_values")}
+    return Categorizer(
+        experiment=plan.experiment.name,
+        name=chain.run,
+        run=chain.settings,
+        text=plan.experiment.text,
+        single_label=plan.experiment.corpus.single_label,
+        categories=vectors.categories,
+        vectorizer=read_vectorizer(folder),
+        model=load_model(chain.trained.artifact(workshop).folder),
+        thresholds=read_thresholds(chain.decided.artifact(workshop).folder),
+        priors=vectors.priors,
+        axes=axes,
+    )
+
+
+def _replace(folder: Path, categorizer: Categorizer) -> None:
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+        try:
+            write_categorizer(staging / "new", categorizer)
+            if folder.exists():
+                folder.replace(staging / "old")
+            (staging / "new").replace(folder)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
