@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 
 def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: Path) -> None:
     """results.json and its readers' forms in results/EXPERIMENT/, and the tables on standard output."""
-    from textcat.experiment.results import collect, write_results
+    from textcat.experiment.results import collect
+    from textcat.experiment.timings import timings_of, write_timings
+    from textcat.report.results_file import with_timings, write_results
     from textcat.report.writer import write_report
 
     collected = collect(plan, workshop)
     folder = results / plan.experiment.name
     write_results(folder, collected)
-    printed = write_report(folder, collected, timings.seconds)
+    seconds = timings_of(plan, workshop, timings)
+    write_timings(folder, seconds)
+    printed = write_report(folder, with_timings(collected, seconds), timings.seconds)
     click.echo(printed)
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     click.echo(f"\nTime: {stages}\nReport: {folder / 'report.html'}")

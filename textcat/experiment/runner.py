@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textcat.corpora import FetchReport, fetch, is_fetched
+from textcat.corpora import FetchReport, corpus_names, fetch, is_fetched
 from textcat.corpora.download import ProgressCallback
+from textcat.errors import DataNotAvailableError
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
+from textcat.published.load import all_cells
 from textcat.store import Store
 
 log = logging.getLogger(__name__)
@@ -56,6 +58,13 @@ class Site:
 
 def bring_corpus(experiment: Experiment, site: Site) -> FetchReport:
     """The experiment's collection, verified, fetched now if it is not here."""
+    unavailable = never_published(experiment.corpus.name)
+    if unavailable:
+        raise DataNotAvailableError(
+            unavailable,
+            where=experiment.name,
+            hint="With files of your own, name your collection in `corpus`.",
+        )
     return fetch(
         experiment.corpus.name,
         site.data,
@@ -63,6 +72,14 @@ def bring_corpus(experiment: Experiment, site: Site) -> FetchReport:
         offline=site.offline,
         progress=site.transfers,
     )
+
+
+def never_published(corpus: str) -> str:
+    """Why nobody can have a collection that a paper used, when textcat has no reader for it."""
+    if corpus in corpus_names():
+        return ""
+    reasons = {cell.needs: cell.cannot_run for cell in all_cells() if cell.cannot_run}
+    return reasons.get(corpus) or ""
 
 
 def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:

@@ -34,6 +34,11 @@ class CorpusSettings(Settings):
     documents: Literal["all", "labelled"] = Field(
         default="all", description="All documents, or only those that carry a category that is kept."
     )
+    learn: list[str] | None = Field(
+        default=None,
+        description="Of the categories kept, those that are learned; the others only say which documents are "
+        "labelled.",
+    )
     single_label: bool = Field(
         default=False, description="Each document has one category; predict the one with the highest score."
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from textcat.store.files import write_whole
 
 
 def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
-    """table.md, table.csv, table.tex, report.html, timings.json and figures/; the text for the terminal."""
+    """table.md, table.csv, table.tex, report.html and figures/; the text for the terminal."""
     tables = compared_tables(results)
     own = runs_as_text(results)
     write_whole(
@@ -24,9 +23,6 @@ def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str,
     )
     write_whole(folder / "table.csv", as_csv(tables))
     write_whole(folder / "table.tex", as_latex(tables))
-    write_whole(
-        folder / "timings.json", json.dumps({k: round(v, 3) for k, v in seconds.items()}, indent=1) + "\n"
-    )
     pictures = draw(folder / "figures", results)
     write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds))
     parts = [f"{table.id}: {table.caption}\n\n{as_text(table, 'simple')}\n" for table in tables]
