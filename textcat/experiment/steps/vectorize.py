@@ -114,6 +114,6 @@ def save_vectorizer(folder: Path, vectorizer: Vectorizer) -> None:
 
 def read_vectorizer(folder: Path) -> Vectorizer:
     """The fitted vectorizer, for new documents."""
-    names = ("seen", "containing", "documents", "kept")
+    names = ("seen", "containing", "concentration", "documents", "kept")
     arrays = {name: read_array(folder, f"vectorizer.{name}") for name in names}
     return Vectorizer.from_arrays(arrays, read_json(folder, "vectorizer"))
