@@ -11,8 +11,13 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from textcat.corpora import archives
-from textcat.corpora.archives import unpack
+from textcat.corpora.archives import Placement
+from textcat.corpora.sinks import FolderSink
 from textcat.errors import BadDataError
+
+
+def unpack(archive: Path, folder: Path, place: Placement, *, max_bytes: int) -> int:
+    return archives.unpack(archive, FolderSink(folder), place, max_bytes=max_bytes)
 
 
 def everything(path: PurePosixPath) -> PurePosixPath:

@@ -109,7 +109,7 @@ def test_unknown_names_and_settings_are_refused(tmp_path: Path) -> None:
         fetch("reuters", tmp_path)
     with pytest.raises(UsageError, match="no collection"):
         open_corpus("reuters", tmp_path)
-    with pytest.raises(UsageError, match="setting"):
+    with pytest.raises(UsageError, match="no setting 'colour'"):
         open_corpus("reuters21578", tmp_path, colour="red")
 
 

@@ -4,10 +4,12 @@ from textcat.corpora.card import CorpusCard, corpus_names, describe
 from textcat.corpora.document import Corpus, Document, Split
 from textcat.corpora.download import Progress
 from textcat.corpora.fetch import FetchReport, corpus_folder, fetch, is_fetched
-from textcat.corpora.registry import open_corpus
-from textcat.corpora.splits import CategoryCounts, category_counts
+from textcat.corpora.registry import OWN_FORMATS, open_corpus, open_vectors, vector_names
+from textcat.corpora.splits import CategoryCounts, category_counts, random_splits
+from textcat.corpora.vectors import VectorCorpus
 
 __all__ = [
+    "OWN_FORMATS",
     "CategoryCounts",
     "Corpus",
     "CorpusCard",
@@ -15,6 +17,7 @@ __all__ = [
     "FetchReport",
     "Progress",
     "Split",
+    "VectorCorpus",
     "category_counts",
     "corpus_folder",
     "corpus_names",
@@ -22,4 +25,7 @@ __all__ = [
     "fetch",
     "is_fetched",
     "open_corpus",
+    "open_vectors",
+    "random_splits",
+    "vector_names",
 ]

@@ -1,6 +1,6 @@
 """Taking files out of tar and zip archives without trusting them.
 
-Only regular files are written, only below the target folder, and only within a bound on bytes and on members.
+Only regular files are taken, only below the target folder, and only within a bound on bytes and on members.
 A link, a device or a path that leaves the folder means that the archive is not the published one: it is
 refused whole.
 """
@@ -11,7 +11,6 @@ import bz2
 import gzip
 import io
 import lzma
-import shutil
 import stat
 import tarfile
 import zipfile
@@ -21,11 +20,12 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from textcat.corpora.sinks import Sink
 from textcat.errors import BadDataError
 
 MAX_MEMBERS = 200_000
 MAX_DEPTH = 2
-_ARCHIVE_ENDINGS = (".tar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
+_ARCHIVE_ENDINGS = (".tar.gz", ".gtar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
 _STEP = 1 << 20
 _MOST_PADDING = 64 * _STEP
 
@@ -38,10 +38,10 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(_ARCHIVE_ENDINGS)
 
 
-def unpack(archive: Path, target: Path, place: Placement, *, max_bytes: int) -> int:
-    """Write the members that `place` wants below `target`, those of archives inside the archive too."""
+def unpack(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
+    """Put the members that `place` wants into the sink, those of archives inside the archive too."""
     with archive.open("rb") as opened, _refusing(archive):
-        return _Unpacking(str(archive), target, place, max_bytes).run(opened, MAX_DEPTH)
+        return _Unpacking(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
 
 
 @contextmanager
@@ -59,9 +59,9 @@ def _refusing(archive: Path) -> Iterator[None]:
 class _Unpacking:
     """One archive being unpacked: what has been written so far against its bounds."""
 
-    def __init__(self, archive: str, target: Path, place: Placement, max_bytes: int) -> None:
+    def __init__(self, archive: str, sink: Sink, place: Placement, max_bytes: int) -> None:
         self.archive = archive
-        self.target = target
+        self.sink = sink
         self.place = place
         self.bytes_left = max_bytes
         self.members_left = MAX_MEMBERS
@@ -79,7 +79,7 @@ class _Unpacking:
                 continue
             wanted = self.place(path)
             if wanted is not None:
-                self._write(content, self.target / self._checked(wanted.as_posix()))
+                self._write(content, self._checked(wanted.as_posix()))
         return self.written
 
     def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
@@ -129,9 +129,8 @@ class _Unpacking:
             raise self._refused("its contents are larger than this collection can be")
         return held
 
-    def _write(self, content: IO[bytes], path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as out:
+    def _write(self, content: IO[bytes], path: PurePosixPath) -> None:
+        with self.sink.create(path) as out:
             while step := content.read(_STEP):
                 self._spend(len(step))
                 out.write(step)
@@ -158,9 +157,3 @@ def _decompressed(opened: IO[bytes], start: bytes) -> IO[bytes]:
     if start.startswith(b"\xfd7zX"):
         return lzma.LZMAFile(opened)
     return opened
-
-
-def copy_bounded(source: Path, target: Path) -> None:
-    """Copy one regular file, making the folders above it."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, target)

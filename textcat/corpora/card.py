@@ -25,6 +25,7 @@ class RemoteFile(_Strict):
     sha256: str | None = None
     size: int | None = None
     unpack: bool = False
+    optional: bool = False
 
 
 class ContentFile(_Strict):
@@ -47,6 +48,7 @@ class Package(_Strict):
 
     `members` are the patterns of the files that are kept. With `roots`, the tree below a folder of one of
     these names is kept; without, files are kept flat, by their base name.
+    Trees of many small files are kept `packed`, in one file.
     """
 
     title: str
@@ -54,6 +56,7 @@ class Package(_Strict):
     npm: NpmPackage | None = None
     members: tuple[str, ...] = ("*",)
     roots: tuple[str, ...] = ()
+    packed: bool = False
     contents: tuple[ContentFile, ...] = ()
     max_bytes: int = 2_000_000_000
 
@@ -70,7 +73,7 @@ class CorpusCard(_Strict):
     bibtex: str
     documents: int | None
     categories: int | None
-    size: int
+    size: int | None
     splits: dict[str, str]
     packages: tuple[Package, ...] = ()
     counts: dict[str, int] = {}

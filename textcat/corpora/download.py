@@ -23,40 +23,13 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from textcat.corpora.pace import Meter, Patience, Progress, ProgressCallback, TryAgainError
 from textcat.errors import BadDataError, DataNotAvailableError
 
 _STEP = 1 << 16
 _SPARE_BYTES = 50_000_000
+__all__ = ["Download", "Patience", "Progress", "ProgressCallback"]
 _WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far one transfer has come."""
-
-    what: str
-    done: int
-    total: int | None
-    rate: float
-    seconds_left: float | None
-
-
-ProgressCallback = Callable[[Progress], None]
-
-
-@dataclass(frozen=True)
-class Patience:
-    """How long and how often to try: seconds, and bytes a second below which a transfer is given up."""
-
-    timeout: float = 30.0
-    attempts: int = 4
-    first_pause: float = 1.0
-    slowest_rate: float = 1000.0
-    slow_for: float = 60.0
-
-
-class _TryAgainError(Exception):
-    """A failure that may pass: the transfer is taken up again after a pause."""
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
@@ -99,7 +72,7 @@ class Download:
         for attempt in range(1, self.patience.attempts + 1):
             try:
                 return self._accept(self._transfer())
-            except _TryAgainError as problem:
+            except TryAgainError as problem:
                 last = str(problem)
             if attempt < self.patience.attempts:
                 self.sleep(self.patience.first_pause * 2 ** (attempt - 1))
@@ -114,7 +87,7 @@ class Download:
             self._forget()
             what = f"the file has sha256 {digest}, not {self.sha256}; it was deleted"
             if self.continued:
-                raise _TryAgainError(what)
+                raise TryAgainError(what)
             raise BadDataError(what, where=self.url)
         self.part.replace(self.target)
         self.note.unlink(missing_ok=True)
@@ -130,7 +103,7 @@ class Download:
                     held = 0
                 elif not _starts_at(answer, held):
                     self._forget()
-                    raise _TryAgainError("the server sent another range than was asked for")
+                    raise TryAgainError("the server sent another range than was asked for")
                 self.continued = held > 0
                 return self._receive(answer, held)
         except urllib.error.HTTPError as problem:
@@ -141,7 +114,7 @@ class Download:
                 raise DataNotAvailableError(
                     "the host is not known here (no network?)", where=self.url
                 ) from problem
-            raise _TryAgainError(f"the transfer broke ({reason})") from problem
+            raise TryAgainError(f"the transfer broke ({reason})") from problem
 
     def _resumable(self) -> int:
         """How many bytes of an earlier attempt may be kept."""
@@ -175,9 +148,9 @@ class Download:
         problem.close()
         if problem.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             self._forget()
-            return _TryAgainError("the server could not continue the transfer")
+            return TryAgainError("the server could not continue the transfer")
         if problem.code in _WORTH_RETRYING:
-            return _TryAgainError(f"the server answered {problem.code} {problem.reason}")
+            return TryAgainError(f"the server answered {problem.code} {problem.reason}")
         return DataNotAvailableError(f"the server answered {problem.code} {problem.reason}", where=self.url)
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
@@ -185,18 +158,22 @@ class Download:
         self._check_room((total or 0) - held)
         self._write_note(answer)
         digest = self._digest_of_part(held)
-        meter = _Meter(self, held, total)
+        limit = total if total is not None else self.max_bytes
+        meter = Meter(self.target.name, held, total, limit, self.patience, self.progress)
         with self.part.open("ab" if held else "wb") as out:
             try:
                 while step := answer.read1(_STEP):
                     out.write(step)
                     digest.update(step)
                     meter.add(len(step))
+            except BadDataError:
+                self._forget()
+                raise
             finally:
                 out.flush()
                 os.fsync(out.fileno())
         if total is not None and meter.done != total:
-            raise _TryAgainError(f"only {meter.done} of {total} bytes came")
+            raise TryAgainError(f"only {meter.done} of {total} bytes came")
         return str(digest.hexdigest())
 
     def _expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
@@ -235,43 +212,6 @@ class Download:
     def _forget(self) -> None:
         self.part.unlink(missing_ok=True)
         self.note.unlink(missing_ok=True)
-
-
-class _Meter:
-    """Counts bytes, reports progress, and stops what is too large or too slow."""
-
-    def __init__(self, download: Download, held: int, total: int | None) -> None:
-        self.download = download
-        self.held = held
-        self.done = held
-        self.total = total
-        self.started = self.window_started = time.monotonic()
-        self.window_done = held
-
-    def add(self, number: int) -> None:
-        self.done += number
-        limit = self.total if self.total is not None else self.download.max_bytes
-        if self.done > limit:
-            self.download._forget()
-            raise BadDataError(f"more than {limit} bytes came", where=self.download.url)
-        now = time.monotonic()
-        self._check_pace(now)
-        if self.download.progress is not None:
-            self.download.progress(self._progress(now))
-
-    def _check_pace(self, now: float) -> None:
-        patience = self.download.patience
-        if now - self.window_started < patience.slow_for:
-            return
-        rate = (self.done - self.window_done) / (now - self.window_started)
-        if rate < patience.slowest_rate:
-            raise _TryAgainError(f"the transfer crept at {rate:.0f} bytes a second")
-        self.window_started, self.window_done = now, self.done
-
-    def _progress(self, now: float) -> Progress:
-        rate = (self.done - self.held) / max(now - self.started, 1e-9)
-        left = None if self.total is None or rate == 0 else (self.total - self.done) / rate
-        return Progress(self.download.target.name, self.done, self.total, rate, left)
 
 
 def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:

@@ -15,18 +15,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from textcat.corpora.card import CorpusCard, Package, describe
+from textcat.corpora.card import CorpusCard, describe
 from textcat.corpora.download import Patience, ProgressCallback
 from textcat.corpora.locking import locked
-from textcat.corpora.manifest import (
-    Manifest,
-    collection_files,
-    read_manifest,
-    sha256_of,
-    state_of,
-    write_manifest,
-)
-from textcat.corpora.registry import count, open_corpus
+from textcat.corpora.manifest import Manifest, read_manifest, state_of, write_manifest
+from textcat.corpora.placing import put_in_place, verify
+from textcat.corpora.registry import fingerprint
 from textcat.corpora.sources import FromFile, FromFolder, FromNpm, FromWeb, Source
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 
@@ -88,7 +82,7 @@ def export(name: str, data_folder: Path, target: Path) -> Path:
     folder = corpus_folder(name, data_folder)
     staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_made(target)))
     shutil.copytree(folder, staging, dirs_exist_ok=True)
-    return _put_in_place(staging, target / name)
+    return put_in_place(staging, target / name)
 
 
 def _made(folder: Path) -> Path:
@@ -109,7 +103,7 @@ def _standing(card: CorpusCard, folder: Path) -> Manifest | None:
     state = state_of(folder)
     if manifest.untouched(state):
         return manifest
-    if not manifest.same_size(state) or open_corpus(card.name, folder).fingerprint() != manifest.fingerprint:
+    if not manifest.same_size(state) or fingerprint(card.name, folder) != manifest.fingerprint:
         return None
     renewed = replace(manifest, newest=state.newest)
     write_manifest(folder, renewed)
@@ -140,6 +134,7 @@ class _Work:
 
     def bring(self, source: str | Path | None, mirror: Path | None) -> Manifest:
         """Try the sources in turn; the first whose files verify is put in place."""
+        self._sweep()
         problems: list[tuple[Source, TextcatError]] = []
         for each in self._sources(source, mirror):
             try:
@@ -147,6 +142,11 @@ class _Work:
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
         raise self._failure(problems, named=source is not None)
+
+    def _sweep(self) -> None:
+        """Remove what a run that was killed left behind; no other run holds the lock now."""
+        for left in self.data_folder.glob(f".{self.card.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
 
     def _sources(self, source: str | Path | None, mirror: Path | None) -> Iterator[Source]:
         packages = self.card.packages
@@ -185,9 +185,9 @@ class _Work:
         staging = Path(tempfile.mkdtemp(prefix=f".{self.card.name}.", dir=self.data_folder))
         try:
             source.fill(staging)
-            manifest = _verify(self.card, source, staging)
+            manifest = verify(self.card, source, staging)
             write_manifest(staging, manifest)
-            _put_in_place(staging, corpus_folder(self.card.name, self.data_folder))
+            put_in_place(staging, corpus_folder(self.card.name, self.data_folder))
             return manifest
         finally:
             shutil.rmtree(staging, ignore_errors=True)
@@ -204,55 +204,3 @@ class _Work:
             f"{self.card.title} could not be brought",
             hint="\n".join([*(["Tried:", *tried] if tried else []), f"Home: {self.card.home}", advice]),
         )
-
-
-def _verify(card: CorpusCard, source: Source, staging: Path) -> Manifest:
-    by_contents = _verify_contents(source.package, staging)
-    counts = count(card.name, staging)
-    wrong = [
-        f"{what}: {counts.get(what)}, not {pinned}"
-        for what, pinned in card.counts.items()
-        if counts.get(what) != pinned
-    ]
-    if wrong:
-        raise BadDataError("the counts are not the published ones: " + "; ".join(wrong), where=source.label)
-    state = state_of(staging)
-    verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    fingerprint = open_corpus(card.name, staging).fingerprint()
-    return Manifest(card.name, source.label, verified, fingerprint, counts, *state)
-
-
-def _verify_contents(package: Package, staging: Path) -> bool:
-    for wanted in package.contents:
-        path = staging / wanted.path
-        if not path.is_file():
-            raise BadDataError(f"{wanted.path} is missing", where=package.title)
-        if path.stat().st_size != wanted.size or sha256_of(path) != wanted.sha256:
-            raise BadDataError(f"{wanted.path} is not the published file", where=package.title)
-    return bool(package.contents)
-
-
-def _put_in_place(staging: Path, folder: Path) -> Path:
-    """Rename the staging folder; what stood there is removed if fetch made it, and set aside if not."""
-    staging.chmod(0o755)
-    for path in collection_files(staging):
-        _flush(path)
-    if folder.exists():
-        ours = read_manifest(folder) is not None
-        aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
-        folder.rename(aside / folder.name)
-        staging.rename(folder)
-        if ours:
-            shutil.rmtree(aside, ignore_errors=True)
-    else:
-        staging.rename(folder)
-    _flush(folder.parent)
-    return folder
-
-
-def _flush(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -68,20 +68,28 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def compute_fingerprint(folder: Path, files: Iterable[Path]) -> str:
-    """The sha256 over each file's name and sha256, in the order of the names."""
+def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
+    """The sha256 over names and sha256s, in the order of the names."""
     whole = hashlib.sha256()
-    for path in sorted(files):
-        whole.update(f"{sha256_of(path)}  {path.relative_to(folder).as_posix()}\n".encode())
+    for name, digest in sorted(files):
+        whole.update(f"{digest}  {name}\n".encode())
     return whole.hexdigest()
 
 
 def fingerprint_of(folder: Path, files: Iterable[Path]) -> str:
-    """As `compute_fingerprint`, but taken from the manifest while the files are as fetch left them."""
+    """The sha256 over the names and contents of some files of a folder."""
+    remembered = remembered_fingerprint(folder)
+    if remembered is not None:
+        return remembered
+    return combined_sha256((path.relative_to(folder).as_posix(), sha256_of(path)) for path in files)
+
+
+def remembered_fingerprint(folder: Path) -> str | None:
+    """The fingerprint that the manifest holds, while the folder's files are as fetch left them."""
     manifest = read_manifest(folder)
     if manifest is not None and manifest.untouched(state_of(folder)):
         return manifest.fingerprint
-    return compute_fingerprint(folder, files)
+    return None
 
 
 def read_manifest(folder: Path) -> Manifest | None:

@@ -3,33 +3,111 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from textcat.corpora import reuters
-from textcat.corpora.card import describe
+from textcat.corpora import (
+    industry,
+    newsgroups,
+    ohsumed,
+    ohsumed23,
+    own,
+    own_vectors,
+    rcv1,
+    rcv1_vectors,
+    reuters,
+    webkb,
+)
 from textcat.corpora.document import Corpus
+from textcat.corpora.vectors import VectorCorpus
 from textcat.errors import UsageError
 
-_READERS: dict[str, Callable[..., Corpus]] = {"reuters21578": reuters.Reuters21578}
-_COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {"reuters21578": reuters.count}
+Opened = TypeVar("Opened")
+
+_TEXT: dict[str, Callable[..., Corpus]] = {
+    "20newsgroups": newsgroups.Newsgroups,
+    "industry-sector": industry.IndustrySector,
+    "ohsumed": ohsumed.Ohsumed,
+    "ohsumed-23": ohsumed23.Ohsumed23,
+    "rcv1": rcv1.Rcv1,
+    "reuters21578": reuters.Reuters21578,
+    "webkb": webkb.WebKB,
+    "csv": partial(own.OwnDocuments, "csv"),
+    "tsv": partial(own.OwnDocuments, "tsv"),
+    "jsonl": partial(own.OwnDocuments, "jsonl"),
+    "folders": partial(own.OwnDocuments, "folders"),
+}
+_VECTORS: dict[str, Callable[..., VectorCorpus]] = {
+    "rcv1-subset": rcv1_vectors.open_rcv1_subset,
+    "rcv1-vectors": rcv1_vectors.open_rcv1_vectors,
+    "svmlight": own_vectors.open_svmlight,
+}
+# What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders`.
+OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight")
+_COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
+    "20newsgroups": newsgroups.count,
+    "industry-sector": industry.count,
+    "ohsumed": ohsumed.count,
+    "ohsumed-23": ohsumed23.count,
+    "rcv1": rcv1.count,
+    "rcv1-subset": rcv1_vectors.count_subset,
+    "rcv1-vectors": rcv1_vectors.count_vectors,
+    "reuters21578": reuters.count,
+    "webkb": webkb.count,
+}
+
+
+def vector_names() -> tuple[str, ...]:
+    """The collections and formats that come as vectors."""
+    return tuple(_VECTORS)
 
 
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
-    """Open a collection whose files lie in `folder`; without a split, the first that its card names."""
-    if name not in _READERS:
+    """Open a collection of text whose files lie in `folder`; its default split is its card's first."""
+    if name in _VECTORS:
+        raise UsageError(f"{name} comes as vectors, not as text")
+    return _open(_TEXT, name, folder, split, options)
+
+
+def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
+    """Read a collection of vectors whose files lie in `folder`."""
+    if name in _TEXT:
+        raise UsageError(f"{name} comes as text, not as vectors")
+    return _open(_VECTORS, name, folder, split, options)
+
+
+def _open(
+    readers: dict[str, Callable[..., Opened]],
+    name: str,
+    folder: Path,
+    split: str | None,
+    options: dict[str, Any],
+) -> Opened:
+    if name not in readers:
+        raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(sorted(readers))}.")
+    if split:
+        options = options | {"split": split}
+    unknown = sorted(set(options) - _settings(readers[name]))
+    if unknown:
         raise UsageError(
-            f"no collection is called {name!r}", hint=f"There are {', '.join(sorted(_READERS))}."
+            f"{name} has no setting {unknown[0]!r}",
+            hint=f"It has {', '.join(sorted(_settings(readers[name])))}.",
         )
-    if split is not None:
-        options["split"] = split
-    try:
-        return _READERS[name](folder, **options)
-    except TypeError as problem:
-        raise UsageError(f"{name} was given a setting that it does not have: {problem}") from problem
+    return readers[name](folder, **options)
+
+
+def _settings(reader: Callable[..., Any]) -> set[str]:
+    return {each.name for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY}
+
+
+def fingerprint(name: str, folder: Path) -> str:
+    """The sha256 of the contents of a collection's files."""
+    corpus = open_vectors(name, folder) if name in _VECTORS else open_corpus(name, folder)
+    return corpus.fingerprint()
 
 
 def count(name: str, folder: Path) -> dict[str, int]:
     """The counts of a collection's files that its card pins."""
-    describe(name)
     return _COUNTERS[name](folder)

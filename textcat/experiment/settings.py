@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from textcat.selection.choice import SelectionSettings
 from textcat.text.settings import TextSettings
@@ -21,7 +22,11 @@ class Settings(BaseModel):
 class CorpusSettings(Settings):
     """Which documents, with which labels, divided how."""
 
-    name: str = Field(description="A collection's name (see `textcat list corpora`).")
+    name: str = Field(
+        description="A collection's name (see `textcat list corpora`), or the format of your own documents: "
+        "csv, tsv, jsonl, folders or svmlight."
+    )
+    path: str = Field(default="", description="Where your own documents are, seen from the experiment file.")
     split: str = Field(default="", description="The collection's own division, such as modapte.")
     options: dict[str, Any] = Field(
         default_factory=dict, description="What the collection's reader takes besides."
@@ -189,6 +194,18 @@ class Experiment(Settings):
         default_factory=dict,
         description="Runs on more and more training documents, over which the growth of the time is measured.",
     )
+
+    _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def own_documents(self) -> Path:
+        """The file or folder of a user's own documents."""
+        return self._folder / self.corpus.path
+
+    def placed(self, folder: Path) -> Experiment:
+        """The same experiment, with paths seen from a folder."""
+        self._folder = folder
+        return self
 
     @model_validator(mode="after")
     def _compared_runs_exist(self) -> Experiment:

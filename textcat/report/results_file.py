@@ -22,13 +22,17 @@ TIMINGS = "timings.json"
 _NUMBERS = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
 
 
-def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
-    """results.json, whole and with one spelling."""
-    path = folder / "results.json"
+def encoded(results: Mapping[str, Any]) -> str:
+    """The one spelling of results."""
     text = json.dumps(_pack(results), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
     # A list of numbers is a line.
-    text = _NUMBERS.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text)
-    write_whole(path, text + "\n")
+    return _NUMBERS.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text) + "\n"
+
+
+def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
+    """results.json, whole."""
+    path = folder / "results.json"
+    write_whole(path, encoded(results))
     return path
 
 

@@ -18,7 +18,6 @@ from textcat.selection.contingency import Contingency, Floats, contingency_block
 
 ScoreName = Literal[
     "gini_gain",
-    "gini_gain_per_document",
     "information_gain",
     "chi_square",
     "bi_normal_separation",
@@ -52,15 +51,6 @@ def gini_gain(t: Contingency) -> Floats:
     the decrease is 2 (ad - bc)^2 / (n^2 (a + c)(b + d)): for one category, chi-square times a constant.
     """
     return 2.0 * _ratio((t.a * t.d - t.b * t.c) ** 2, (t.a + t.c) * (t.b + t.d)) / float(t.n) ** 2
-
-
-def gini_gain_per_document(t: Contingency) -> Floats:
-    """The Gini gain over the number of documents that contain the term.
-
-    What the term says where it stands: a word of every document, whose gain is spread over all of them, falls
-    behind, so that stop words go, as zhang_oles_2001 section 4.1 says of its own Gini index.
-    """
-    return _ratio(gini_gain(t), t.a + t.c)
 
 
 def chi_square(t: Contingency) -> Floats:
@@ -129,7 +119,6 @@ def _normal_quantile(rates: Floats) -> Floats:
 FROM_CONTINGENCY: Mapping[ScoreName, Callable[[Contingency], Floats]] = MappingProxyType(
     {
         "gini_gain": gini_gain,
-        "gini_gain_per_document": gini_gain_per_document,
         "information_gain": information_gain,
         "chi_square": chi_square,
         "bi_normal_separation": bi_normal_separation,

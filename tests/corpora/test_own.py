@@ -1,0 +1,206 @@
+"""A user's own documents: formats, problems by kind and policy, places with file and line, random sides."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from textcat.corpora import Document, open_corpus, open_vectors
+from textcat.corpora.problems import MEANINGS, POLICIES
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+ROWS = [
+    {"id": "a", "text": "Wheat, up\nagain", "label": "grain,wheat", "side": "train"},
+    {"id": "b", "text": 'He said "corn"', "label": "corn", "side": "test"},
+    {"id": "c", "text": "Nothing", "label": "", "side": "unused"},
+]
+WANTED = [
+    Document("a", {"text": "Wheat, up\nagain"}, ("grain", "wheat"), "train"),
+    Document("b", {"text": 'He said "corn"'}, ("corn",), "test"),
+    Document("c", {"text": "Nothing"}, (), "unused"),
+]
+
+
+def as_table(delimiter: str) -> str:
+    def quoted(value: str) -> str:
+        return '"' + value.replace('"', '""') + '"'
+
+    lines = [delimiter.join(ROWS[0])]
+    lines += [delimiter.join(quoted(value) for value in row.values()) for row in ROWS]
+    return "\n".join(lines) + "\n"
+
+
+TEXTS = {
+    "csv": as_table(","),
+    "tsv": as_table("\t"),
+    "jsonl": "\n".join(json.dumps(row) for row in ROWS) + "\n\n",
+}
+
+
+def read(path: Path, kind: str, content: str | bytes, **options: Any):
+    content = content.encode() if isinstance(content, str) else content
+    (path / f"own.{kind}").write_bytes(content)
+    return open_corpus(kind, path / f"own.{kind}", **options)
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf"])
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_tables_and_json_lines_read_the_same(
+    tmp_path: Path, kind: str, start: bytes, line_end: bytes
+) -> None:
+    content = start + TEXTS[kind].encode().replace(b"\n", line_end)
+    corpus = read(tmp_path, kind, content, id="id", side="side")
+    found = [
+        Document(
+            each.id, {k: v.replace("\r\n", "\n") for k, v in each.fields.items()}, each.labels, each.split
+        )
+        for each in corpus.documents()
+    ]
+    assert found == WANTED
+    assert corpus.categories == ("corn", "grain", "wheat")
+    assert not corpus.problems.counts
+
+
+def test_a_folder_for_each_class(tmp_path: Path) -> None:
+    for name in ("earn/1.txt", "earn/deep/2.txt", "acq/1.txt", ".hidden/3.txt", "beside.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"text of {name}")
+    corpus = open_corpus("folders", tmp_path, ratio=None)
+    found = {document.id: document for document in corpus.documents()}
+    assert {"acq/1.txt", "earn/1.txt", "earn/deep/2.txt"} <= set(found)
+    assert found["earn/deep/2.txt"].labels == ("earn",)
+    assert found["acq/1.txt"].fields == {"text": "text of acq/1.txt"}
+
+
+def test_several_text_columns_and_json_lists(tmp_path: Path) -> None:
+    line = json.dumps({"title": "T", "body": 3, "topics": ["x, y", "z", "z"]})
+    corpus = read(tmp_path, "jsonl", line, text=["title", "body"], label="topics", ratio=None)
+    assert list(corpus.documents()) == [Document("1", {"title": "T", "body": "3"}, ("x, y", "z"), "train")]
+
+
+CASES = {
+    "encoding": (b"id,text,label\na,caf\xe9,x\nb,fine,x\n", 2),
+    "malformed": (b"id,text,label\na,one,x,extra\nb,fine,x\n", 2),
+    "unknown-label": (b'id,text,label\na,one,"x,y"\nb,fine,x\n', 2),
+    "duplicate-id": (b'id,text,label\nb,"one\ntwo",x\nb,fine,x\n', 4),
+    "empty": (b"id,text,label\nb,fine,x\na, ,x\n", 3),
+}
+KEPT = {
+    ("encoding", "replace"): ["a", "b"],
+    ("encoding", "skip"): ["b"],
+    ("malformed", "skip"): ["b"],
+    ("unknown-label", "drop"): ["a", "b"],
+    ("unknown-label", "skip"): ["b"],
+    ("duplicate-id", "skip"): ["b"],
+    ("duplicate-id", "rename"): ["b", "b#2"],
+    ("empty", "keep"): ["b", "a"],
+    ("empty", "skip"): ["b"],
+}
+
+
+@pytest.mark.parametrize(("kind", "action"), [(kind, action) for kind in CASES for action in POLICIES[kind]])
+def test_each_problem_meets_each_policy(tmp_path: Path, kind: str, action: str) -> None:
+    content, line = CASES[kind]
+    options = {"id": "id", "categories": ["x"], "ratio": None, "policy": {kind: action}}
+    corpus = read(tmp_path, "csv", content, **options)
+    place = f"{tmp_path}/own.csv:{line}"
+    if action == "error":
+        with pytest.raises(BadDataError) as caught:
+            list(corpus.documents())
+        assert caught.value.where == place
+        return
+    for _ in range(2):
+        assert [document.id for document in corpus.documents()] == KEPT[kind, action]
+        assert corpus.problems.counts == {kind: 1}
+    assert corpus.problems.examples[0].startswith(place)
+    assert MEANINGS[kind] in corpus.problems.summary()
+    assert place in corpus.problems.summary()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_missing_columns(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(BadDataError, match="there is no 'topic'"):
+        list(read(tmp_path, kind, TEXTS[kind], label="topic", ratio=None).documents())
+    lenient = read(tmp_path, kind, TEXTS[kind], label="topic", ratio=None, policy={"missing": "skip"})
+    assert list(lenient.documents()) == []
+    assert lenient.problems.counts == {"missing": 3}
+
+
+@pytest.mark.parametrize("line", ["{", "[1]", "3"])
+def test_bad_json_lines(tmp_path: Path, line: str) -> None:
+    content = TEXTS["jsonl"].replace("\n\n", "\n") + line
+    with pytest.raises(BadDataError, match=r"own\.jsonl:4"):
+        list(read(tmp_path, "jsonl", content, ratio=None).documents())
+    lenient = read(tmp_path, "jsonl", content, ratio=None, policy={"malformed": "skip"})
+    assert len(list(lenient.documents())) == 3
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(BadDataError, match=r"own\.csv:1.*two columns are called 'text'"):
+        list(read(tmp_path, "csv", "text,text,label\na,b,c\n", ratio=None).documents())
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"policy": {"typo": "skip"}},
+        {"policy": {"empty": "replace"}},
+        {"policy": {"all": "skip"}},
+        {"encoding": "utf-9"},
+        {"encoding": "utf-16"},
+        {"colour": "red"},
+    ],
+)
+def test_wrong_settings_are_refused(tmp_path: Path, options: dict[str, Any]) -> None:
+    with pytest.raises(UsageError):
+        read(tmp_path, "csv", TEXTS["csv"], **options)
+
+
+def test_a_file_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(DataNotAvailableError, match="no such file"):
+        list(open_corpus("csv", tmp_path / "none.csv").documents())
+    with pytest.raises(DataNotAvailableError, match="no such file"):
+        open_vectors("svmlight", tmp_path / "none.svm")
+
+
+def test_latin1_is_read_when_it_is_stated(tmp_path: Path) -> None:
+    corpus = read(tmp_path, "csv", CASES["encoding"][0], encoding="latin-1", ratio=None)
+    assert next(iter(corpus.documents())).fields["text"] == "café"
+
+
+def test_sides_are_drawn_by_seed(tmp_path: Path) -> None:
+    content = "text,label\n" + "".join(f"word{n},x\n" for n in range(50))
+    sides = [
+        [document.split for document in read(tmp_path, "csv", content, seed=seed).documents()]
+        for seed in (1, 1, 2)
+    ]
+    assert sides[0] == sides[1] != sides[2]
+    assert sides[0].count("test") == 10
+
+
+def test_the_fingerprint_is_of_the_contents(tmp_path: Path) -> None:
+    one = read(tmp_path, "csv", TEXTS["csv"]).fingerprint()
+    assert read(tmp_path, "csv", TEXTS["csv"]).fingerprint() == one
+    assert read(tmp_path, "csv", TEXTS["csv"] + "\n").fingerprint() != one
+
+
+def test_svmlight_with_several_labels(tmp_path: Path) -> None:
+    (tmp_path / "train.svm").write_text("a,b 1:0.5 3:2 # first\n\n# nothing\nb 2:1e-1\n 3:1\n")
+    (tmp_path / "test.svm").write_text("c 4:1\n")
+    corpus = open_vectors("svmlight", tmp_path / "train.svm", test=tmp_path / "test.svm")
+    assert corpus.categories == ("a", "b", "c")
+    assert corpus.Y.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    assert corpus.split.tolist() == ["train", "train", "train", "test"]
+    assert np.allclose(corpus.X.toarray(), [[0.5, 0, 2, 0], [0, 0.1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+    alone = open_vectors("svmlight", tmp_path / "train.svm", ratio=None, categories=["b"])
+    assert alone.split.tolist() == ["train"] * 3
+    assert alone.Y.tolist() == [[True], [True], [False]]
+    (tmp_path / "train.svm").write_text("a 1:0.5\nb 2:x\n")
+    with pytest.raises(BadDataError, match=r"train\.svm:2"):
+        open_vectors("svmlight", tmp_path / "train.svm")

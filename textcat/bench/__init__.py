@@ -1,0 +1,1 @@
+"""Speed, measured beside peers in one run: ratios, machine facts, no timed tests."""

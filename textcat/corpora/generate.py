@@ -1,0 +1,206 @@
+"""A stand-in for RCV1-v2's token files, of any size, for machines that do not have the collection.
+
+Labels are drawn from the real label sets by their real frequencies, so topics have their proportions and
+hierarchy. Lengths are log-normal; words come in bursts from a Zipf background with a steeper tail (so the
+vocabulary grows as the real one: 47,000 stems in 23,149 documents, 288,000 in 804,414) and from words of the
+document's topics (so that learning works). The words are syllables, not English.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.corpora.rcv1_labels import LAST_TRAINING_NUMBER, topics
+from textcat.errors import UsageError
+
+WHOLE = 804_414
+WHOLE_TRAINING = 23_149
+_FIRST_NUMBER = 2286
+_MOST_TRAINING = LAST_TRAINING_NUMBER - _FIRST_NUMBER + 1
+_TEST_FILES = 4
+_CHUNK = 5_000
+_LINE_TOKENS = 16
+
+# Fitted to the collection: mean 124 tokens and 76 distinct ones a document, and the growth of its vocabulary.
+_LOG_LENGTH_SD = 0.71
+_MEAN_BURSTS = 79.0
+_BURST_STOP = 0.635
+_VOCABULARY = 850_000
+_HEAD_RANKS = 2_600
+_HEAD_OFFSET = 20
+_TAIL_EXPONENT = 1.92
+_TOPIC_SHARE = 0.3
+_TOPIC_WORDS = 300
+_TOPIC_RANKS = (50, 20_000)
+
+
+@dataclass(frozen=True)
+class Generated:
+    """What was written."""
+
+    folder: Path
+    documents: int
+    training_documents: int
+    tokens: int
+
+
+def generate_rcv1_like(
+    folder: Path,
+    documents: int,
+    seed: int,
+    *,
+    training: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Generated:
+    """Write token files and qrels, named and formed as RCV1-v2's; `open_corpus("rcv1", folder)` reads them.
+
+    Without `training`, the training documents have the collection's share. `progress` gets documents done
+    and to do.
+    """
+    training = max(1, round(documents * WHOLE_TRAINING / WHOLE)) if training is None else training
+    if not 1 <= training < documents or training > _MOST_TRAINING:
+        raise UsageError(
+            f"{documents} documents cannot have {training} training documents",
+            hint=f"At least one and at most {_MOST_TRAINING} training documents, and some test documents.",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    model = _Model(seed)
+    tokens = done = 0
+    with _writing(folder / "rcv1-v2.topics.qrels.gz") as qrels:
+        for name, numbers in _files(documents, training):
+            with _writing(folder / name) as out:
+                for start in range(0, len(numbers), _CHUNK):
+                    chunk = numbers[start : start + _CHUNK]
+                    tokens += model.write(chunk, out, qrels)
+                    done += len(chunk)
+                    if progress is not None:
+                        progress(done, documents)
+    return Generated(folder, documents, training, tokens)
+
+
+def _files(documents: int, training: int) -> Iterator[tuple[str, range]]:
+    """The name and document numbers of each token file: training, then the test documents in four parts."""
+    yield "lyrl2004_tokens_train.dat.gz", range(_FIRST_NUMBER, _FIRST_NUMBER + training)
+    first = LAST_TRAINING_NUMBER + 1
+    tests = documents - training
+    for part in range(_TEST_FILES):
+        begin, end = (first + tests * each // _TEST_FILES for each in (part, part + 1))
+        yield f"lyrl2004_tokens_test_pt{part}.dat.gz", range(begin, end)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[TextIO]:
+    # Without a date and a name in the header, equal contents give equal bytes.
+    with (
+        path.open("wb") as file,
+        gzip.GzipFile("", "wb", 1, file, 0) as packed,
+        io.TextIOWrapper(cast(BinaryIO, packed), encoding="ascii", newline="\n") as text,
+    ):
+        yield text
+
+
+class _Model:
+    """Distributions of labels, lengths and words, and the random numbers that draw from them."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = np.random.default_rng(seed)
+        self.words = np.array(_syllables(_VOCABULARY), dtype=object)
+        low, high = _TOPIC_RANKS
+        ranks = np.exp(self.random.uniform(np.log(low), np.log(high), (len(topics()), _TOPIC_WORDS)))
+        self.topic_words = ranks.astype(np.int64)
+
+    @cached_property
+    def background(self) -> NDArray[np.float64]:
+        """Cumulative probabilities of the background's words, by rank."""
+        rank = np.arange(1, _VOCABULARY + 1, dtype=np.float64)
+        head = 1 / (rank + _HEAD_OFFSET)
+        tail = (rank / _HEAD_RANKS) ** -_TAIL_EXPONENT / (_HEAD_RANKS + _HEAD_OFFSET)
+        return _cumulative(np.where(rank <= _HEAD_RANKS, head, tail))
+
+    @cached_property
+    def topical(self) -> NDArray[np.float64]:
+        """Cumulative probabilities of a topic's words, most typical first."""
+        return _cumulative(1 / (np.arange(_TOPIC_WORDS) + 5.0))
+
+    @cached_property
+    def label_sets(self) -> tuple[list[list[int]], NDArray[np.float64], NDArray[np.float64]]:
+        """Label sets as topic indices, and cumulative frequencies for test and for training documents.
+
+        Two topics have no training document in the collection; sets with one are not drawn for training.
+        """
+        text = (files("textcat.corpora") / "lists" / "rcv1_topic_sets.csv").read_text(encoding="utf-8")
+        index = {topic.code: number for number, topic in enumerate(topics())}
+        untrained = {topic.code for topic in topics() if topic.training_documents == 0}
+        rows = list(csv.DictReader(text.splitlines()))
+        sets = [[index[code] for code in row["topics"].split()] for row in rows]
+        weights = np.array([float(row["documents"]) for row in rows])
+        trained = np.array([untrained.isdisjoint(row["topics"].split()) for row in rows])
+        return sets, _cumulative(weights), _cumulative(weights * trained)
+
+    def write(self, numbers: range, out: TextIO, qrels: TextIO) -> int:
+        """Write some documents; return how many tokens they have."""
+        sets = self._draw_sets(numbers)
+        owner, words, bursts = self._draw_words(sets)
+        tokens = np.repeat(self.words[words], bursts)
+        ends = np.cumsum(np.bincount(owner, weights=bursts, minlength=len(numbers)).astype(np.int64))
+        codes = [topic.code for topic in topics()]
+        for row, number in enumerate(numbers):
+            own = tokens[ends[row - 1] if row else 0 : ends[row]].tolist()
+            lines = (" ".join(own[at : at + _LINE_TOKENS]) for at in range(0, len(own), _LINE_TOKENS))
+            out.write(f".I {number}\n.W\n" + "\n".join(lines) + "\n\n")
+            qrels.write("".join(f"{codes[topic]} {number} 1\n" for topic in sets[row]))
+        return len(tokens)
+
+    def _draw_sets(self, numbers: range) -> list[list[int]]:
+        sets, test, training = self.label_sets
+        cumulative = training if numbers[0] <= LAST_TRAINING_NUMBER else test
+        return [sets[each] for each in np.searchsorted(cumulative, self.random.random(len(numbers)))]
+
+    def _draw_words(
+        self, sets: list[list[int]]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The document, word and number of occurrences of each burst, grouped by document."""
+        mean_log = np.log(_MEAN_BURSTS) - _LOG_LENGTH_SD**2 / 2
+        lengths = self.random.lognormal(mean_log, _LOG_LENGTH_SD, len(sets)).astype(np.int64) + 1
+        owner = np.repeat(np.arange(len(sets)), lengths)
+        words = np.searchsorted(self.background, self.random.random(len(owner)))
+        topical = np.flatnonzero(self.random.random(len(owner)) < _TOPIC_SHARE)
+        words[topical] = self._topic_words_of(sets, owner[topical])
+        return owner, words, self.random.geometric(_BURST_STOP, len(owner))
+
+    def _topic_words_of(self, sets: list[list[int]], owner: NDArray[np.int64]) -> NDArray[np.int64]:
+        sizes = np.array([len(each) for each in sets])
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        flat = np.concatenate([np.asarray(each, dtype=np.int64) for each in sets])
+        chosen = flat[starts[owner] + (self.random.random(len(owner)) * sizes[owner]).astype(np.int64)]
+        place = np.searchsorted(self.topical, self.random.random(len(owner)))
+        found: NDArray[np.int64] = self.topic_words[chosen, place]
+        return found
+
+
+def _cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    cumulative = np.cumsum(weights)
+    cumulative /= cumulative[-1]
+    return cumulative
+
+
+def _syllables(number: int) -> list[str]:
+    """Distinct pronounceable words, the first of two syllables and the others of three."""
+    syllables = [first + second for first in "bcdfghjklmnprstvwxyz" for second in "aeiou"]
+    short = [one + two for one in syllables for two in syllables]
+    words = short + [one + two + end for end in syllables for one in syllables for two in syllables]
+    if number > len(words):
+        raise ValueError(f"there are only {len(words)} words")
+    return words[:number]

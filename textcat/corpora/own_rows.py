@@ -1,0 +1,92 @@
+"""Rows of a user's files: CSV, TSV and JSON Lines, each with the line where it begins."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from textcat.corpora.problems import Problems
+from textcat.errors import BadDataError, DataNotAvailableError
+
+_LONGEST_FIELD = 1 << 28
+
+
+class Row(NamedTuple):
+    """One record: where it begins, and its values by column."""
+
+    where: str
+    values: Mapping[str, Any]
+
+
+def decoded_lines(path: Path, encoding: str, problems: Problems) -> Iterator[tuple[int, str]]:
+    """The lines of a file, numbered; undecodable bytes are replaced, or their line left out, by policy."""
+    if not path.is_file():
+        raise DataNotAvailableError("there is no such file", where=str(path))
+    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
+        encoding = "utf-8-sig"
+    with path.open("rb") as opened:
+        for number, line in enumerate(opened, 1):
+            try:
+                yield number, line.decode(encoding if number == 1 else encoding.removesuffix("-sig"))
+            except UnicodeDecodeError as problem:
+                what = f"byte {problem.start + 1} of the line is not {encoding.removesuffix('-sig')}"
+                if problems.meet("encoding", what, f"{path}:{number}") == "replace":
+                    yield number, line.decode(encoding.removesuffix("-sig"), errors="replace")
+
+
+def table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) -> Iterator[Row]:
+    """The rows of a table whose first line names the columns; quoted fields may span lines."""
+    numbers: list[int] = [0]
+
+    def lines() -> Iterator[str]:
+        for number, line in decoded_lines(path, encoding, problems):
+            numbers[0] = number
+            yield line
+
+    csv.field_size_limit(_LONGEST_FIELD)
+    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    header: list[str] | None = None
+    while True:
+        begins = numbers[0] + 1
+        try:
+            values = next(reader, None)
+        except csv.Error as problem:
+            problems.meet("malformed", str(problem), f"{path}:{begins}")
+            continue
+        if values is None:
+            return
+        if header is None:
+            header = _checked_header(values, path)
+        elif values and len(values) != len(header):
+            what = f"{len(values)} fields where the header has {len(header)}"
+            problems.meet("malformed", what, f"{path}:{begins}")
+        elif values:
+            yield Row(f"{path}:{begins}", dict(zip(header, values, strict=True)))
+
+
+def _checked_header(names: list[str], path: Path) -> list[str]:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise BadDataError(f"two columns are called {twice[0]!r}", where=f"{path}:1")
+    return names
+
+
+def json_rows(path: Path, encoding: str, problems: Problems) -> Iterator[Row]:
+    """The objects of a file that has one a line; blank lines are left out."""
+    for number, line in decoded_lines(path, encoding, problems):
+        if not line.strip():
+            continue
+        where = f"{path}:{number}"
+        try:
+            values = json.load(io.StringIO(line))
+        except ValueError as problem:
+            problems.meet("malformed", f"not JSON: {problem}", where)
+            continue
+        if isinstance(values, dict):
+            yield Row(where, values)
+        else:
+            problems.meet("malformed", "not a JSON object", where)

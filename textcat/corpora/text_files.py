@@ -1,0 +1,49 @@
+"""The text files of old collections: plain or gzipped, latin-1, some of them in SMART's format."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO, cast
+
+from textcat.errors import BadDataError
+
+_CHUNK = 1 << 22
+
+
+@contextmanager
+def open_latin1(path: Path) -> Iterator[TextIO]:
+    """A text file for reading, decompressed where its name ends in .gz; every byte is a character."""
+    try:
+        if path.suffix == ".gz":
+            with gzip.open(path, "rt", encoding="latin-1", newline="\n") as opened:
+                yield cast(TextIO, opened)
+        else:
+            with path.open(encoding="latin-1", newline="\n") as opened:
+                yield opened
+    except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
+        raise BadDataError(f"the file is damaged or cut short ({problem})", where=str(path)) from problem
+
+
+def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
+    """The records of a file in SMART's format: each from a line `.I NUMBER` to the next; number and rest.
+
+    The file streams: no more than a chunk and one record are held.
+    """
+    held = "\n"
+    with open_latin1(path) as opened:
+        while chunk := opened.read(_CHUNK):
+            *whole, held = (held + chunk).split("\n.I ")
+            for record in whole:
+                if record.strip():
+                    yield _headed(record)
+    if held.strip():
+        yield _headed(held)
+
+
+def _headed(record: str) -> tuple[str, str]:
+    number, _, rest = record.partition("\n")
+    return number.strip(), rest

@@ -1,0 +1,122 @@
+"""Collections that come as vectors, and the text lines that hold them: svmlight's and RCV1-v2's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_matrix
+
+from textcat.corpora.text_files import open_latin1
+from textcat.errors import BadDataError
+
+_LINES = 20_000
+
+
+@dataclass(frozen=True)
+class VectorCorpus:
+    """Documents as rows: X is documents x terms, Y documents x categories; `split` names each row's side."""
+
+    name: str
+    X: csr_matrix
+    Y: NDArray[np.bool_]
+    ids: tuple[str, ...]
+    split: NDArray[np.str_]
+    categories: tuple[str, ...]
+    terms: tuple[str, ...]
+    contents_sha256: str
+
+    def fingerprint(self) -> str:
+        """The sha256 of the contents on disk."""
+        return self.contents_sha256
+
+    def rows(self, side: str) -> NDArray[np.int64]:
+        """The rows of one side of the split, in order."""
+        return np.flatnonzero(self.split == side)
+
+
+@dataclass(frozen=True)
+class VectorLines:
+    """Lines HEAD TERM:WEIGHT ..., parsed: the heads as written, and one row a line."""
+
+    heads: list[str]
+    X: csr_matrix
+
+
+def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
+    """Read whole files; a term id is one more than its column. Blank lines and # comments are left out."""
+    heads: list[str] = []
+    lengths: list[NDArray[np.int64]] = []
+    columns: list[NDArray[np.int32]] = []
+    weights: list[NDArray[np.float32]] = []
+    for path in paths:
+        for numbered in _line_blocks(path):
+            parsed = _parse_block(path, numbered, heads)
+            lengths.append(parsed[0])
+            columns.append(parsed[1])
+            weights.append(parsed[2])
+    starts = np.zeros(len(heads) + 1, dtype=np.int64)
+    np.cumsum(np.concatenate(lengths) if lengths else [], out=starts[1:])
+    indices = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int32)
+    data = np.concatenate(weights) if weights else np.zeros(0, dtype=np.float32)
+    width = int(indices.max()) + 1 if indices.size else 0
+    X = csr_matrix((data, indices, starts), shape=(len(heads), width))
+    X.sum_duplicates()
+    return VectorLines(heads, X)
+
+
+def _line_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
+    with open_latin1(path) as opened:
+        numbered = enumerate(opened, 1)
+        while block := list(islice(numbered, _LINES)):
+            stripped = ((number, line.partition("#")[0].rstrip()) for number, line in block)
+            yield [(number, line) for number, line in stripped if line]
+
+
+def _parse_block(
+    path: Path, numbered: list[tuple[int, str]], heads: list[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
+    # A line that starts with a blank has no label; RCV1-v2 puts two blanks behind the document number.
+    parts = [line.partition(" ") for _, line in numbered]
+    heads.extend(head for head, _, _ in parts)
+    lengths = np.fromiter((rest.count(":") for _, _, rest in parts), dtype=np.int64, count=len(parts))
+    try:
+        joined = " ".join(rest.replace(":", " ") for _, _, rest in parts)
+        values = np.array(joined.split(), dtype=np.float64)
+    except ValueError:
+        values = np.zeros(0)
+    if values.size != 2 * lengths.sum() or (values[::2] < 1).any() or (values[::2] % 1 != 0).any():
+        raise _first_bad_line(path, numbered)
+    return lengths, (values[::2] - 1).astype(np.int32), values[1::2].astype(np.float32)
+
+
+def _first_bad_line(path: Path, numbered: list[tuple[int, str]]) -> BadDataError:
+    for number, line in numbered:
+        for pair in line.split(" ")[1:]:
+            term, _, weight = pair.partition(":")
+            if pair and not (term.isdigit() and int(term) > 0 and _is_number(weight)):
+                return BadDataError(f"{pair!r} is not TERM:WEIGHT", where=f"{path}:{number}")
+    return BadDataError("a line is not HEAD TERM:WEIGHT ...", where=f"{path}:{numbered[0][0]}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]) -> NDArray[np.bool_]:
+    """Documents x categories, true where a document has the label; other labels are left out."""
+    column = {category: number for number, category in enumerate(categories)}
+    Y = np.zeros((len(labels), len(categories)), dtype=bool)
+    for row, found in enumerate(labels):
+        for label in found:
+            if label in column:
+                Y[row, column[label]] = True
+    return Y
