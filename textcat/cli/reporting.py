@@ -15,14 +15,18 @@ if TYPE_CHECKING:
 
 def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: Path, *, anew: bool) -> None:
     """results.json and its readers' forms in results/EXPERIMENT/, and the tables on standard output."""
-    from textcat.experiment.results import collect, encoded, write_results
+    from textcat.experiment.results import collect
+    from textcat.experiment.timings import timings_of, write_timings
+    from textcat.report.results_file import encoded, with_timings, write_results
     from textcat.report.writer import terminal_text, write_report
 
     collected = collect(plan, workshop)
     folder = results / plan.experiment.name
     if anew or not _is_written(folder, encoded(collected)):
         write_results(folder, collected)
-        write_report(folder, collected, timings.seconds)
+        seconds = timings_of(plan, workshop, timings)
+        write_timings(folder, seconds)
+        write_report(folder, with_timings(collected, seconds), timings.seconds)
     click.echo(terminal_text(collected))
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     click.echo(f"\nTime: {stages}\nReport: {folder / 'report.html'}")

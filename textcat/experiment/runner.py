@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textcat.corpora import OWN_FORMATS, fetch, is_fetched
+from textcat.corpora import OWN_FORMATS, corpus_names, fetch, is_fetched
 from textcat.corpora.download import ProgressCallback
 from textcat.corpora.registry import fingerprint
 from textcat.errors import DataNotAvailableError
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
+from textcat.published.load import all_cells
 from textcat.store import Store
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,9 @@ def is_here(experiment: Experiment, site: Site) -> bool:
 def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
     """Where the experiment's documents are, fetched now if they are not here, and the sha256 of their contents."""
     corpus = experiment.corpus
+    if unavailable := never_published(corpus.name):
+        hint = "With files of your own, name their format and place in `corpus`."
+        raise DataNotAvailableError(unavailable, where=experiment.name, hint=hint)
     if corpus.name in OWN_FORMATS:
         path = experiment.own_documents
         if not corpus.path or not path.exists():
@@ -74,6 +78,14 @@ def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
         return path, fingerprint(corpus.name, path)
     report = fetch(corpus.name, site.data, mirror=site.mirror, offline=site.offline, progress=site.transfers)
     return report.folder, report.fingerprint
+
+
+def never_published(corpus: str) -> str:
+    """Why nobody can have a collection that a paper used, where textcat has no reader for it."""
+    if corpus in corpus_names():
+        return ""
+    reasons = {cell.needs: cell.cannot_run for cell in all_cells() if cell.cannot_run}
+    return reasons.get(corpus) or ""
 
 
 def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:

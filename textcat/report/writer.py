@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ def terminal_text(results: Mapping[str, Any]) -> str:
 
 
 def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
-    """table.md, table.csv, table.tex, report.html, timings.json and figures/."""
+    """table.md, table.csv, table.tex, report.html and figures/."""
     tables = compared_tables(results)
     own = runs_as_text(results)
     write_whole(
@@ -30,9 +29,6 @@ def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str,
     )
     write_whole(folder / "table.csv", as_csv(tables))
     write_whole(folder / "table.tex", as_latex(tables))
-    write_whole(
-        folder / "timings.json", json.dumps({k: round(v, 3) for k, v in seconds.items()}, indent=1) + "\n"
-    )
     pictures = draw(folder / "figures", results)
     write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds))
 

@@ -12,12 +12,13 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from textcat.corpora import VectorCorpus, open_corpus, open_vectors, vector_names
-from textcat.experiment.settings import Experiment
+from textcat.experiment.settings import CorpusSettings
 from textcat.experiment.steps.step import Step, Workshop
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
 from textcat.text.counted import CountedDocuments
 from textcat.text.counting import count
+from textcat.text.settings import TextSettings
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +32,8 @@ class Counts:
     weighted: bool = False
 
 
-def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Step:
+def tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fingerprint: str) -> Step:
     """Count the terms of the collection in `folder`, whose contents have that fingerprint."""
-    corpus, text = experiment.corpus, experiment.text
     recipe = Recipe(
         stage="tokenize",
         version=1,
@@ -52,14 +52,14 @@ def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Ste
             )
             return
         opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
-        counts = _counted(opened, experiment, workshop)
+        counts = _counted(opened, text, workshop)
         _tell_problems(opened)
         _write(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
-def _counted(opened: Any, experiment: Experiment, workshop: Workshop) -> Counts:
+def _counted(opened: Any, text: TextSettings, workshop: Workshop) -> Counts:
     documents = (document for document in opened.documents() if document.split != "unused")
     done = 0
 
@@ -68,7 +68,7 @@ def _counted(opened: Any, experiment: Experiment, workshop: Workshop) -> Counts:
         done += more
         workshop.progress(done, None, f"tokenize {opened.name}")
 
-    counted = count(documents, experiment.text, n_jobs=workshop.jobs, progress=tell)
+    counted = count(documents, text, n_jobs=workshop.jobs, progress=tell)
     return Counts(counted, list(opened.categories))
 
 
