@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from textcat.corpora import fetch, open_corpus
 from textcat.corpora.reuters import Reuters21578
 from textcat.corpora.reuters_records import json_records, known_attributes, sgml_records
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
@@ -186,3 +187,12 @@ def words(text: str) -> list[str]:
 
 def test_fingerprint_tells_the_sources_apart(reuters_sgml: Path, reuters_json: Path) -> None:
     assert Reuters21578(reuters_sgml).fingerprint() != Reuters21578(reuters_json).fingerprint()
+
+
+def test_unprocessed_text_is_the_body_or_dropped(mirror: Path, tmp_path: Path) -> None:
+    folder = fetch("reuters21578", tmp_path, mirror=mirror).folder
+    kept = {d.id: d for d in open_corpus("reuters21578", folder).documents()}
+    dropped = {d.id: d for d in open_corpus("reuters21578", folder, unprocessed="dropped").documents()}
+    differing = [i for i in kept if kept[i].fields != dropped[i].fields and kept[i].split != "unused"]
+    assert len(differing) == 68
+    assert not any(dropped[i].fields["body"] for i in differing)

@@ -31,8 +31,8 @@ def problem(
 @pytest.mark.parametrize(
     ("prior", "lam", "shape"),
     [
-        *product(["gaussian"], [1e-5, 1e-3, 0.1], [(80, 12), (30, 60)]),
-        *product(["laplace"], [1e-2, 0.03, 0.1], [(80, 12), (30, 60)]),  # below, saga does not converge
+        *product(["gaussian"], [1e-4, 1e-2, 0.1], [(80, 12), (30, 60)]),
+        *product(["laplace"], [0.02, 0.05, 0.1], [(80, 12), (30, 60)]),  # below, saga does not converge
     ],
 )
 def test_objective_is_that_of_scikit_learn(prior: Prior, lam: float, shape: tuple[int, int]) -> None:
@@ -57,14 +57,27 @@ def test_objective_is_that_of_scikit_learn(prior: Prior, lam: float, shape: tupl
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
-@given(seed=st.integers(0, 1000), lam=st.sampled_from([1e-6, 1e-3, 0.05, 10.0]))
-@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 1000), lam=st.sampled_from([1e-5, 1e-3, 0.05, 10.0]))
+@settings(max_examples=10, deadline=None)
 def test_gap_is_small_and_never_below_zero(prior: Prior, seed: int, lam: float) -> None:
     X, Y = problem(seed, documents=40, features=6, categories=3)
-    found = fit_softmax(X, Y, prior=prior, lam=lam, tol=1e-9).certificate
+    found = fit_softmax(X, Y, prior=prior, lam=lam, tol=1e-8).certificate
     assert found is not None
-    assert -1e-9 <= found.gap <= 1e-3 * max(found.objective, 1e-2)
-    assert found.violation <= 1e-5
+    assert found.gap >= -1e-9 * found.objective
+    assert found.gap <= 1e-4 * found.objective + 1e-7
+    assert found.violation <= 1e-6
+
+
+@pytest.mark.parametrize("prior", ["gaussian", "laplace"])
+def test_a_feature_in_other_units_gives_the_same_probabilities(prior: Prior) -> None:
+    X, Y = problem(6)
+    plain = fit_softmax(X, Y, prior=prior, lam=1e-4, bias=1.0)
+    factor = 1e12 if prior == "gaussian" else 1e6
+    large = fit_softmax(1e6 * X, Y, prior=prior, lam=1e-4 * factor, bias=1e6)
+    assert plain.certificate is not None
+    assert large.certificate is not None
+    assert large.certificate.objective == pytest.approx(plain.certificate.objective, rel=1e-7)
+    assert large.certificate.reason == plain.certificate.reason == "converged"
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
@@ -103,17 +116,21 @@ def test_permuting_everything_permutes_the_weights(prior: Prior) -> None:
     moved = fit_softmax(
         X[documents][:, features], Y[np.ix_(documents, categories)], prior=prior, lam=1e-2, tol=1e-10
     )
-    assert np.allclose(moved.coef, plain.coef[np.ix_(features, categories)], atol=1e-5)
+    # with the Laplace prior and an even number of categories, a feature's weights may shift together
+    theirs = plain.coef[np.ix_(features, categories)]
+    moved_contrast = moved.coef - moved.coef.mean(axis=1, keepdims=True)
+    assert np.allclose(moved_contrast, theirs - theirs.mean(axis=1, keepdims=True), atol=1e-5)
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
-def test_hard_shapes_stay_finite(prior: Prior) -> None:
+@pytest.mark.parametrize("lam", [1e-8, 1e-3, 10.0])
+def test_hard_shapes_stay_finite(prior: Prior, lam: float) -> None:
     X, Y = problem(9, documents=30, features=5, categories=3)
     wide = scipy.sparse.hstack([X, X[:, :1], scipy.sparse.csr_matrix((30, 2))]).tocsr()
     wide = scipy.sparse.vstack([scipy.sparse.csr_matrix((1, 8)), wide[1:]]).tocsr()
     empty_category = np.column_stack([Y, np.zeros(30, dtype=bool)])
     with np.errstate(all="raise", under="ignore"):
-        model = fit_softmax(wide * 1e6, empty_category, prior=prior, lam=1e-3, max_passes=200)
+        model = fit_softmax(wide * 1e6, empty_category, prior=prior, lam=lam, max_passes=200)
     assert np.isfinite(model.scores(wide)).all()
     assert np.all(model.coef[-2:] == 0)
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.conftest import PROJECT
 from tests.linear.problems import make
 from textcat.errors import UsageError
 from textcat.linear import LinearModel, Prior, fit, fit_path, learner, named_learners
@@ -92,6 +95,27 @@ def test_every_named_learner_trains(name: str) -> None:
     assert learner(name).paper in ("zhang_oles_2001", "genkin_2004", "zhang_jin_2003")
     with pytest.raises(UsageError, match="no learner"):
         learner(name + "?")
+
+
+def test_a_named_learner_changes_one_option_and_keeps_the_others() -> None:
+    before = dict(learner("CLG").settings)
+    changed = learner("CLG").changed(lam=0.5, options={"precision": "float32"})
+    assert changed["lam"] == 0.5
+    assert changed["options"] == {**before["options"], "precision": "float32"}
+    assert learner("CLG").settings == before
+    assert fit(SMALL.X, SMALL.Y, **changed).describe()["settings"]["options"]["bound"] == "zhang_oles_2001"
+
+
+def test_importing_compiles_nothing() -> None:
+    program = """
+import textcat.linear, textcat.linear.hyperparameters, textcat.linear.squeezer, sys
+from numba.core.dispatcher import Dispatcher
+kernels = [k for m in list(sys.modules.values()) if m.__name__.startswith("textcat.linear")
+           for k in vars(m).values() if isinstance(k, Dispatcher)]
+assert len(kernels) > 15, len(kernels)
+assert not any(k.signatures for k in kernels)
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=PROJECT)
 
 
 def test_matrix_form_does_not_matter() -> None:

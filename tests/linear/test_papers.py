@@ -109,9 +109,7 @@ def weights(model: LinearModel, k: int) -> np.ndarray:
 
 
 def settings_of(name: str, **changed: Any) -> dict[str, Any]:
-    settings = {**learner(name).settings, **changed}
-    settings["options"] = {**settings["options"], "stop": "passes"}
-    return settings
+    return learner(name).changed(**changed, options={"stop": "passes"})
 
 
 @pytest.mark.parametrize("order", ["constant_first", "constant_last", "reversed"])

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scipy.sparse import csr_array
 
 from textcat.selection import SelectionSettings, best, pool, score, select
-from textcat.selection.choice import Scope
+from textcat.selection.choice import Scope, above_common
 
 X = csr_array(np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [0, 0, 1, 1, 1], [0, 0, 0, 0, 1]], dtype=float))
 Y = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], dtype=bool)
@@ -89,3 +89,21 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
 def test_every_setting_is_described() -> None:
     for name, field in SelectionSettings.model_fields.items():
         assert field.description, name
+
+
+def test_a_common_threshold_keeps_what_reaches_it() -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.random((40, 6))
+    candidates = rng.random(40) < 0.8
+    for features in (1, 7, 20):
+        mask = above_common(scores, candidates, features)
+        assert mask.any(axis=1).sum() == features
+        assert not mask[~candidates].any()
+        assert scores[mask].min() > np.where(mask | ~candidates[:, None], -1.0, scores).max()
+
+
+def test_a_common_threshold_above_all_features_keeps_all_candidates() -> None:
+    candidates = np.array([True, False, True])
+    assert np.array_equal(
+        above_common(np.ones((3, 2)), candidates, 5), np.repeat(candidates[:, None], 2, axis=1)
+    )

@@ -13,15 +13,29 @@ if TYPE_CHECKING:
     from textcat.experiment.steps.step import Workshop
 
 
-def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: Path) -> None:
+def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: Path, *, anew: bool) -> None:
     """results.json and its readers' forms in results/EXPERIMENT/, and the tables on standard output."""
-    from textcat.experiment.results import collect, write_results
-    from textcat.report.writer import write_report
+    from textcat.experiment.results import collect
+    from textcat.experiment.timings import timings_of, write_timings
+    from textcat.report.results_file import encoded, with_timings, write_results
+    from textcat.report.writer import terminal_text, write_report
 
     collected = collect(plan, workshop)
     folder = results / plan.experiment.name
-    write_results(folder, collected)
-    printed = write_report(folder, collected, timings.seconds)
-    click.echo(printed)
+    if anew or not _is_written(folder, encoded(collected)):
+        write_results(folder, collected)
+        seconds = timings_of(plan, workshop, timings)
+        write_timings(folder, seconds)
+        write_report(folder, with_timings(collected, seconds), timings.seconds)
+    click.echo(terminal_text(collected))
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     click.echo(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
+
+
+def _is_written(folder: Path, content: str) -> bool:
+    """Whether the report of exactly these results stands there already."""
+    try:
+        same = (folder / "results.json").read_text(encoding="utf-8") == content
+    except (OSError, UnicodeDecodeError):
+        return False
+    return same and all((folder / name).is_file() for name in ("report.html", "table.md", "timings.json"))

@@ -24,7 +24,7 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
     @click.argument("experiments", nargs=-1, required=True, metavar="EXPERIMENT...")
     @working
     def command(experiments: tuple[str, ...], **settings: Any) -> int:
-        return carry(experiments, workplace(settings), until=stage)
+        return carry(experiments, workplace(settings), until=stage, anew=stage == "report")
 
     return command
 
@@ -37,14 +37,21 @@ def site_of(place: Workplace) -> Site:
     return Site(place.data, place.mirror, place.jobs, place.offline, watcher(), download_watcher())
 
 
-def carry(experiments: tuple[str, ...], place: Workplace, *, until: str, keep_going: bool = False) -> int:
+def carry(
+    experiments: tuple[str, ...],
+    place: Workplace,
+    *,
+    until: str,
+    keep_going: bool = False,
+    anew: bool = False,
+) -> int:
     """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
     from textcat.errors import TextcatError
 
     worst = 0
     for name in experiments:
         try:
-            _carry_one(name, place, until)
+            _carry_one(name, place, until, anew)
         except TextcatError as error:
             if not keep_going or len(experiments) == 1:
                 raise
@@ -53,7 +60,7 @@ def carry(experiments: tuple[str, ...], place: Workplace, *, until: str, keep_go
     return worst
 
 
-def _carry_one(name: str, place: Workplace, until: str) -> None:
+def _carry_one(name: str, place: Workplace, until: str, anew: bool) -> None:
     from textcat.experiment.configs import load_experiment
     from textcat.experiment.runner import carry_out, plan_of
 
@@ -67,7 +74,7 @@ def _carry_one(name: str, place: Workplace, until: str) -> None:
     if until == "report":
         from textcat.cli.reporting import write_and_print
 
-        write_and_print(plan, workshop, timings, place.results)
+        write_and_print(plan, workshop, timings, place.results, anew=anew)
         return
     for step in plan.steps(until):
         click.echo(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
@@ -79,11 +86,10 @@ def _carry_one(name: str, place: Workplace, until: str) -> None:
 
 
 def _say_plan(experiment: Any, site: Site, until: str) -> None:
-    from textcat.corpora import is_fetched
-    from textcat.experiment.runner import forecast, plan_of
+    from textcat.experiment.runner import forecast, is_here, plan_of
 
     corpus = experiment.corpus.name
-    if not is_fetched(corpus, site.data):
+    if not is_here(experiment, site):
         click.echo(f"fetch {corpus}: to do")
         click.echo("the stages after it: to do, since nothing can be made of a collection that is not here")
         return

@@ -4,7 +4,7 @@ from textcat.corpora.card import CorpusCard, corpus_names, describe
 from textcat.corpora.document import Corpus, Document, Split
 from textcat.corpora.download import Progress
 from textcat.corpora.fetch import FetchReport, corpus_folder, fetch, is_fetched
-from textcat.corpora.registry import OWN_FORMATS, open_corpus, open_vectors
+from textcat.corpora.registry import OWN_FORMATS, open_corpus, open_vectors, vector_names
 from textcat.corpora.splits import CategoryCounts, category_counts, random_splits
 from textcat.corpora.vectors import VectorCorpus
 
@@ -27,4 +27,5 @@ __all__ = [
     "open_corpus",
     "open_vectors",
     "random_splits",
+    "vector_names",
 ]

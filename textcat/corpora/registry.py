@@ -59,6 +59,11 @@ _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
 }
 
 
+def vector_names() -> tuple[str, ...]:
+    """The collections and formats that come as vectors."""
+    return tuple(_VECTORS)
+
+
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
     """Open a collection of text whose files lie in `folder`; its default split is its card's first."""
     if name in _VECTORS:

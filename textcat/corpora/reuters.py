@@ -12,6 +12,7 @@ from textcat.corpora.reuters_records import LISTS, ReutersRecord, json_records, 
 from textcat.corpora.splits import category_counts
 from textcat.errors import DataNotAvailableError, UsageError
 
+UNPROCESSED = ("body", "dropped")
 SPLITS = ("modapte", "modlewis", "modhayes")
 
 
@@ -32,14 +33,22 @@ class Reuters21578:
 
     name = "reuters21578"
 
-    def __init__(self, folder: Path, *, split: str = "modapte", labels: str = "topics") -> None:
+    def __init__(
+        self, folder: Path, *, split: str = "modapte", labels: str = "topics", unprocessed: str = "body"
+    ) -> None:
         if split not in SPLITS:
             raise UsageError(f"Reuters-21578 has no split {split!r}", hint=f"Choose of {', '.join(SPLITS)}.")
         if labels not in LISTS:
             raise UsageError(f"Reuters-21578 has no labels {labels!r}", hint=f"Choose of {', '.join(LISTS)}.")
+        if unprocessed not in UNPROCESSED:
+            raise UsageError(
+                f"text outside the elements cannot go to {unprocessed!r}",
+                hint=f"Choose of {', '.join(UNPROCESSED)}.",
+            )
         self.folder = folder
         self.split = split
         self.labels = labels
+        self.unprocessed = unprocessed
         self.files = self._find_files()
 
     def _find_files(self) -> list[Path]:
@@ -58,9 +67,13 @@ class Reuters21578:
             yield from sgml_records(path) if path.suffix == ".sgm" else json_records(path)
 
     def documents(self) -> Iterator[Document]:
-        """Title, author, dateline and body; the whole text of an UNPROC record is its body."""
+        """Title, author, dateline and body; the text of an UNPROC record, which has no elements, is its body.
+
+        With `unprocessed="dropped"` such a record has no text, as for readers that look at the elements alone.
+        """
         for record in self.records():
-            body = record.outside if record.text_type == "UNPROC" else record.body
+            whole = record.text_type == "UNPROC" and self.unprocessed == "body"
+            body = record.outside if whole else record.body
             yield Document(
                 str(record.number),
                 {

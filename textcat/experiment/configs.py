@@ -57,7 +57,7 @@ def load_experiment(wanted: str | Path) -> Experiment:
     path = find_experiment(str(wanted))
     source = read_experiment_source(path)
     source.data.setdefault("name", name_of(path))
-    return validated(source)
+    return validated(source).placed(path.parent)
 
 
 def validated(source: Source) -> Experiment:

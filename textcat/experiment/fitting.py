@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel
 
-from textcat.errors import BadDataError, StageFailedError
+from textcat.errors import BadDataError, StageFailedError, UsageError
 from textcat.experiment.learners import LEARNERS
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 
@@ -64,6 +64,17 @@ def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -
     """Train a learner by the adapter that the table of learners names."""
     model: Model = _named(LEARNERS[name].adapter)(name, problem, parameters, jobs)
     return model
+
+
+def search_each_category(
+    name: str, parameters: BaseModel, search: Any, problem: Problem, jobs: int
+) -> tuple[Model, Any]:
+    """A model with a hyperparameter of its own for each category, and how it was chosen."""
+    searcher = LEARNERS[name].searcher
+    if searcher is None:
+        raise UsageError(f"{name} cannot search for each category", hint="Leave `per_category` out.")
+    found: tuple[Model, Any] = _named(searcher)(name, problem, parameters, search, jobs)
+    return found
 
 
 def fit_course(name: str, parameters: BaseModel, problem: Problem) -> dict[int, Model]:

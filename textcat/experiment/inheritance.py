@@ -1,4 +1,4 @@
-"""`extends:` one experiment file takes the keys of another and says only what differs."""
+"""`extends:` one experiment file takes the keys of others and says only what differs; later ones go over earlier."""
 
 from __future__ import annotations
 
@@ -20,16 +20,21 @@ def _read(path: Path, chain: tuple[Path, ...]) -> Source:
         circle = " -> ".join(p.name for p in (*chain, resolved))
         raise UsageError(f"experiments extend each other in a circle: {circle}", where=str(path))
     source = read_source(path)
-    parent = source.data.pop("extends", None)
-    if parent is None:
+    extended = source.data.pop("extends", None)
+    if extended is None:
         return source
     place = source.places[("extends",)]
-    if not isinstance(parent, str):
-        raise error_at(place, "`extends` names one experiment file")
-    parent_path = path.parent / parent
-    if not parent_path.is_file():
-        raise error_at(place, f"there is no file {parent_path}", "The path is relative to this file.")
-    return _overlay(_read(parent_path, (*chain, resolved)), source)
+    parents = extended if isinstance(extended, list) else [extended]
+    if not parents or not all(isinstance(parent, str) for parent in parents):
+        raise error_at(place, "`extends` names one experiment file, or a list of them")
+    below: Source | None = None
+    for parent in parents:
+        parent_path = path.parent / parent
+        if not parent_path.is_file():
+            raise error_at(place, f"there is no file {parent_path}", "The path is relative to this file.")
+        read = _read(parent_path, (*chain, resolved))
+        below = read if below is None else _overlay(below, read)
+    return source if below is None else _overlay(below, source)
 
 
 def _overlay(below: Source, above: Source) -> Source:

@@ -33,6 +33,9 @@ class LinearParameters(Parameters):
     variance: float | Literal["norm"] | None = Field(
         default=None, description="Variance of the prior, or `norm` for the norm-based value; instead of lam."
     )
+    rate: float | None = Field(
+        default=None, gt=0, description="Rate of the Laplace density (genkin_2004's lambda); instead of lam."
+    )
     bare_variance: bool = Field(
         default=False,
         description="Penalise w^2 / variance, as printed in genkin_2004, not w^2 / (2 variance).",
@@ -53,7 +56,7 @@ class LinearParameters(Parameters):
 
     @model_validator(mode="after")
     def _one_regularization(self) -> LinearParameters:
-        given = [name for name in ("lam", "cost", "variance") if getattr(self, name) is not None]
+        given = [name for name in ("lam", "cost", "variance", "rate") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} say the same thing; give one of them")
         return self
@@ -69,8 +72,10 @@ class SmoParameters(Parameters):
     """Of the support vector machine with an explicit threshold."""
 
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
-    cost: float | None = Field(
-        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
+    cost: float | Literal["norm"] | None = Field(
+        default=None,
+        description="C, the weight of the summed loss, or `norm` for one over the mean squared norm of the "
+        "training documents, as SVM-light has it by default; instead of lam.",
     )
     tolerance: float = Field(
         default=1e-3, gt=0, description="Relative duality gap at which a category is done."
@@ -105,7 +110,11 @@ class MeritParameters(Parameters):
     merit: Literal["f1", "mce"] = Field(
         default="f1", description="What is optimised: F1, or both classes' error."
     )
-    iterations: int = Field(default=2000, ge=1, description="Steps of the descent.")
+    iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
+    start: Literal["mean", "perceptron"] = Field(
+        default="mean", description="Start from the means of the smaller class, or from a batch perceptron."
+    )
+    trace: bool = Field(default=False, description="Keep the training F1 of every iteration.")
     checkpoints: list[int] = Field(
         default=[], description="Iterations kept of one descent, to be shared by runs."
     )
@@ -148,6 +157,7 @@ class Learner:
     version: int = 1
     categories_at_once: int | None = None
     course: str | None = None
+    searcher: str | None = None
 
 
 def _linear(title: str) -> Learner:
@@ -157,12 +167,13 @@ def _linear(title: str) -> Learner:
         "textcat.experiment.adapters.linear:fit_linear",
         version=2,
         categories_at_once=64,
+        searcher="textcat.experiment.adapters.linear:search_linear",
     )
 
 
 def _named() -> dict[str, Learner]:
     """The combinations of loss, prior and algorithm that papers gave names to."""
-    table = yaml.safe_load(files("textcat.linear").joinpath("learners.yaml").read_text(encoding="utf-8"))
+    table = yaml.safe_load(files("textcat").joinpath("linear", "learners.yaml").read_text(encoding="utf-8"))
     rows = {}
     for name, row in table.items():
         settings = row["settings"]

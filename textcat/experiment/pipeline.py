@@ -62,16 +62,18 @@ class Plan:
 
 def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> Plan:
     """The plan for a corpus whose files are in `corpus_folder` with that fingerprint."""
-    tokenized = tokenize_step(experiment, corpus_folder, fingerprint)
     repeats = experiment.resample.number if experiment.resample else 1
     chains = [
-        _chain(experiment, name, repeat, tokenized) for repeat in range(repeats) for name in experiment.runs
+        _chain(experiment, name, repeat, corpus_folder, fingerprint)
+        for repeat in range(repeats)
+        for name in experiment.runs
     ]
     return Plan(experiment, tuple(chains))
 
 
-def _chain(experiment: Experiment, name: str, repeat: int, tokenized: Step) -> Chain:
+def _chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:
     run, seed = experiment.runs[name], experiment.seed
+    tokenized = tokenize_step(experiment.corpus, run.text, folder, fingerprint)
     vectorized = vectorize_step(experiment, run, repeat, tokenized)
     selected = select_step(run, vectorized)
     projected = project_step(run, seed, vectorized)

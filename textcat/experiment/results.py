@@ -1,29 +1,29 @@
-"""results.json: every measure of every run with its signature, the same bytes for the same experiment."""
+"""What an experiment came to: every measure of every run with its signature, the same for the same experiment."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 import textcat
-from textcat.errors import BadDataError
+from textcat.evaluation.significance import comparison_measures
 from textcat.evaluation.summary import over_repetitions
 from textcat.experiment.fitting import certificates_of
+from textcat.experiment.model_measures import Measures, of_certificates, of_search, of_weights
 from textcat.experiment.pipeline import Chain, Plan
-from textcat.experiment.steps.evaluate import measured, read_measures
+from textcat.experiment.settings import ComparisonSettings
+from textcat.experiment.steps.evaluate import measured, read_measures, read_series
 from textcat.experiment.steps.step import Workshop
-from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.steps.vectorize import Vectors, read_vectors
+from textcat.report.results_file import FORMAT
 from textcat.store import digest
 from textcat.store.arrays import read_array, read_json, read_mask
-from textcat.store.files import write_whole
 
-FORMAT = 1
-Measures = dict[str, float | None]
+# Runs of their own in what cells and claims ask for, though nothing is trained for them.
+COLLECTION = "collection"
 
 
 def collect(plan: Plan, workshop: Workshop) -> dict[str, Any]:
@@ -33,6 +33,10 @@ def collect(plan: Plan, workshop: Workshop) -> dict[str, Any]:
     for chain in plan.chains:
         by_run[chain.run].append(chain)
     first = read_vectors(plan.chains[0].vectorized.artifact(workshop).folder)
+    runs = {name: _run(chains, plan, workshop) for name, chains in by_run.items()}
+    compared = {
+        name: {"measures": _compared(pair, runs, first)} for name, pair in experiment.comparisons.items()
+    }
     return {
         "format": FORMAT,
         "version": textcat.__version__,
@@ -40,37 +44,48 @@ def collect(plan: Plan, workshop: Workshop) -> dict[str, Any]:
         "title": experiment.title,
         "paper": experiment.paper,
         "tables": list(experiment.tables),
-        "corpus": {
-            "name": experiment.corpus.name,
-            "split": experiment.corpus.split,
-            "fingerprint": plan.chains[0].tokenized.recipe.inputs["corpus"],
-            "train_documents": first.train.shape[0],
-            "test_documents": first.test.shape[0],
-            "terms": first.train.shape[1],
-            "categories": len(first.categories),
-            "train_counts": dict(zip(first.categories, first.train_counts.tolist(), strict=True)),
-        },
-        "settings": experiment.model_dump(mode="json", exclude={"runs", "title", "notes"}),
-        "runs": {name: _run(chains, plan, workshop) for name, chains in by_run.items()},
+        "figures": list(experiment.figures),
+        "corpus": _corpus(plan, first),
+        "settings": experiment.model_dump(mode="json", exclude={"runs", "title"}),
+        "runs": runs,
+        "beside": compared | {COLLECTION: {"measures": _collection(plan, by_run, first, workshop)}},
+    }
+
+
+def _corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
+    corpus = plan.experiment.corpus
+    return {
+        "name": corpus.name,
+        "split": corpus.split,
+        "fingerprint": plan.chains[0].tokenized.recipe.inputs["corpus"],
+        "train_documents": vectors.train.shape[0],
+        "test_documents": vectors.test.shape[0],
+        "terms": vectors.train.shape[1],
+        "categories": len(vectors.categories),
+        "train_counts": dict(zip(vectors.categories, vectors.train_counts.tolist(), strict=True)),
     }
 
 
 def _run(chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> dict[str, Any]:
     run = chains[0].settings
-    settings = run.model_dump(mode="json", exclude={"title"})
     folders = [chain.trained.artifact(workshop).folder for chain in chains]
-    description = read_json(folders[0], "model")
+    vectors = read_vectors(chains[0].vectorized.artifact(workshop).folder)
+    certificates = certificates_of(read_json(folders[0], "model"))
     measures = _measures(chains, plan, workshop)
-    measures |= _of_model(folders[0])
+    measures |= of_weights(folders[0], vectors.train_counts) | of_certificates(certificates)
+    measures |= of_search(folders[0])
     result: dict[str, Any] = {
         "title": run.title,
-        "settings": settings,
+        "settings": run.model_dump(mode="json", exclude={"title"}),
         "signature": digest({"key": [chain.evaluated.recipe.key for chain in chains]})[:16],
         "measures": dict(sorted(measures.items())),
-        "certificates": certificates_of(description),
+        "certificates": certificates,
     }
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
+    series = read_series(chains[0].evaluated.artifact(workshop).folder)
+    if series:
+        result["series"] = series
     return result
 
 
@@ -82,7 +97,12 @@ def _measures(chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> Measur
     aggregated: Measures = {name: value if np.isfinite(value) else None for name, value in spread.items()}
     if plan.experiment.resample and plan.experiment.resample.kind == "folds":
         aggregated |= _pooled(chains, workshop)
-    return aggregated
+    return {name: value for name, value in aggregated.items() if not _of_one_category(name)}
+
+
+def _of_one_category(name: str) -> bool:
+    """Of means and spreads by category there are too many for anyone to read."""
+    return name.startswith("category.") and name.endswith((".mean", ".sd"))
 
 
 def _pooled(chains: Sequence[Chain], workshop: Workshop) -> Measures:
@@ -102,39 +122,27 @@ def _pooled(chains: Sequence[Chain], workshop: Workshop) -> Measures:
     )
 
 
-def _of_model(folder: Path) -> Measures:
-    """How many features a linear model uses, by category."""
-    if not (folder / "model.coef.npy").exists():
-        return {}
-    used = np.count_nonzero(read_array(folder, "model.coef"), axis=0)
+def _compared(pair: ComparisonSettings, runs: dict[str, Any], vectors: Vectors) -> Measures:
+    """Fewer, more and equal errors over the categories, and Wilcoxon's p."""
+    errors = [
+        [runs[side]["measures"][f"category.{name}.errors"] for name in vectors.categories]
+        for side in (pair.left, pair.right)
+    ]
+    return dict(comparison_measures(*errors))
+
+
+def _collection(plan: Plan, by_run: dict[str, list[Chain]], vectors: Vectors, workshop: Workshop) -> Measures:
+    """The size of the collection as learners saw it; with folds every document trains and tests in turn."""
+    chain = next(iter(by_run.values()))[0]
+    train, test = vectors.train.shape[0], vectors.test.shape[0]
+    resample = plan.experiment.resample
+    if resample and resample.kind == "folds":
+        train = test = train + test
+    selection = chain.settings.selection.features
     return {
-        "features.least": float(used.min()),
-        "features.most": float(used.max()),
-        "features.mean": float(used.mean()),
-        "features.sd": float(used.std(ddof=1)) if len(used) > 1 else None,
+        "collection.train_documents": float(train),
+        "collection.test_documents": float(test),
+        "collection.categories": float(len(vectors.categories)),
+        "collection.terms": float(vectors.train.shape[1]),
+        "collection.features": float(vectors.train.shape[1] if selection == "all" else selection),
     }
-
-
-def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
-    """results.json, whole and with one spelling."""
-    path = folder / "results.json"
-    write_whole(
-        path, json.dumps(results, sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    )
-    return path
-
-
-def read_results(where: Path) -> dict[str, Any]:
-    """The results in a folder or file."""
-    path = where / "results.json" if where.is_dir() else where
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadDataError(
-            f"no readable results: {error}", where=str(path), hint="Run the experiment first."
-        ) from error
-    if not isinstance(results, dict) or results.get("format") != FORMAT:
-        raise BadDataError(
-            "not results of this version of textcat", where=str(path), hint="Run the experiment again."
-        )
-    return results

@@ -8,11 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textcat.corpora import FetchReport, fetch, is_fetched
+from textcat.corpora import OWN_FORMATS, corpus_names, fetch, is_fetched
 from textcat.corpora.download import ProgressCallback
+from textcat.corpora.registry import fingerprint
+from textcat.errors import DataNotAvailableError
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
+from textcat.published.load import all_cells
 from textcat.store import Store
 
 log = logging.getLogger(__name__)
@@ -20,7 +23,7 @@ log = logging.getLogger(__name__)
 
 @dataclass
 class Timings:
-    """Seconds that each stage took in this run, and how many of its steps were found ready."""
+    """Seconds that each stage took when its steps were made, and how many of them were found ready."""
 
     seconds: dict[str, float] = field(default_factory=dict)
     built: dict[str, int] = field(default_factory=dict)
@@ -54,25 +57,45 @@ class Site:
         return Workshop(self.store, self.jobs, self.progress)
 
 
-def bring_corpus(experiment: Experiment, site: Site) -> FetchReport:
-    """The experiment's collection, verified, fetched now if it is not here."""
-    return fetch(
-        experiment.corpus.name,
-        site.data,
-        mirror=site.mirror,
-        offline=site.offline,
-        progress=site.transfers,
-    )
+def is_here(experiment: Experiment, site: Site) -> bool:
+    """Whether the experiment's documents are on this machine."""
+    if experiment.corpus.name in OWN_FORMATS:
+        return experiment.own_documents.exists()
+    return is_fetched(experiment.corpus.name, site.data)
+
+
+def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
+    """Where the experiment's documents are, fetched now if they are not here, and the sha256 of their contents."""
+    corpus = experiment.corpus
+    if unavailable := never_published(corpus.name):
+        hint = "With files of your own, name their format and place in `corpus`."
+        raise DataNotAvailableError(unavailable, where=experiment.name, hint=hint)
+    if corpus.name in OWN_FORMATS:
+        path = experiment.own_documents
+        if not corpus.path or not path.exists():
+            hint = "`corpus.path` says where they are, seen from the experiment file."
+            raise DataNotAvailableError(f"{corpus.name}: there are no documents", where=str(path), hint=hint)
+        return path, fingerprint(corpus.name, path)
+    report = fetch(corpus.name, site.data, mirror=site.mirror, offline=site.offline, progress=site.transfers)
+    return report.folder, report.fingerprint
+
+
+def never_published(corpus: str) -> str:
+    """Why nobody can have a collection that a paper used, where textcat has no reader for it."""
+    if corpus in corpus_names():
+        return ""
+    reasons = {cell.needs: cell.cannot_run for cell in all_cells() if cell.cannot_run}
+    return reasons.get(corpus) or ""
 
 
 def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:
     """Fetch the collection and lay out the steps."""
     timings = Timings()
     started = time.perf_counter()
-    ready = is_fetched(experiment.corpus.name, site.data)
-    report = bring_corpus(experiment, site)
+    ready = is_here(experiment, site)
+    folder, contents = bring_corpus(experiment, site)
     timings.note("fetch", time.perf_counter() - started, was_ready=ready)
-    return make_plan(experiment, report.folder, report.fingerprint), timings
+    return make_plan(experiment, folder, contents), timings
 
 
 def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate") -> Workshop:
@@ -84,8 +107,9 @@ def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate")
         if not ready:
             log.info("%s", step.title)
             site.progress(0, None, step.title)
-        step.artifact(workshop)
-        timings.note(step.stage, time.perf_counter() - started, was_ready=ready)
+        made = step.artifact(workshop)
+        spent = made.seconds if ready else time.perf_counter() - started
+        timings.note(step.stage, spent, was_ready=ready)
     return workshop
 
 

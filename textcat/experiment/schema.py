@@ -14,8 +14,8 @@ def experiment_schema() -> dict[str, Any]:
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "textcat experiment"
     schema["properties"]["extends"] = {
-        "type": "string",
-        "description": "Another experiment file, relative to this one, whose keys this one takes and overrides.",
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+        "description": "Other experiment files, relative to this one, whose keys this one takes and overrides.",
     }
     schema.pop("required", None)
     run = schema["$defs"]["RunSettings"]

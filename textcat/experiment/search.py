@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel
 
 from textcat.evaluation.break_even import break_even
 from textcat.evaluation.contingency import contingency
-from textcat.evaluation.measures import micro_f1
-from textcat.experiment.fitting import Problem, fit_learner
+from textcat.evaluation.measures import argmax_accuracy, micro_f1
+from textcat.experiment.fitting import Model, Problem, fit_learner, search_each_category
 from textcat.experiment.learners import parameters_of
 from textcat.experiment.resampling import folds_of
 from textcat.experiment.settings import RunSettings, SearchSettings
@@ -22,27 +21,54 @@ from textcat.thresholds.settings import set_thresholds
 
 @dataclass(frozen=True)
 class Found:
-    """The criterion at each value of the grid, and what was chosen."""
+    """The model trained with what was chosen, and the criterion at each value of the grid.
 
-    parameters: BaseModel
+    chosen: one value, or one a category; criterion: values of the grid x folds, or x categories.
+    """
+
+    model: Model
+    parameter: str
     chosen: list[float]
     grid: list[float]
     criterion: list[list[float]]
 
     def as_dict(self) -> dict[str, Any]:
         """JSON-able, for the model's folder."""
-        return {"chosen": self.chosen, "grid": self.grid, "criterion": self.criterion}
+        return {
+            "parameter": self.parameter,
+            "chosen": self.chosen,
+            "grid": self.grid,
+            "criterion": self.criterion,
+        }
 
 
-def searched_parameters(run: RunSettings, problem: Problem, workshop: Workshop) -> Found:
-    """The value that is best on the parts held out, one for all categories; ties go to the first in the grid."""
-    search = run.search
-    if search is None:
+def searched(run: RunSettings, problem: Problem, workshop: Workshop) -> Found:
+    """The model of the best value of the grid, by category or one for all."""
+    if run.search is None:
         raise ValueError("this run searches nothing")
+    if run.search.per_category:
+        return _for_each_category(run, run.search, problem, workshop)
+    return _for_all(run, run.search, problem, workshop)
+
+
+def _for_all(run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop) -> Found:
+    """Ties go to the first value in the grid."""
     criterion = np.vstack([_criterion(run, search, value, problem, workshop) for value in search.grid])
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = parameters_of(run.learner, {**run.parameters, search.parameter: best})
-    return Found(parameters, [best], list(search.grid), criterion.tolist())
+    model = fit_learner(run.learner, parameters, problem, workshop.jobs)
+    return Found(model, search.parameter, [best], list(search.grid), criterion.tolist())
+
+
+def _for_each_category(
+    run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop
+) -> Found:
+    parameters = parameters_of(run.learner, run.parameters)
+    model, choice = search_each_category(run.learner, parameters, search, problem, workshop.jobs)
+    # The choice is ordered from the strongest prior to the weakest: large rates, small variances.
+    grid = sorted(search.grid, reverse=search.parameter == "rate")
+    chosen = [grid[best] for best in choice.best]
+    return Found(model, search.parameter, chosen, grid, choice.likelihood.tolist())
 
 
 def _criterion(
@@ -52,15 +78,13 @@ def _criterion(
     parameters = parameters_of(run.learner, {**run.parameters, search.parameter: value})
     parts = folds_of(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
     results = []
-    for train, held_out in parts:
+    for fold, (train, held_out) in enumerate(parts):
+        workshop.progress(fold, len(parts), f"{search.parameter} {value:g}")
         inner = problem.rows(train)
         model = fit_learner(run.learner, parameters, inner, workshop.jobs)
         thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
-        results.append(
-            _goodness(
-                search.criterion, model.scores(problem.X[held_out]), thresholds, problem.labels[held_out]
-            )
-        )
+        scores = model.scores(problem.X[held_out])
+        results.append(_goodness(search.criterion, scores, thresholds, problem.labels[held_out]))
     return np.array(results)
 
 
@@ -69,6 +93,8 @@ def _goodness(
 ) -> float:
     if criterion == "micro.bep":
         return break_even(scores, labels).micro()
+    if criterion == "accuracy":
+        return float(argmax_accuracy(scores, labels))
     if criterion == "log-likelihood":
         signs = np.where(labels, 1.0, -1.0)
         return float(-np.logaddexp(0.0, -signs * scores).sum())

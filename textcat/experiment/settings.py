@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
 from textcat.selection.choice import SelectionSettings
 from textcat.text.settings import TextSettings
@@ -21,7 +22,11 @@ class Settings(BaseModel):
 class CorpusSettings(Settings):
     """Which documents, with which labels, divided how."""
 
-    name: str = Field(description="A collection's name (see `textcat list corpora`).")
+    name: str = Field(
+        description="A collection's name (see `textcat list corpora`), or the format of your own documents: "
+        "csv, tsv, jsonl, folders or svmlight."
+    )
+    path: str = Field(default="", description="Where your own documents are, seen from the experiment file.")
     split: str = Field(default="", description="The collection's own division, such as modapte.")
     options: dict[str, Any] = Field(
         default_factory=dict, description="What the collection's reader takes besides."
@@ -33,6 +38,11 @@ class CorpusSettings(Settings):
     )
     documents: Literal["all", "labelled"] = Field(
         default="all", description="All documents, or only those that carry a category that is kept."
+    )
+    learn: list[str] | None = Field(
+        default=None,
+        description="Of the categories kept, those that are learned; the others only say which documents are "
+        "labelled.",
     )
     single_label: bool = Field(
         default=False, description="Each document has one category; predict the one with the highest score."
@@ -80,11 +90,23 @@ class SearchSettings(Settings):
     use: int | None = Field(
         default=None, ge=1, description="How many of the folds are really run; default: all."
     )
-    criterion: Literal["micro.f1", "micro.bep", "log-likelihood", "errors"] = Field(
+    criterion: Literal["micro.f1", "micro.bep", "accuracy", "log-likelihood", "errors"] = Field(
         default="micro.f1", description="What is best on the parts held out."
     )
-    per_category: bool = Field(default=False, description="One value a category, or one for all.")
+    per_category: bool = Field(
+        default=False,
+        description="One value a category, the best by the likelihood of the parts held out, or one for all.",
+    )
     seed: int = Field(default=1, ge=0, description="Seed of the division into folds.")
+
+    @model_validator(mode="after")
+    def _each_category_by_likelihood(self) -> SearchSettings:
+        if self.per_category and self.criterion != "log-likelihood":
+            raise ValueError("with per_category the criterion is log-likelihood")
+        return self
+
+
+StudyName = Literal["margins", "precision-recall", "objectives", "iterations"]
 
 
 class EvaluationSettings(Settings):
@@ -97,6 +119,15 @@ class EvaluationSettings(Settings):
         default=[5, 10, 20, 40, 60, 80, 100],
         description="Macro and micro averages are also taken over so many largest categories.",
     )
+    studies: list[StudyName] = Field(
+        default_factory=list,
+        description="What is looked at besides, for a figure or a remark: the distribution of margins, the "
+        "precision-recall curve, the objectives of the SVM and of its approximation, the course of the training "
+        "F1 over iterations.",
+    )
+    study_category: str | None = Field(
+        default=None, description="The category that studies look at; default: all together."
+    )
 
 
 class RunSettings(Settings):
@@ -106,6 +137,10 @@ class RunSettings(Settings):
     parameters: dict[str, Any] = Field(default_factory=dict, description="The learner's own parameters.")
     title: str = Field(default="", description="How tables call this run.")
     search: SearchSettings | None = Field(default=None, description="Find one parameter by cross-validation.")
+    train_documents: int | None = Field(
+        default=None, ge=1, description="Learn from so many of the training documents, drawn by the seed."
+    )
+    text: TextSettings = Field(default_factory=TextSettings, description="Keys over the experiment's.")
     vector: VectorSettings = Field(default_factory=VectorSettings, description="Keys over the experiment's.")
     selection: SelectionSettings = Field(
         default_factory=SelectionSettings, description="Keys over the experiment's."
@@ -119,6 +154,13 @@ class RunSettings(Settings):
     )
 
 
+class ComparisonSettings(Settings):
+    """Two runs held against each other, category by category."""
+
+    left: str = Field(description="The run that may make fewer errors.")
+    right: str = Field(description="The run that it is compared with.")
+
+
 class Experiment(Settings):
     """An experiment: one corpus and text representation, and the runs that are compared on it."""
 
@@ -127,6 +169,9 @@ class Experiment(Settings):
     paper: str = Field(default="", description="The paper whose tables this makes, such as zhang_oles_2001.")
     tables: list[str] = Field(
         default_factory=list, description="Ids of the published tables it is compared with."
+    )
+    figures: list[str] = Field(
+        default_factory=list, description="Ids of the papers' figures that are drawn from it."
     )
     notes: str = Field(default="", description="Choices made where the paper is silent.")
     seed: int = Field(default=1, ge=0, description="Seed of everything random that has no seed of its own.")
@@ -142,6 +187,35 @@ class Experiment(Settings):
         min_length=1, description="The learners compared, by the name of the run."
     )
 
+    comparisons: dict[str, ComparisonSettings] = Field(
+        default_factory=dict, description="Pairs of runs compared by their errors in each category."
+    )
+    scalings: dict[str, Annotated[list[str], Field(min_length=2)]] = Field(
+        default_factory=dict,
+        description="Runs on more and more training documents, over which the growth of the time is measured.",
+    )
+
+    _folder: Path = PrivateAttr(default=Path())
+
+    @property
+    def own_documents(self) -> Path:
+        """The file or folder of a user's own documents."""
+        return self._folder / self.corpus.path
+
+    def placed(self, folder: Path) -> Experiment:
+        """The same experiment, with paths seen from a folder."""
+        self._folder = folder
+        return self
+
+    @model_validator(mode="after")
+    def _compared_runs_exist(self) -> Experiment:
+        named = [run for pair in self.comparisons.values() for run in (pair.left, pair.right)]
+        named += [run for runs in self.scalings.values() for run in runs]
+        for run in named:
+            if run not in self.runs:
+                raise ValueError(f"a comparison names the run {run!r}, which is not there")
+        return self
+
     @model_validator(mode="before")
     @classmethod
     def _fill_runs(cls, data: Any) -> Any:
@@ -154,7 +228,7 @@ class Experiment(Settings):
         return data | {"runs": runs}
 
 
-SHARED_BY_RUNS = ("vector", "selection", "projection", "threshold", "evaluation")
+SHARED_BY_RUNS = ("text", "vector", "selection", "projection", "threshold", "evaluation")
 
 
 def _filled(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:

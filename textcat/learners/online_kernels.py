@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.linear.compile import compiled
+from textcat.linear.lane_math import exponential
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,6 +43,18 @@ def _score_lanes(indices: Integers, data: Floats, weights: Floats, scores: Float
 
 @compiled
 def _move_lane(
+    indices: Integers, data: Floats, kept: Bools, lane: int, step: float, exponents: Floats, weights: Floats
+) -> None:
+    """exponents += step * x in one lane on its kept features; additive weights are the exponents."""
+    for position in range(indices.size):
+        j = indices[position]
+        if kept[j, lane]:
+            exponents[j, lane] += step * data[position]
+            weights[j, lane] = exponents[j, lane]
+
+
+@compiled
+def _grow_lane(
     indices: Integers,
     data: Floats,
     kept: Bools,
@@ -50,21 +63,26 @@ def _move_lane(
     prior: float,
     exponents: Floats,
     weights: Floats,
+    grown: Floats,
 ) -> float:
-    """exponents += step * x in one lane on its kept features; returns the change of the lane's one-norm."""
-    change = 0.0
+    """The same with multiplicative weights; returns the change of the lane's one-norm.
+
+    `grown` is room for the document's exponents, laid side by side so that exp becomes vector instructions.
+    A feature that is not kept has exponent 0 and so adds nothing anywhere.
+    """
     for position in range(indices.size):
         j = indices[position]
         if kept[j, lane]:
-            if prior == 0.0:
-                exponents[j, lane] += step * data[position]
-                weights[j, lane] = exponents[j, lane]
-            else:
-                before = math.sqrt(weights[j, lane] ** 2 + 4.0 * prior * prior)
-                exponents[j, lane] += step * data[position]
-                grown, shrunk = halves(exponents[j, lane], prior)
-                weights[j, lane] = grown - shrunk
-                change += grown + shrunk - before
+            exponents[j, lane] += step * data[position]
+        grown[position] = min(max(exponents[j, lane], -STEEPEST), STEEPEST)
+    for position in range(indices.size):
+        grown[position] = prior * exponential(grown[position])
+    change = 0.0
+    for position in range(indices.size):
+        j, shrunk = indices[position], prior * prior / grown[position]
+        before = math.sqrt(weights[j, lane] ** 2 + 4.0 * prior * prior)
+        weights[j, lane] = grown[position] - shrunk
+        change += grown[position] + shrunk - before
     return change
 
 
@@ -140,7 +158,7 @@ def margin_pass(
     Winnow). Returns how many multipliers moved in each lane.
     """
     moved, scores = np.zeros(sign.shape[1], np.int64), np.empty(sign.shape[1])
-    totals = one_norms(exponents, kept, prior, norm)
+    totals, grown = one_norms(exponents, kept, prior, norm), np.empty(np.diff(indptr).max())
     for i in range(sign.shape[0]):
         features, values = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
         _score_lanes(features, values, weights, scores)
@@ -151,9 +169,12 @@ def margin_pass(
             if step != 0.0:
                 moved[k] += 1
                 alpha[i, k] += step
-                totals[k] += _move_lane(
-                    features, values, kept, k, step * sign[i, k], prior, exponents, weights
-                )
+                if prior == 0.0:
+                    _move_lane(features, values, kept, k, step * sign[i, k], exponents, weights)
+                else:
+                    totals[k] += _grow_lane(
+                        features, values, kept, k, step * sign[i, k], prior, exponents, weights, grown
+                    )
     return moved
 
 

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 import scipy.optimize
+import scipy.sparse
 import scipy.special
 
 from textcat.errors import UsageError
@@ -30,6 +31,9 @@ from textcat.learners.multiclass_model import (
 )
 
 Prior = Literal["gaussian", "laplace"]
+
+WELL_BELOW = 1e-2
+"""A violation counts as small only well below the Laplace penalty itself, however small that is."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,18 @@ class SoftmaxProblem:
         lam = np.full((self.shape[0], 1), self.lam)
         lam[-1] *= self.penalize_bias
         return lam
+
+    def units(self) -> Floats:
+        """The root of a bound on the curvature in each row of weights: descents and violations count in it.
+
+        A feature measured in other units, even a million times larger, then gives the same course.
+        """
+        squares = self.X.multiply(self.X) if scipy.sparse.issparse(self.X) else self.X * self.X
+        power = np.append(np.asarray(squares.mean(axis=0), dtype=np.float64).ravel(), self.bias**2)
+        curvature = power[:, None] / 4
+        if self.prior == "gaussian":
+            curvature = curvature + 2 * self.penalties()
+        return np.sqrt(np.where(curvature > 0, curvature, 1.0))
 
     def scores(self, weights: Floats) -> Floats:
         """f_k(x_i), documents x categories."""
@@ -87,7 +103,7 @@ def fit_softmax(
     tol: float = 1e-7,
     max_passes: int = 5000,
 ) -> MulticlassModel:
-    """Train all categories in one problem; `tol` is for the optimality violation, in `max_passes`."""
+    """Train all categories in one problem; `tol` bounds the violation, `max_passes` the iterations."""
     check_one_category_each(X, Y)
     if lam <= 0 or tol <= 0 or max_passes < 1:
         raise UsageError(
@@ -95,8 +111,7 @@ def fit_softmax(
         )
     problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias)
     began = time.perf_counter()
-    solve = _minimise_gaussian if prior == "gaussian" else _minimise_laplace
-    weights, passes = solve(problem, tol, max_passes)
+    weights, passes = _minimise(problem, tol, max_passes)
     settings = {
         "learner": "softmax",
         "prior": prior,
@@ -114,32 +129,41 @@ def fit_softmax(
     )
 
 
-def _minimise_gaussian(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
-    start = np.zeros(problem.shape)
-    free = np.full(problem.shape, np.inf)
-    return _minimise_in_box(problem, start, 2 * problem.penalties(), 0.0, (-free, free), tol, max_passes)
+def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
+    """Solve, and solve again from there while the violation is not small beside the objective reached.
 
-
-def _minimise_laplace(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
-    """Orthant after orthant: in each the penalty is linear, and weights at 0 that are optimal stay there."""
+    With the Laplace prior each round stays in one orthant, where the penalty is linear: weights at 0 that are
+    optimal stay there, others may move to the side that is downhill.
+    """
     weights, passes, reached = np.zeros(problem.shape), 0, np.inf
+    units = problem.units()
     while passes < max_passes:
         loss, residual = problem.loss_and_residual(weights)
-        downhill = -_least_subgradient(problem, weights, problem.backward(residual))
         objective = loss + problem.penalty(weights)
-        if np.max(np.abs(downhill)) <= tol or not objective < reached:
+        downhill = -_least_subgradient(problem, weights, problem.backward(residual))
+        aim = tol * min(1.0, objective)
+        if problem.prior == "laplace":
+            aim = min(aim, WELL_BELOW * problem.lam / float(units.max()))
+        if np.max(np.abs(downhill) / units) <= aim or not objective < reached:
             break
         reached = objective
         side = np.where(weights != 0, np.sign(weights), np.sign(downhill))
-        free = (problem.penalties() == 0) | np.zeros(problem.shape, dtype=np.bool_)
-        box = (
-            np.where((side < 0) | free, -np.inf, 0.0),
-            np.where((side > 0) | free, np.inf, 0.0),
-        )
-        tilt = problem.penalties() * side
-        weights, used = _minimise_in_box(problem, weights, 0.0, tilt, box, tol, max_passes - passes)
+        weights, used = _minimise_round(problem, weights, side, aim, max_passes - passes)
         passes += used
     return weights, passes
+
+
+def _minimise_round(
+    problem: SoftmaxProblem, weights: Floats, side: Floats, tol: float, max_passes: int
+) -> tuple[Floats, int]:
+    """One call of L-BFGS-B: without bounds for the Gaussian prior, in the orthant of `side` for Laplace."""
+    if problem.prior == "gaussian":
+        side = np.zeros(problem.shape)
+    free = np.full(problem.shape, problem.prior == "gaussian")
+    free[-1] |= not problem.penalize_bias
+    box = (np.where((side < 0) | free, -np.inf, 0.0), np.where((side > 0) | free, np.inf, 0.0))
+    stiffness = 2 * problem.penalties() if problem.prior == "gaussian" else 0.0
+    return _minimise_in_box(problem, weights, stiffness, problem.penalties() * side, box, tol, max_passes)
 
 
 def _minimise_in_box(
@@ -153,41 +177,44 @@ def _minimise_in_box(
 ) -> tuple[Floats, int]:
     """L-BFGS-B on loss + stiffness w^2 / 2 + tilt w between bounds, over weights that the bounds let move."""
     moving = box[0] < box[1]
+    units = np.broadcast_to(problem.units(), problem.shape)[moving]
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         weights = np.zeros(problem.shape)
-        weights[moving] = flat
+        weights[moving] = flat / units
         loss, residual = problem.loss_and_residual(weights)
         push = stiffness * weights + tilt
         slope = problem.backward(residual) + push
-        return loss + float(np.sum(0.5 * weights * (push + tilt))), slope[moving]
+        return loss + float(np.sum(0.5 * weights * (push + tilt))), slope[moving] / units
 
     found = scipy.optimize.minimize(
         objective,
-        start[moving],
+        start[moving] * units,
         jac=True,
         method="L-BFGS-B",
         bounds=scipy.optimize.Bounds(box[0][moving], box[1][moving]),
         options={"gtol": tol, "ftol": 1e-16, "maxiter": max_passes, "maxfun": 2 * max_passes, "maxcor": 30},
     )
     weights = np.zeros(problem.shape)
-    weights[moving] = found.x
+    weights[moving] = found.x / units
     return weights, int(found.nfev)
 
 
 def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float) -> Certificate:
-    """Objective, largest component of the least subgradient, and duality gap of any weights."""
+    """Objective, largest component of the least subgradient (in units), and duality gap of any weights."""
     loss, residual = problem.loss_and_residual(weights)
     objective = loss + problem.penalty(weights)
     slope = problem.backward(residual)
-    violation = float(np.max(np.abs(_least_subgradient(problem, weights, slope))))
+    violation = float(np.max(np.abs(_least_subgradient(problem, weights, slope)) / problem.units()))
     return Certificate(
         objective=objective,
         violation=violation,
         gap=objective - _dual_value(problem, residual, slope) if problem.penalize_bias else float("nan"),
         passes=passes,
         seconds=seconds,
-        reason="converged" if violation <= tol else "no further progress or out of passes",
+        reason="converged"
+        if violation <= tol * min(1.0, objective)
+        else "no further progress or out of passes",
     )
 
 

@@ -94,6 +94,11 @@ class NamedLearner:
     where: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
+    def changed(self, **changes: Any) -> dict[str, Any]:
+        """Keyword arguments for `fit` with some of them changed; `options` are merged one by one."""
+        options = {**self.settings.get("options", {}), **(changes.get("options") or {})}
+        return {**self.settings, **changes, "options": options}
+
 
 @cache
 def named_learners() -> dict[str, NamedLearner]:

@@ -131,13 +131,13 @@ def _sweeper(problem: Problem, lanes: Lanes, options: RowOptions) -> Callable[[N
     """One pass as a function of the order of documents, everything else bound."""
     rows, loss = problem.rows, problem.loss
     starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
-    values = rows.data.astype(lanes.weight.dtype)
+    values, one = rows.data.astype(lanes.weight.dtype), lanes.weight.dtype.type(1)
 
     def sweep(order: NDArray[np.int64]) -> None:
         kernels.row_pass(
             starts, columns, values, order, lanes.weight, lanes.free, problem.mask is not None, lanes.dual,
             lanes.stiffness, lanes.pull, lanes.signs, LOSS_CODES[loss.name], loss.gamma, loss.target,
-            options.eta, lanes.active,
+            one.dtype.type(options.eta), one, lanes.active,
         )  # fmt: skip
 
     return sweep

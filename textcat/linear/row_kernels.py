@@ -52,29 +52,56 @@ def logistic_root(margin: float, stiffness: float, a: float, sharpness: float, t
 
 
 @compiled
-def dual_step(
-    loss: int, margin: Array, stiffness: Array, dual: Array, sharpness: float, target: float, eta: float,
-    active: Array, step: Array,
-) -> bool:  # fmt: skip
-    """The change of a document's dual variable in each lane; did any move?
+def hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, step: Array) -> None:
+    """Equation 18, the modified SVM: the new v = -a stays within -1 and 0."""
+    for k in range(step.shape[0]):
+        v, q = dual[k], stiffness[k]
+        ask = eta * (one - margin[k]) / q if q > 0 else one
+        step[k] = -max(v, min(one + v, ask))
 
-    Hinge: equation 18. Squared hinge: the closed form below it; squared: the same without its bound.
-    """
+
+@compiled
+def squared_step(
+    margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, bounded: bool, step: Array
+) -> None:
+    """The closed form of modified least squares, below equation 18; without its bound, least squares."""
+    two = one + one
+    for k in range(step.shape[0]):
+        v = dual[k]
+        change = -eta * (two + v - two * margin[k]) / (one + two * stiffness[k])
+        step[k] = min(-v, change) if bounded else change
+
+
+@compiled
+def logistic_step(
+    margin: Array, stiffness: Array, dual: Array, eta: Any, sharpness: float, target: float, active: Array,
+    step: Array,
+) -> None:  # fmt: skip
+    """The step to the root of the logistic equation, within -1 and 0."""
+    for k in range(step.shape[0]):
+        v = dual[k]
+        if active[k] == 0:
+            step[k] = 0
+            continue
+        change = -eta * (logistic_root(margin[k], stiffness[k], -v, sharpness, target) + v)
+        step[k] = min(max(v + change, -1.0), 0.0) - v
+
+
+@compiled
+def dual_step(
+    loss: int, margin: Array, stiffness: Array, dual: Array, sharpness: float, target: float, eta: Any,
+    one: Any, active: Array, step: Array,
+) -> bool:  # fmt: skip
+    """Change a document's dual variable in each lane; did any move?"""
+    if loss == HINGE:
+        hinge_step(margin, stiffness, dual, eta, one, step)
+    elif loss == LOGISTIC:
+        logistic_step(margin, stiffness, dual, eta, sharpness, target, active, step)
+    else:
+        squared_step(margin, stiffness, dual, eta, one, loss == SQUARED_HINGE, step)
     moved = False
     for k in range(step.shape[0]):
-        r, q, v = margin[k], stiffness[k], dual[k]
-        if active[k] == 0:
-            change = 0.0
-        elif loss == HINGE:
-            change = -max(v, min(1.0 + v, eta * (1.0 - r) / q if q > 0 else 1.0 + v))
-        elif loss == LOGISTIC:
-            change = -eta * (logistic_root(r, q, -v, sharpness, target) + v)
-            change = min(max(v + change, -1.0), 0.0) - v
-        else:
-            change = -eta * (2.0 + v - 2.0 * r) / (1.0 + 2.0 * q)
-            if loss == SQUARED_HINGE:
-                change = min(-v, change)
-        step[k] = change
+        step[k] *= active[k]
         dual[k] += step[k]
         moved |= step[k] != 0
     return moved
@@ -104,10 +131,9 @@ def row_add(
 
 @compiled
 def row_pass(
-    starts: Array, columns: Array, values: Array, order: Array, weight: Array, free: Array, masked:
-    bool, dual: Array,
-    stiffness: Array, pull: Array, signs: Array, loss: int, sharpness: float, target: float, eta: float,
-    active: Array,
+    starts: Array, columns: Array, values: Array, order: Array, weight: Array, free: Array, masked: bool,
+    dual: Array, stiffness: Array, pull: Array, signs: Array, loss: int, sharpness: float, target: float,
+    eta: Any, one: Any, active: Array,
 ) -> None:  # fmt: skip
     """Visit every document once; `pull` is c_i / (2 lam n)."""
     lanes = weight.shape[1]
@@ -117,7 +143,7 @@ def row_pass(
         row_dot(columns, values, start, stop, weight, margin)
         for k in range(lanes):
             margin[k] *= signs[i, k]
-        if not dual_step(loss, margin, stiffness[i], dual[i], sharpness, target, eta, active, step):
+        if not dual_step(loss, margin, stiffness[i], dual[i], sharpness, target, eta, one, active, step):
             continue
         for k in range(lanes):
             step[k] *= -(signs[i, k] * pull[i, k])

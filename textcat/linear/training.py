@@ -40,8 +40,8 @@ def lane_blocks(problem: Problem, options: Options) -> list[slice]:
 class Algorithm:
     """How to solve a block of categories, and what it needs for that.
 
-    `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or dual
-    variables if `starts_from_dual`. `blocks(problem, options)` says which categories are solved together.
+    `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or
+    dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
     """
 
     solve_block: Callable[..., BlockResult]

@@ -9,14 +9,14 @@ from textcat.published.accepted import load_deviations
 from textcat.published.check import CellVerdict, compare
 from textcat.published.load import all_cells, load_paper
 from textcat.published.measured import measured_cells
+from textcat.report.results_file import measures_of
 from textcat.report.tables import ComparedTable, TableCell
 
 
 def compared_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
     """The experiment's tables, in the order in which it names them."""
-    runs = {name: run["measures"] for name, run in results["runs"].items()}
     published = [cell for cell in all_cells() if cell.table_id in results["tables"]]
-    measured = measured_cells(published, {results["experiment"]: runs})
+    measured = measured_cells(published, {results["experiment"]: measures_of(results)})
     judged = compare(measured, published, {}, load_deviations())
     return [
         table_of([entry for entry in judged if entry.cell.table_id == table_id])

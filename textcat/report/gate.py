@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -10,11 +9,12 @@ from typing import Any
 
 import yaml
 
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import UsageError
 from textcat.published.accepted import load_deviations, load_pinned, render_pinned
 from textcat.published.check import CellVerdict, compare
 from textcat.published.load import all_cells
 from textcat.published.measured import measured_cells
+from textcat.report.results_file import measures_of, read_results
 from textcat.store.files import write_whole
 
 SOURCES = "pinned_sources.yaml"
@@ -31,19 +31,9 @@ def collected(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
                 "no results.json here", where=str(folder), hint="Run an experiment first: `textcat run`."
             )
         for path in paths:
-            results = _read(path)
+            results = read_results(path)
             found[results["experiment"]] = results
     return found
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"))
-        if isinstance(results["experiment"], str) and isinstance(results["runs"], dict):
-            return dict(results)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise BadDataError(f"not readable as results: {error}", where=str(path)) from error
-    raise BadDataError("not results of textcat", where=str(path))
 
 
 def judged(results: Results, *, everything: bool) -> list[CellVerdict]:
@@ -60,10 +50,7 @@ def judged(results: Results, *, everything: bool) -> list[CellVerdict]:
 
 def measured_of(results: Results) -> dict[str, float | None]:
     """Cell id -> measured value."""
-    runs = {
-        name: {run: facts["measures"] for run, facts in one["runs"].items()} for name, one in results.items()
-    }
-    return measured_cells(all_cells(), runs)
+    return measured_cells(all_cells(), {name: measures_of(one) for name, one in results.items()})
 
 
 def other_sources(results: Results) -> list[str]:

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from textcat.report.compare import compared_tables
-from textcat.report.figures import largest_categories, macro_by_classes, save
 from textcat.report.html import Picture, experiment_page
 from textcat.report.runs_table import runs_as_text
 from textcat.report.tables import as_csv, as_latex, as_markdown, as_text, legend
 from textcat.store.files import write_whole
 
 
-def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> str:
-    """table.md, table.csv, table.tex, report.html, timings.json and figures/; the text for the terminal."""
+def terminal_text(results: Mapping[str, Any]) -> str:
+    """The published tables with our numbers, or the runs of an experiment that makes none."""
+    tables = compared_tables(results)
+    parts = [f"{table.id}: {table.caption}\n\n{as_text(table, 'simple')}\n" for table in tables]
+    return "\n".join([*parts, legend() if tables else runs_as_text(results)])
+
+
+def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
+    """table.md, table.csv, table.tex, report.html and figures/."""
     tables = compared_tables(results)
     own = runs_as_text(results)
     write_whole(
@@ -24,17 +29,14 @@ def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str,
     )
     write_whole(folder / "table.csv", as_csv(tables))
     write_whole(folder / "table.tex", as_latex(tables))
-    write_whole(
-        folder / "timings.json", json.dumps({k: round(v, 3) for k, v in seconds.items()}, indent=1) + "\n"
-    )
     pictures = draw(folder / "figures", results)
     write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds))
-    parts = [f"{table.id}: {table.caption}\n\n{as_text(table, 'simple')}\n" for table in tables]
-    return "\n".join([*parts, legend() if tables else own])
 
 
 def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
     """The figures that every experiment has."""
+    from textcat.report.figures import largest_categories, macro_by_classes, save  # noqa: PLC0415 - it is slow
+
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     by_size = sorted(counts, key=lambda name: -counts[name])

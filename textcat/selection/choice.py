@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from textcat.selection.contingency import Floats, presence
 from textcat.selection.scores import ScoreName, score
 
-Scope = Literal["category", "max", "mean", "weighted_mean", "sum"]
+Scope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
 
 
 class SelectionSettings(BaseModel):
@@ -28,8 +28,10 @@ class SelectionSettings(BaseModel):
     scope: Scope = Field(
         "category",
         description=(
-            "A set of features for each category, or one for all by the maximum, the mean, the mean weighted "
-            "with the categories' numbers of training documents, or the sum of the scores over categories."
+            "category: so many features for each category; common: one least score for all categories, set so "
+            "that so many features are kept for any of them, and each category keeps those that reach it; or one "
+            "set for all by the maximum, the mean, the mean weighted with the categories' numbers of training "
+            "documents, or the sum of the scores over categories."
         ),
     )
     minimum_documents: int = Field(
@@ -46,8 +48,19 @@ def select(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> N
     scores = score(settings.score, X, Y)
     if settings.scope == "category":
         return best(scores, candidates, settings.features)
+    if settings.scope == "common":
+        return above_common(scores, candidates, settings.features)
     pooled = pool(scores, settings.scope, Y.sum(axis=0, dtype=np.float64))
     return np.repeat(best(pooled[:, None], candidates, settings.features), Y.shape[1], axis=1)
+
+
+def above_common(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
+    """Scores that reach one threshold: the least at which the categories together keep `features` features."""
+    highest = np.where(candidates, scores.max(axis=1, initial=-np.inf), -np.inf)
+    if features >= int(candidates.sum()):
+        return np.asarray(candidates[:, None] & np.isfinite(scores))
+    threshold = np.partition(highest, len(highest) - features)[len(highest) - features]
+    return np.asarray(candidates[:, None] & (scores >= threshold))
 
 
 def pool(scores: Floats, scope: Scope, documents: Floats) -> Floats:

@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +28,7 @@ class Artifact:
 
     folder: Path
     recipe: Recipe
+    seconds: float = 0.0
 
     @property
     def key(self) -> str:
@@ -92,7 +94,8 @@ class Store:
                 continue
 
     def _remember(self, recipe: Recipe) -> Artifact:
-        artifact = Artifact(self.folder_of(recipe), recipe)
+        folder = self.folder_of(recipe)
+        artifact = Artifact(folder, recipe, _seconds(folder))
         self._verified[recipe.key] = artifact
         return artifact
 
@@ -105,8 +108,9 @@ class Store:
         except OSError as error:
             raise cannot_write(target, error) from error
         try:
+            started = time.perf_counter()
             make(temporary)
-            _seal(temporary, recipe)
+            _seal(temporary, recipe, time.perf_counter() - started)
             temporary.replace(target)
             synchronise(target.parent)
             log.info("made %s/%s", recipe.stage, recipe.key)
@@ -132,16 +136,23 @@ def _sweep(target: Path) -> None:
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _seal(folder: Path, recipe: Recipe) -> None:
+def _seal(folder: Path, recipe: Recipe, seconds: float) -> None:
     files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
     for name in files:
         synchronise(folder / name)
     manifest = folder / MANIFEST
-    manifest.write_text(
-        json.dumps({"recipe": recipe.as_dict(), "files": files}, sort_keys=True, indent=1) + "\n"
-    )
+    contents = {"recipe": recipe.as_dict(), "files": files, "seconds": round(seconds, 3)}
+    manifest.write_text(json.dumps(contents, sort_keys=True, indent=1) + "\n")
     synchronise(manifest)
     synchronise(folder)
+
+
+def _seconds(folder: Path) -> float:
+    """How long the artifact took to make, as its manifest says."""
+    try:
+        return float(json.loads((folder / MANIFEST).read_text())["seconds"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return 0.0
 
 
 def _damage(folder: Path, recipe: Recipe) -> str:

@@ -39,6 +39,9 @@ class TextSettings(BaseModel):
         (),
         description="Fields whose words are features of their own, written field:word; others are merged.",
     )
+    doubled_fields: tuple[str, ...] = Field(
+        (), description="Separate fields whose words count among the merged ones as well."
+    )
 
     @model_validator(mode="after")
     def _separate_fields_are_read(self) -> TextSettings:
@@ -46,11 +49,14 @@ class TextSettings(BaseModel):
             raise ValueError(f"fields names {', '.join(sorted(repeated))} twice")
         if unread := set(self.separate_fields) - set(self.fields):
             raise ValueError(f"separate_fields names {', '.join(sorted(unread))}, which fields does not")
+        if merged := set(self.doubled_fields) - set(self.separate_fields):
+            raise ValueError(f"doubled_fields names {', '.join(sorted(merged))}, which is not separate")
         return self
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """Fields that share words, a group with the prefix of its terms: first the merged fields."""
-        merged = tuple(name for name in self.fields if name not in self.separate_fields)
+        apart = set(self.separate_fields) - set(self.doubled_fields)
+        merged = tuple(name for name in self.fields if name not in apart)
         separate = tuple((f"{name}:", (name,)) for name in self.fields if name in self.separate_fields)
         return (("", merged), *separate) if merged else separate

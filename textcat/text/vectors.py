@@ -19,9 +19,11 @@ from textcat.text.counted import CountedDocuments
 from textcat.text.packing import pack, unpack
 from textcat.text.weighting import (
     WeightingName,
+    concentrations,
     document_frequencies,
     inverse_document_frequencies,
     row_norms,
+    shares,
     weigh,
 )
 
@@ -36,7 +38,8 @@ class VectorSettings(BaseModel):
         description=(
             "The weight of a term that occurs n times: 1 (binary), n (tf), 1 + ln n (log_tf), or one of the "
             "latter two times ln((D + 1) / (n(j) + 1)), if n(j) of D training documents hold it (tf_idf, "
-            "log_tf_idf)."
+            "log_tf_idf), or its share of the document times 1 - its entropy over the training documents "
+            "(entropy_share)."
         ),
     )
     cosine: bool = Field(False, description="Whether documents are scaled to Euclidean length 1.")
@@ -61,12 +64,14 @@ class Vectorizer:
     """The terms that were seen, those that have a feature, and what their weights need.
 
     `seen` are the sorted terms of all documents it was fitted on, `containing` how many of the `documents`
-    training documents contain each, `kept` which of them are features.
+    training documents contain each, `concentration` 1 less the entropy of each over them, `kept` which of them
+    are features.
     """
 
     settings: VectorSettings
     seen: list[str]
     containing: NDArray[np.int64]
+    concentration: NDArray[np.float64]
     documents: int
     kept: NDArray[np.bool_]
 
@@ -88,7 +93,7 @@ class Vectorizer:
             np.bincount(source.indices, weights=source.data, minlength=len(counted.terms))
             >= settings.minimum_count
         )
-        return cls(settings, counted.terms, containing, int(rows.sum()), kept)
+        return cls(settings, counted.terms, containing, concentrations(train), int(rows.sum()), kept)
 
     @property
     def terms(self) -> list[str]:
@@ -106,9 +111,15 @@ class Vectorizer:
             np.where(seen >= 0, self.containing[seen], 0) if self.seen else np.zeros(len(seen), np.int64)
         )
         column = self._columns(seen)
-        weights = weigh(
-            counts, self.settings.weighting, inverse_document_frequencies(containing, self.documents)
-        )
+        if self.settings.weighting == "entropy_share":
+            concentration = (
+                np.where(seen >= 0, self.concentration[seen], 0.0) if self.seen else np.zeros(len(seen))
+            )
+            weights = shares(counts, column >= 0) * concentration[counts.indices]
+        else:
+            weights = weigh(
+                counts, self.settings.weighting, inverse_document_frequencies(containing, self.documents)
+            )
         has_feature = column[counts.indices] >= 0
         if self.settings.cosine:
             measured = weights if self.settings.cosine_terms == "all" else weights * has_feature
@@ -145,6 +156,7 @@ class Vectorizer:
         return {
             "seen": pack(self.seen),
             "containing": self.containing,
+            "concentration": self.concentration,
             "documents": np.array(self.documents, dtype=np.int64),
             "kept": self.kept,
         }
@@ -152,11 +164,14 @@ class Vectorizer:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> Vectorizer:
         """The vectorizer that `to_arrays` and `describe` were called on; parts that do not fit are refused."""
-        seen, containing, kept = unpack(arrays["seen"]), arrays["containing"], arrays["kept"]
+        seen, kept = unpack(arrays["seen"]), arrays["kept"]
+        containing, concentration = arrays["containing"], arrays["concentration"]
         if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):
             raise BadDataError("the terms are not a list of words", where="vectorizer")
-        whole = np.issubdtype(containing.dtype, np.integer) and kept.dtype == np.bool_
-        if not whole or containing.shape != (len(seen),) or kept.shape != (len(seen),):
+        counted = np.issubdtype(containing.dtype, np.integer) and kept.dtype == np.bool_
+        whole = counted and np.issubdtype(concentration.dtype, np.floating)
+        shapes = {containing.shape, concentration.shape, kept.shape}
+        if not whole or shapes != {(len(seen),)}:
             raise BadDataError(f"its parts do not fit its {len(seen)} terms", where="vectorizer")
         settings = VectorSettings.model_validate(description["settings"])
-        return cls(settings, seen, containing, int(arrays["documents"]), kept)
+        return cls(settings, seen, containing, concentration, int(arrays["documents"]), kept)

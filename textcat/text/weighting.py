@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-WeightingName = Literal["binary", "tf", "log_tf", "tf_idf", "log_tf_idf"]
+WeightingName = Literal["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share"]
 
 
 def document_frequencies(counts: csr_array) -> NDArray[np.int64]:
@@ -19,6 +19,26 @@ def document_frequencies(counts: csr_array) -> NDArray[np.int64]:
 def inverse_document_frequencies(containing: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
     """ln((|D| + 1) / (n(j) + 1)), genkin_2004 section 5.1; also defined where n(j), `containing`, is 0."""
     return cast(NDArray[np.float64], np.log((documents + 1.0) / (containing + 1.0)))
+
+
+def concentrations(counts: csr_array) -> NDArray[np.float64]:
+    """1 less the entropy of each term over the documents, as a share of the greatest: Bellegarda (2000).
+
+    1 for a term in one document only, 0 for one spread evenly over all, 1 for one that never occurs.
+    """
+    total = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
+    share = counts.data / total[counts.indices]
+    spread = np.bincount(counts.indices, weights=share * np.log(share), minlength=counts.shape[1])
+    concentration: NDArray[np.float64] = 1.0 + spread / max(np.log(counts.shape[0]), 1.0)
+    return concentration
+
+
+def shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Each count as a share of its document's counts of the terms that are `counted`."""
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    lengths = np.bincount(rows, weights=counts.data * counted[counts.indices], minlength=counts.shape[0])
+    share: NDArray[np.float64] = counts.data / np.maximum(lengths[rows], 1.0)
+    return share
 
 
 def weigh(

@@ -9,13 +9,40 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.experiment.fitting import Model, Problem
 from textcat.experiment.learners import LinearParameters
+from textcat.experiment.settings import SearchSettings
 from textcat.linear import fit
 from textcat.linear.combinations import named_learners
-from textcat.linear.regularization import lam_from_c, lam_from_variance
+from textcat.linear.hyperparameters import Choice, cross_validated
+from textcat.linear.regularization import lam_from_c, lam_from_laplace_rate, lam_from_variance
 
 
 def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> Model:
     """Train a named learner, or the combination that the parameters spell out."""
+    settings = _settings(name, problem, parameters, jobs)
+    return fit(problem.X, problem.labels, **{**settings, "lam": _lam(parameters, problem, settings)})
+
+
+def search_linear(
+    name: str, problem: Problem, parameters: LinearParameters, search: SearchSettings, jobs: int
+) -> tuple[Model, Choice]:
+    """One strength of the prior a category, by the likelihood of held-out parts, and the model trained with it."""
+    if search.parameter not in ("rate", "variance"):
+        raise UsageError(
+            f"{search.parameter} cannot be searched for each category", hint="It is rate or variance."
+        )
+    settings = _settings(name, problem, parameters, jobs)
+    grid = np.asarray(search.grid)
+    if search.parameter == "variance" and parameters.bare_variance:
+        grid = grid / 2.0
+    choice = cross_validated(
+        problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
+        **{**settings, "seed": search.seed},
+    )  # fmt: skip
+    return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
+
+
+def _settings(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> dict[str, Any]:
+    """The arguments of `fit` beside the documents and the strength of the prior."""
     table = named_learners()
     settings = dict(table[name].settings) if name in table else {}
     options = dict(settings.pop("options", {}))
@@ -34,17 +61,13 @@ def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: 
     options |= parameters.options | {"precision": parameters.precision}
     if parameters.stop is not None:
         options["stop"] = parameters.stop
-    lam = _lam(parameters, problem, settings)
-    return fit(
-        problem.X,
-        problem.labels,
-        mask=problem.mask,
-        n_jobs=jobs,
-        seed=problem.seed,
-        bias=parameters.bias,
-        options=options,
-        **{**settings, "lam": lam},
-    )
+    return settings | {
+        "mask": problem.mask,
+        "n_jobs": jobs,
+        "seed": problem.seed,
+        "bias": parameters.bias,
+        "options": options,
+    }
 
 
 def _lam(parameters: LinearParameters, problem: Problem, settings: dict[str, Any]) -> Any:
@@ -58,16 +81,25 @@ def _lam(parameters: LinearParameters, problem: Problem, settings: dict[str, Any
         return lam_from_variance(_norm_based_variance(problem), documents, prior, parameters.bare_variance)
     if parameters.variance is not None:
         return lam_from_variance(float(parameters.variance), documents, prior, parameters.bare_variance)
+    if parameters.rate is not None:
+        return lam_from_laplace_rate(parameters.rate, documents)
     if "lam" not in settings:
-        raise UsageError("the learner needs a regularization", hint="Give one of lam, cost and variance.")
+        raise UsageError(
+            "the learner needs a regularization", hint="Give one of lam, cost, variance and rate."
+        )
     return settings["lam"]
 
 
 def _norm_based_variance(problem: Problem) -> Any:
-    """d / u of genkin_2004 equation 29: features with the constant over the mean squared norm, by category."""
+    """d / u of genkin_2004 equation 29, by category: features with the constant over the mean squared norm.
+
+    The norm is that of the documents alone, as in the authors' program: 1 for documents of cosine length.
+    """
     squares = problem.X.multiply(problem.X) if hasattr(problem.X, "multiply") else np.square(problem.X)
     if problem.mask is None:
-        mean_square = np.asarray(squares.sum()) / problem.X.shape[0] + 1.0
-        return (problem.X.shape[1] + 1) / float(mean_square)
+        mean_square = float(squares.sum()) / problem.X.shape[0]
+        return (problem.X.shape[1] + 1) / mean_square
     by_feature = np.asarray(squares.sum(axis=0)).ravel() / problem.X.shape[0]
-    return (problem.mask.sum(axis=0) + 1) / (by_feature @ problem.mask + 1.0)
+    features = problem.mask.sum(axis=0)
+    # A category without a feature has documents of no length, and any variance serves it.
+    return (features + 1) / np.where(features > 0, by_feature @ problem.mask, 1.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,7 +41,11 @@ def divide(
     if corpus.documents == "labelled":
         labelled = np.flatnonzero(labels.any(axis=1))
         train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
-    return Division(train, test, [counts.categories[column] for column in kept], labels)
+    names = [counts.categories[column] for column in kept]
+    if corpus.learn is not None:
+        learned = _named(names, corpus.learn)
+        names, labels = corpus.learn, np.asarray(labels[:, learned], dtype=np.bool_, order="C")
+    return Division(train, test, names, labels)
 
 
 def _rows(
@@ -60,7 +65,7 @@ def _rows(
 
 def _categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> Rows:
     if isinstance(corpus.categories, list):
-        return _named(counts, corpus.categories)
+        return _named(counts.categories, corpus.categories)
     in_train, in_test = train.any(axis=0), test.any(axis=0)
     chosen = {
         "all": np.ones(len(counts.categories), dtype=bool),
@@ -71,8 +76,8 @@ def _categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -
     return np.flatnonzero(chosen)
 
 
-def _named(counts: Counts, wanted: list[str]) -> Rows:
-    column = {name: position for position, name in enumerate(counts.categories)}
+def _named(categories: Sequence[str], wanted: list[str]) -> Rows:
+    column = {name: position for position, name in enumerate(categories)}
     unknown = [name for name in wanted if name not in column]
     if unknown:
         raise UsageError(

@@ -16,6 +16,8 @@ from textcat.experiment.steps.problem import test_matrix
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
+from textcat.experiment.studies.study import Subject
+from textcat.experiment.studies.table import STUDIES
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask
 from textcat.thresholds.settings import decisions
@@ -33,7 +35,7 @@ def evaluate_step(
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
     recipe = Recipe(
-        "evaluate", 1, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
+        "evaluate", 2, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
     )
 
     def make(workshop: Workshop, target: Path) -> None:
@@ -44,8 +46,16 @@ def evaluate_step(
         decided_on = decide(run, scores, thresholds, vectors.priors, single_label=single)
         measures = measured(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
         X = read_projection(projected.artifact(workshop).folder, "train", run) if projected else vectors.train
-        measures.update(_on_training(model, X, thresholds, vectors, run, single))
+        train_scores = model.scores(X)
+        accepted = decide(run, train_scores, thresholds, vectors.priors, single_label=single)
+        measures.update(_on_training(train_scores, accepted, vectors, run))
+        series: dict[str, list[float]] = {}
+        for name in run.evaluation.studies:
+            found = STUDIES[name](_subject(run, vectors, model, train_scores, scores))
+            measures.update(found.measures)
+            series.update(found.series)
         write_json(target, "measures", measures)
+        write_json(target, "series", series)
         write_array(target, "scores", scores)
         write_mask(target, "decisions", decided_on)
 
@@ -83,14 +93,24 @@ def measured(
 
 
 def _on_training(
-    model: Model, X: Any, thresholds: NDArray[Any], vectors: Vectors, run: RunSettings, single: bool
+    scores: NDArray[Any], accepted: NDArray[np.bool_], vectors: Vectors, run: RunSettings
 ) -> dict[str, float | None]:
-    """The few measures that are also of interest on the training documents, and the size of the model."""
-    scores = model.scores(X)
-    accepted = decide(run, scores, thresholds, vectors.priors, single_label=single)
+    """The few measures that are also of interest on the training documents."""
     training = measured(scores, accepted, vectors.train_labels, vectors, run.evaluation)
     wanted = ("micro.f1", "macro.f1", "macro.f1_of_means", "micro.errors")
     return {f"train.{name}": training[name] for name in wanted}
+
+
+def _subject(
+    run: RunSettings, vectors: Vectors, model: Model, train_scores: NDArray[Any], test_scores: NDArray[Any]
+) -> Subject:
+    return Subject(run, vectors, train_scores, test_scores, model.to_arrays().get("coef"), model.describe())
+
+
+def read_series(folder: Path) -> dict[str, list[float]]:
+    """The lists of numbers that studies left for figures."""
+    series: dict[str, list[float]] = read_json(folder, "series")
+    return series
 
 
 def read_measures(folder: Path) -> dict[str, float | None]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from textcat.experiment.fitting import Problem
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.project import read_projection
@@ -25,7 +27,14 @@ def assemble(
     X: Any = vectors.train
     if projected:
         X = read_projection(projected.artifact(workshop).folder, "train", run)
-    return Problem(X, vectors.train_labels, read_selection(selected, workshop), seed)
+    problem = Problem(X, vectors.train_labels, read_selection(selected, workshop), seed)
+    return problem if run.train_documents is None else _part_of(problem, run.train_documents)
+
+
+def _part_of(problem: Problem, documents: int) -> Problem:
+    """So many documents, the same first ones whatever their number, in their own order."""
+    order = np.random.default_rng(problem.seed).permutation(problem.X.shape[0])
+    return problem.rows(np.sort(order[:documents]))
 
 
 def test_matrix(workshop: Workshop, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora import open_corpus
-from textcat.experiment.settings import Experiment
+import numpy as np
+from scipy.sparse import csr_array
+
+from textcat.corpora import VectorCorpus, open_corpus, open_vectors, vector_names
+from textcat.experiment.settings import CorpusSettings
 from textcat.experiment.steps.step import Step, Workshop
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
 from textcat.text.counted import CountedDocuments
 from textcat.text.counting import count
+from textcat.text.settings import TextSettings
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -25,9 +32,8 @@ class Counts:
     weighted: bool = False
 
 
-def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Step:
+def tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fingerprint: str) -> Step:
     """Count the terms of the collection in `folder`, whose contents have that fingerprint."""
-    corpus, text = experiment.corpus, experiment.text
     recipe = Recipe(
         stage="tokenize",
         version=1,
@@ -39,16 +45,21 @@ def tokenize_step(experiment: Experiment, folder: Path, fingerprint: str) -> Ste
     )
 
     def make(workshop: Workshop, target: Path) -> None:
-        opened = open_corpus(corpus.name, folder, split=corpus.split, **corpus.options)
-        _write(
-            target,
-            _counted(opened, experiment, workshop),
-        )
+        if corpus.name in vector_names():
+            _write(
+                target,
+                _given(open_vectors(corpus.name, folder, split=corpus.split or None, **corpus.options)),
+            )
+            return
+        opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
+        counts = _counted(opened, text, workshop)
+        _tell_problems(opened)
+        _write(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
-def _counted(opened: Any, experiment: Experiment, workshop: Workshop) -> Counts:
+def _counted(opened: Any, text: TextSettings, workshop: Workshop) -> Counts:
     documents = (document for document in opened.documents() if document.split != "unused")
     done = 0
 
@@ -57,8 +68,29 @@ def _counted(opened: Any, experiment: Experiment, workshop: Workshop) -> Counts:
         done += more
         workshop.progress(done, None, f"tokenize {opened.name}")
 
-    counted = count(documents, experiment.text, n_jobs=workshop.jobs, progress=tell)
+    counted = count(documents, text, n_jobs=workshop.jobs, progress=tell)
     return Counts(counted, list(opened.categories))
+
+
+def _given(opened: VectorCorpus) -> Counts:
+    """A collection that comes as weighted vectors: its columns are its terms."""
+    used = np.flatnonzero(opened.split != "unused")
+    labels = [tuple(opened.categories[k] for k in np.flatnonzero(row)) for row in opened.Y[used]]
+    documents = CountedDocuments(
+        csr_array(opened.X[used]),
+        list(opened.terms),
+        [opened.ids[row] for row in used],
+        labels,
+        [str(side) for side in opened.split[used]],
+    )
+    return Counts(documents, list(opened.categories), weighted=True)
+
+
+def _tell_problems(opened: Any) -> None:
+    """Say what a user's own file held that could not be taken as it was."""
+    problems = getattr(opened, "problems", None)
+    if problems is not None and (told := problems.summary()):
+        log.warning("%s: %s", opened.path, told)
 
 
 def _write(target: Path, counts: Counts) -> None:

@@ -17,7 +17,7 @@ from textcat.experiment.fitting import (
     save_model,
 )
 from textcat.experiment.learners import LEARNERS, parameters_of
-from textcat.experiment.search import searched_parameters
+from textcat.experiment.search import searched
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.problem import assemble
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
@@ -42,6 +42,7 @@ def train_step(
             "search": run.search.model_dump(mode="json") if run.search else None,
             "dimensions": run.projection.dimensions if run.projection else None,
             "seed": seed,
+            **({"documents": run.train_documents} if run.train_documents else {}),
         },
         inputs_of(**needs),
     )
@@ -49,9 +50,9 @@ def train_step(
     def make(workshop: Workshop, target: Path) -> None:
         problem = assemble(workshop, run, seed, vectorized, selected, projected)
         if run.search:
-            found = searched_parameters(run, problem, workshop)
+            found = searched(run, problem, workshop)
             write_json(target, "search", found.as_dict())
-            save_model(target, fit_learner(run.learner, found.parameters, problem, workshop.jobs))
+            save_model(target, found.model)
         elif getattr(parameters, "checkpoints", None):
             save_model(target, _of_course(workshop, recipe, problem, run))
         else:

@@ -58,7 +58,9 @@ def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokeni
     """Divide the documents, keep the vocabulary of the training part and weight it."""
     resample = experiment.resample
     parameters = {
-        "corpus": experiment.corpus.model_dump(mode="json", include={"categories", "documents"}),
+        "corpus": experiment.corpus.model_dump(
+            mode="json", include={"categories", "documents", "learn"}, exclude_none=True
+        ),
         "resample": resample.model_dump(mode="json") if resample else None,
         "repeat": repeat,
         "vector": run.vector.model_dump(mode="json"),
@@ -112,6 +114,6 @@ def save_vectorizer(folder: Path, vectorizer: Vectorizer) -> None:
 
 def read_vectorizer(folder: Path) -> Vectorizer:
     """The fitted vectorizer, for new documents."""
-    names = ("seen", "containing", "documents", "kept")
+    names = ("seen", "containing", "concentration", "documents", "kept")
     arrays = {name: read_array(folder, f"vectorizer.{name}") for name in names}
     return Vectorizer.from_arrays(arrays, read_json(folder, "vectorizer"))

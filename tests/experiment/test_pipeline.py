@@ -1,0 +1,157 @@
+"""The stages from a user's own documents to a report: shared, resumed, forecast and repeated."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tests.experiment.small import write_small_collection
+from textcat.cli.main import group
+from textcat.experiment.configs import load_experiment
+from textcat.experiment.runner import Site, carry_out, plan_of
+
+
+class Place:
+    """A folder with the small collection, and the command line in it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.experiment = write_small_collection(folder)
+        self.data, self.results = folder / "data", folder / "results"
+
+    def textcat(self, *arguments: str, expect: int = 0) -> str:
+        where = ["--data", str(self.data), "--results", str(self.results)]
+        result = CliRunner().invoke(group, [*arguments, *where], standalone_mode=False)
+        if result.exception:
+            raise result.exception
+        assert (result.return_value or 0) == expect, result.output
+        return result.output
+
+    def stages(self) -> dict[str, int]:
+        """How many artifacts each stage has in the cache."""
+        cache = self.data / "cache"
+        return {s.name: len(list(s.glob("*/manifest.json"))) for s in sorted(cache.iterdir())}
+
+    @property
+    def report(self) -> Path:
+        return self.results / "trial"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def test_a_run_leaves_everything_that_is_promised(place: Place) -> None:
+    output = place.textcat("run", str(place.experiment))
+    names = {p.relative_to(place.report).as_posix() for p in place.report.rglob("*") if p.is_file()}
+    assert {"results.json", "table.md", "table.csv", "table.tex", "report.html", "timings.json"} <= names
+    assert any(n.startswith("figures/") and n.endswith(".svg") for n in names)
+    assert any(n.startswith("figures/") and n.endswith(".png") for n in names)
+    results = json.loads((place.report / "results.json").read_text())
+    assert set(results["runs"]) == {"least_squares", "logistic", "bayes", "svm"}
+    assert results["corpus"]["train_documents"] == 160
+    for run in results["runs"].values():
+        assert run["measures"]["micro.f1"] > 90
+        assert len(run["signature"]) == 16
+    assert "micro F1" in output
+
+
+def test_the_stages_share_their_artifacts(place: Place) -> None:
+    for stage in ("tokenize", "select", "train", "evaluate"):
+        place.textcat(stage, str(place.experiment))
+    before = place.stages()
+    assert before == {
+        "block": 4, "evaluate": 4, "select": 2, "threshold": 4, "tokenize": 1, "train": 4, "vectorize": 1,
+    }  # fmt: skip
+    place.textcat("run", str(place.experiment))
+    assert place.stages() == before
+
+
+def test_a_second_run_gives_the_same_bytes_and_makes_nothing(place: Place) -> None:
+    place.textcat("run", str(place.experiment))
+    first = (place.report / "results.json").read_bytes()
+    times = {p: p.stat().st_mtime_ns for p in place.data.rglob("*.npy")}
+    place.textcat("run", str(place.experiment))
+    assert (place.report / "results.json").read_bytes() == first
+    assert {p: p.stat().st_mtime_ns for p in place.data.rglob("*.npy")} == times
+
+
+def test_another_place_gives_the_same_bytes(place: Place, tmp_path_factory: pytest.TempPathFactory) -> None:
+    other = Place(tmp_path_factory.mktemp("other"))
+    place.textcat("run", str(place.experiment))
+    other.textcat("run", str(other.experiment))
+    assert (place.report / "results.json").read_bytes() == (other.report / "results.json").read_bytes()
+
+
+def test_a_dry_run_tells_the_truth_and_makes_nothing(place: Place) -> None:
+    forecast = place.textcat("run", str(place.experiment), "--dry-run")
+    assert "to do" in forecast
+    assert not (place.data / "cache" / "tokenize").exists()
+    place.textcat("run", str(place.experiment))
+    assert "to do" not in place.textcat("run", str(place.experiment), "--dry-run")
+    place.experiment.write_text(place.experiment.read_text().replace("features: 30", "features: 20"))
+    lines = place.textcat("run", str(place.experiment), "--dry-run").splitlines()
+    todo = [line for line in lines if "to do" in line]
+    assert any("parameters.features differs" in line for line in todo)
+    assert not any(line.startswith(("tokenize", "vectorize", "train CLG")) for line in todo)
+
+
+def test_only_what_changed_is_made_again(place: Place) -> None:
+    place.textcat("run", str(place.experiment))
+    before = place.stages()
+    place.experiment.write_text(place.experiment.read_text().replace("lam: 0.001", "lam: 0.01"))
+    place.textcat("run", str(place.experiment))
+    after = place.stages()
+    grown = {stage: after[stage] - before[stage] for stage in after if after[stage] != before[stage]}
+    assert grown == {"block": 1, "train": 1, "threshold": 1, "evaluate": 1}
+
+
+def test_a_changed_document_changes_everything(place: Place) -> None:
+    place.textcat("tokenize", str(place.experiment))
+    path = place.folder / "documents.jsonl"
+    path.write_text(path.read_text().replace("wheat", "barley", 1))
+    assert "to do" in place.textcat("tokenize", str(place.experiment), "--dry-run")
+
+
+def test_predict_decides_as_evaluate_does(place: Place) -> None:
+    place.textcat("train", str(place.experiment))
+    site = Site(place.data)
+    plan, timings = plan_of(load_experiment(place.experiment), site)
+    workshop = carry_out(plan, site, timings)
+    records = [json.loads(line) for line in (place.folder / "documents.jsonl").read_text().splitlines()]
+    tests = place.folder / "tests.jsonl"
+    tests.write_text("".join(json.dumps(r) + "\n" for r in records if r["side"] == "test"))
+    for chain in plan.chains:
+        folder = chain.evaluated.artifact(workshop).folder
+        scores = np.load(folder / "scores.npy")
+        model = place.data / "models" / "trial" / chain.run
+        lines = place.textcat("predict", str(model), str(tests), "--scores").splitlines()
+        predicted = [json.loads(line) for line in lines]
+        assert [p["id"] for p in predicted] == [r["id"] for r in records if r["side"] == "test"]
+        ours = np.array([list(p["scores"].values()) for p in predicted])
+        np.testing.assert_allclose(ours, scores, atol=1e-5)
+
+
+def test_explain_names_the_words_of_a_category(place: Place) -> None:
+    place.textcat("train", str(place.experiment))
+    model = str(place.data / "models" / "trial" / "logistic")
+    facts = json.loads(place.textcat("explain", model, "-c", "grain", "--json"))
+    assert {"wheat", "corn", "harvest", "bushels", "tonnes"} & set(facts[0]["for"])
+    story = place.folder / "story.txt"
+    story.write_text("the vessel left port with cargo")
+    facts = json.loads(place.textcat("explain", model, str(story), "--json"))
+    assert facts[0]["heading"].startswith("ships: accepted")
+
+
+def test_random_splits_are_averaged_and_folds_pooled(place: Place) -> None:
+    text = place.experiment.read_text()
+    for kind, measure in (("splits", "micro.f1.mean"), ("folds", "micro.f1")):
+        place.experiment.write_text(text + f"resample: {{kind: {kind}, number: 3}}\n")
+        place.textcat("run", str(place.experiment))
+        results = json.loads((place.report / "results.json").read_text())
+        assert results["runs"]["least_squares"]["measures"][measure] > 90

@@ -1,0 +1,136 @@
+"""results.json: what `collect` gathered, packed so that a person can read its differences, and unpacked again.
+
+Measures of single categories stand as columns, a line a measure, in the order of `corpus.train_counts`; so do
+certificates. Numbers keep ten significant digits. Unpacked, every measure has its dotted name again.
+Seconds differ from run to run and stand in timings.json beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from textcat.errors import BadDataError
+from textcat.store.files import write_whole
+
+FORMAT = 2
+TIMINGS = "timings.json"
+_NUMBERS = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
+
+
+def encoded(results: Mapping[str, Any]) -> str:
+    """The one spelling of results."""
+    text = json.dumps(_pack(results), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    # A list of numbers is a line.
+    return _NUMBERS.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text) + "\n"
+
+
+def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
+    """results.json, whole."""
+    path = folder / "results.json"
+    write_whole(path, encoded(results))
+    return path
+
+
+def read_results(where: Path) -> dict[str, Any]:
+    """The results in a folder or file, with the seconds that stand beside them."""
+    path = where / "results.json" if where.is_dir() else where
+    try:
+        packed = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(packed, dict) or packed.get("format") != FORMAT:
+            raise BadDataError(
+                "not results of this version of textcat", where=str(path), hint="Run the experiment again."
+            )
+        results = _unpack(packed)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadDataError(
+            f"not readable as results: {error}", where=str(path), hint="Run the experiment again."
+        ) from error
+    return with_timings(results, read_timings(path.parent / TIMINGS))
+
+
+def measures_of(results: Mapping[str, Any]) -> dict[str, Mapping[str, float | None]]:
+    """Run -> measures, with what is a run of its own to cells and claims though nothing was trained for it."""
+    return {name: run["measures"] for name, run in (results["runs"] | results["beside"]).items()}
+
+
+def with_timings(results: dict[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
+    """The results with the measures in seconds."""
+    for name, measures in timings.get("runs", {}).items():
+        part = results["runs"] if name in results["runs"] else results["beside"]
+        part.setdefault(name, {"measures": {}})["measures"].update(measures)
+    return results
+
+
+def read_timings(path: Path) -> dict[str, Any]:
+    """What timings.json holds; nothing where there is none."""
+    if not path.is_file():
+        return {}
+    timings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return timings
+
+
+def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
+    categories = list(results["corpus"]["train_counts"])
+    packed: dict[str, Any] = json.loads(json.dumps(results))
+    packed["corpus"]["categories_in_order"] = categories
+    for run in packed["runs"].values():
+        run["by_category"], run["measures"] = _as_columns(run["measures"], categories)
+        run["certificates"] = {
+            name: [_short(entry[name]) for entry in run["certificates"]]
+            for name in (run["certificates"][0] if run["certificates"] else {})
+        }
+    for part in packed["beside"].values():
+        part["measures"] = {name: _short(value) for name, value in part["measures"].items()}
+    return packed
+
+
+def _as_columns(
+    measures: Mapping[str, float | None], categories: list[str]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    columns: dict[str, list[Any]] = {}
+    others: dict[str, Any] = {}
+    names = {
+        f"category.{category}.{kind}": kind
+        for category in categories
+        for kind in _kinds(measures, f"category.{categories[0]}.")
+    }
+    for name, value in measures.items():
+        if name not in names:
+            others[name] = _short(value)
+    for kind in dict.fromkeys(names.values()):
+        columns[kind] = [_short(measures.get(f"category.{category}.{kind}")) for category in categories]
+    return columns, others
+
+
+def _kinds(measures: Mapping[str, Any], prefix: str) -> list[str]:
+    return [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
+
+
+def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
+    categories = packed["corpus"].pop("categories_in_order")
+    # JSON of one spelling has its keys sorted; categories have an order of their own.
+    counts = packed["corpus"]["train_counts"]
+    packed["corpus"]["train_counts"] = {category: counts[category] for category in categories}
+    for run in packed["runs"].values():
+        for kind, values in run.pop("by_category").items():
+            for category, value in zip(categories, values, strict=True):
+                run["measures"][f"category.{category}.{kind}"] = value
+        columns = run["certificates"]
+        run["certificates"] = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+    return packed
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    shorter = float(f"{value:.10g}")
+    return int(shorter) if shorter.is_integer() and abs(shorter) < 1e15 else shorter
