@@ -37,3 +37,17 @@ $(LATEST): pyproject.toml | $(VENV)/bin/python
 
 clean:
 	rm -rf $(VENV) data/cache
+
+# Coverage-guided fuzzing of every reader: make fuzz [FORMATS="sgml yaml"] [RUNS=1000000]; cases that it finds go to tests/fuzz/cases
+FORMATS ?= sgml reuters_json medline tokens qrels svmlight csv jsonl new_csv new_jsonl yaml
+RUNS    ?= 1000000
+
+.PHONY: fuzz faults
+
+fuzz: $(LATEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3.0'
+	for format in $(FORMATS); do $(BIN)/python -m tests.fuzz.run $$format -runs=$(RUNS) -artifact_prefix=$(VENV)/$$format. || exit 1; done
+
+# A hundred SIGKILLs at random moments of `textcat run`, each followed by a run that must end as the undisturbed one did
+faults: $(LATEST)
+	$(BIN)/python -m tests.faults.kills --kills 100

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.datasets import load_svmlight_file
 
 from textcat.corpora import Corpus, describe, fetch, open_corpus, open_vectors
 from textcat.corpora.html import text_of, title_of, without_header
@@ -200,13 +201,45 @@ def test_real_collections_have_their_published_counts(mirror: Path, fetched: Pat
     report = fetch(name, fetched, mirror=mirror, offline=True)
     card = describe(name)
     assert {what: report.counts[what] for what in card.counts} == card.counts
-    assert report.verified == "published counts"
+    assert report.verified == "sha256 of every file and published counts"
+    assert report.fingerprint in card.fingerprints
     assert (report.folder / PACKED).is_file()
     corpus = open_corpus(name, report.folder)
     assert isinstance(corpus, Corpus)
     ids = Counter(document.id for document in corpus.documents())
     assert len(ids) == ids.total() == card.documents
     assert len(corpus.categories) == card.categories
+
+
+def test_a_named_folder_may_have_any_name(tmp_path: Path) -> None:
+    for sector in range(105):
+        written(tmp_path / "mine" / "deep", {f"s{sector}/page.html": PAGE})
+    report = fetch("industry-sector", tmp_path / "data", source=tmp_path / "mine" / "deep", offline=True)
+    assert report.counts["categories"] == 105
+    assert report.verified == "published counts"
+    (tmp_path / "mine" / "deep" / "s0" / "page.html").unlink()
+    with pytest.raises(BadDataError, match="categories: 104, not 105"):
+        fetch("industry-sector", tmp_path / "more", source=tmp_path / "mine" / "deep", offline=True)
+
+
+def test_vector_lines_read_as_scikit_learn_reads_them(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    lines = [
+        ",".join(map(str, sorted(random.choice(5, random.integers(1, 4), replace=False))))
+        + "".join(
+            f" {term}:{random.normal():.6g}"
+            for term in np.sort(random.choice(np.arange(1, 50), 8, replace=False))
+        )
+        for _ in range(300)
+    ]
+    path = tmp_path / "x.svm"
+    path.write_text("\n".join(lines) + "\n")
+    X, labels = load_svmlight_file(str(path), multilabel=True, dtype=np.float32, zero_based=False)
+    ours = open_vectors("svmlight", path, ratio=None)
+    assert abs(ours.X - X).max() < 1e-6
+    assert [tuple(str(int(each)) for each in found) for found in labels] == [
+        tuple(np.array(ours.categories)[row]) for row in ours.Y
+    ]
 
 
 def test_packed_and_unpacked_trees_read_the_same(groups: Path, tmp_path_factory) -> None:

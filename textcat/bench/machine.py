@@ -1,4 +1,4 @@
-"""The facts of a machine that stand beside every measured time."""
+"""What the measurements were made on: they mean little without it."""
 
 from __future__ import annotations
 
@@ -7,40 +7,32 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-import textcat
+_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "liblinear-official", "skglm", "celer")
 
 
-def machine_facts() -> dict[str, str | int]:
-    """Processor, cores, system, and the versions of what does the work."""
-    facts: dict[str, str | int] = {
+def machine_facts() -> dict[str, object]:
+    """Processor, cores, load, system and versions, JSON-able."""
+    return {
         "processor": _processor(),
-        "cores": os.cpu_count() or 1,
-        "load": _load(),
-        "system": f"{platform.system()} {platform.machine()}",
+        "cores": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+        "system": platform.platform(),
         "python": platform.python_version(),
-        "textcat": textcat.__version__,
+        "packages": {name: _version(name) for name in _PACKAGES},
     }
-    for package in ("numpy", "scipy", "numba", "scikit-learn", "liblinear-official", "skglm", "celer"):
-        try:
-            facts[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return facts
 
 
 def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+    description = Path("/proc/cpuinfo")
+    if description.exists():
+        for line in description.read_text().splitlines():
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()
+    return platform.processor()
 
 
-def _load() -> str:
-    """Other work running at the same time makes times longer; ratios suffer less."""
+def _version(name: str) -> str | None:
     try:
-        return f"{os.getloadavg()[0]:.1f}"
-    except OSError:
-        return ""
+        return version(name)
+    except PackageNotFoundError:
+        return None

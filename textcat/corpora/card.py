@@ -77,6 +77,7 @@ class CorpusCard(_Strict):
     splits: dict[str, str]
     packages: tuple[Package, ...] = ()
     counts: dict[str, int] = {}
+    fingerprints: tuple[str, ...] = ()
     kind: Literal["text", "vectors"] = "text"
     by_hand: str = ""
 

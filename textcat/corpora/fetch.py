@@ -21,7 +21,9 @@ from textcat.corpora.locking import locked
 from textcat.corpora.manifest import Manifest, read_manifest, state_of, write_manifest
 from textcat.corpora.placing import put_in_place, verify
 from textcat.corpora.registry import fingerprint
-from textcat.corpora.sources import FromFile, FromFolder, FromNpm, FromWeb, Source
+from textcat.corpora.sources_away import FromNpm, FromWeb
+from textcat.corpora.sources_here import FromFile, FromFolder
+from textcat.corpora.staging import Source
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 
 MIRROR_VARIABLE = "TEXTCAT_MIRROR"
@@ -141,6 +143,11 @@ class _Work:
                 return self._try(each)
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
+            except OSError as problem:
+                told = DataNotAvailableError(
+                    problem.strerror or str(problem), where=str(problem.filename or "")
+                )
+                problems.append((each, told))
         raise self._failure(problems, named=source is not None)
 
     def _sweep(self) -> None:
@@ -176,7 +183,7 @@ class _Work:
             elif Path(source).is_file():
                 yield FromFile(each, Path(source))
             else:
-                yield FromFolder(each, Path(source), self.card.name)
+                yield FromFolder(each, Path(source), self.card.name, named=True)
 
     def _downloads(self) -> Path:
         return self.data_folder / ".downloads" / self.card.name
@@ -184,8 +191,8 @@ class _Work:
     def _try(self, source: Source) -> Manifest:
         staging = Path(tempfile.mkdtemp(prefix=f".{self.card.name}.", dir=self.data_folder))
         try:
-            source.fill(staging)
-            manifest = verify(self.card, source, staging)
+            came_from = source.fill(staging)
+            manifest = verify(self.card, source.package, came_from, staging)
             write_manifest(staging, manifest)
             put_in_place(staging, corpus_folder(self.card.name, self.data_folder))
             return manifest

@@ -57,7 +57,7 @@ def _year(source: str, number: str, path: Path) -> int:
     found = _DATE.search(source)
     if found:
         return 1900 + int(found[1])
-    if number[:2].isdigit():
+    if number[:2].isdecimal():
         return 1900 + int(number[:2])
     raise BadDataError("the record has no year", where=f"{path}, record {number}")
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from textcat.corpora.problems import Problems
+from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError, DataNotAvailableError
 
 _LONGEST_FIELD = 1 << 28
@@ -69,7 +71,7 @@ def table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) ->
 
 
 def _checked_header(names: list[str], path: Path) -> list[str]:
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise BadDataError(f"two columns are called {twice[0]!r}", where=f"{path}:1")
     return names
@@ -83,10 +85,13 @@ def json_rows(path: Path, encoding: str, problems: Problems) -> Iterator[Row]:
         where = f"{path}:{number}"
         try:
             values = json.load(io.StringIO(line))
-        except ValueError as problem:
+            halves = "\\u" in line and not is_writable(json.dumps(values, ensure_ascii=False))
+        except (ValueError, RecursionError) as problem:
             problems.meet("malformed", f"not JSON: {problem}", where)
             continue
-        if isinstance(values, dict):
+        if halves:
+            problems.meet("malformed", "it has half of a surrogate pair", where)
+        elif isinstance(values, dict):
             yield Row(where, values)
         else:
             problems.meet("malformed", "not a JSON object", where)

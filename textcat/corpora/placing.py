@@ -10,15 +10,14 @@ from pathlib import Path
 from textcat.corpora.card import CorpusCard, Package
 from textcat.corpora.manifest import Manifest, collection_files, read_manifest, sha256_of, state_of
 from textcat.corpora.registry import count, fingerprint
-from textcat.corpora.sources import Source
 from textcat.errors import BadDataError
 
 _MOST_SINGLE_FLUSHES = 200
 
 
-def verify(card: CorpusCard, source: Source, staging: Path) -> Manifest:
+def verify(card: CorpusCard, package: Package, came_from: str, staging: Path) -> Manifest:
     """Check contents and counts of what a source brought; return the manifest that says so."""
-    by_contents = _verify_contents(source.package, staging)
+    by_contents = _verify_contents(package, staging)
     counts = count(card.name, staging)
     wrong = [
         f"{what}: {counts.get(what)}, not {pinned}"
@@ -26,10 +25,11 @@ def verify(card: CorpusCard, source: Source, staging: Path) -> Manifest:
         if counts.get(what) != pinned
     ]
     if wrong:
-        raise BadDataError("the counts are not the published ones: " + "; ".join(wrong), where=source.label)
-    state = state_of(staging)
+        raise BadDataError("the counts are not the published ones: " + "; ".join(wrong), where=came_from)
+    found = fingerprint(card.name, staging)
+    by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    return Manifest(card.name, source.label, verified, fingerprint(card.name, staging), counts, *state)
+    return Manifest(card.name, came_from, verified, found, counts, *state_of(staging))
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from textcat.corpora.document import Split
-from textcat.corpora.text_files import open_latin1
+from textcat.corpora.text_files import line_blocks
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 LABELS = ("topics", "industries", "regions")
@@ -23,7 +23,7 @@ LAST_TRAINING_NUMBER = 26150
 # genkin_2004 section 5.2.2: a fixed random sample of 77,993 of the 781,265 test documents.
 SAMPLE_SIZE = 77_993
 TEST_SIZE = 781_265
-_CHUNK = 1 << 22
+_LONGEST_NUMBER = 9
 
 
 @dataclass(frozen=True)
@@ -51,24 +51,30 @@ def read_qrels(path: Path) -> dict[str, tuple[str, ...]]:
     """Labels by document number, from lines LABEL NUMBER 1; equal label sets share one tuple."""
     found: dict[str, tuple[str, ...]] = {}
     shared: dict[tuple[str, ...], tuple[str, ...]] = {}
-    with open_latin1(path) as opened:
-        while lines := opened.readlines(_CHUNK):
-            words = "".join(lines).split()
-            if len(words) != 3 * len(lines) or words[2::3].count("1") != len(lines):
-                raise _first_bad_line(path)
-            for number, pairs in groupby(zip(words[1::3], words[0::3], strict=True), itemgetter(0)):
-                labels = (*found.get(number, ()), *(label for _, label in pairs))
-                found[number] = shared.setdefault(labels, labels)
+    line = 1
+    for block in line_blocks(path):
+        lines = block.count("\n") + (not block.endswith("\n"))
+        words = block.split()
+        numbers = words[1::3]
+        if len(words) != 3 * lines or words[2::3].count("1") != lines or not all(map(_is_number, numbers)):
+            raise _first_bad_line(block, path, line)
+        for number, pairs in groupby(zip(numbers, words[0::3], strict=True), itemgetter(0)):
+            labels = (*found.get(number, ()), *(label for _, label in pairs))
+            found[number] = shared.setdefault(labels, labels)
+        line += lines
     return found
 
 
-def _first_bad_line(path: Path) -> BadDataError:
-    with open_latin1(path) as opened:
-        for line, text in enumerate(opened, 1):
-            parts = text.split()
-            if len(parts) != 3 or parts[2] != "1":
-                return BadDataError("not a line LABEL NUMBER 1", where=f"{path}:{line}")
-    return BadDataError("the file changed while it was read", where=str(path))
+def _is_number(text: str) -> bool:
+    return len(text) <= _LONGEST_NUMBER and text.isdecimal()
+
+
+def _first_bad_line(block: str, path: Path, first: int) -> BadDataError:
+    for line, text in enumerate(block.split("\n"), first):
+        parts = text.split()
+        if len(parts) != 3 or parts[2] != "1" or not _is_number(parts[1]):
+            return BadDataError("not a line LABEL NUMBER 1", where=f"{path}:{line}")
+    return BadDataError("not lines LABEL NUMBER 1", where=f"{path}:{first}")
 
 
 def find_qrels(folder: Path, labels: str) -> Path:

@@ -1,7 +1,8 @@
 """The records of Reuters-21578 as distributed: the SGML files, and the JSON files that lack some attributes.
 
 The SGML is read with regular expressions: its markup is regular (no nesting, no attributes but those of
-REUTERS and TEXT).
+REUTERS and TEXT, and no "<" in text, where it is written &lt;). Each expression takes time in proportion to
+what it reads, whatever that is: an element's text ends at the next "<".
 """
 
 from __future__ import annotations
@@ -16,19 +17,23 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError
 
 LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
 
-_RECORD = re.compile(r"<REUTERS\s([^>]*)>(.*?)</REUTERS>", re.DOTALL)
-_ATTRIBUTE = re.compile(r'(\w+)="([^"]*)"')
-_TEXT = re.compile(r'<TEXT(?:\s+TYPE="(\w+)")?>(.*?)</TEXT>', re.DOTALL)
-_PART = re.compile(r"<(TITLE|AUTHOR|DATELINE|BODY)>(.*?)</\1>", re.DOTALL)
-_LABELS = re.compile(r"<(TOPICS|PLACES|PEOPLE|ORGS|EXCHANGES|COMPANIES)>(.+?)</\1>", re.DOTALL)
-_LABEL = re.compile(r"<D>(.*?)</D>", re.DOTALL)
-_NOTE = re.compile(r"<(DATE|MKNOTE|UNKNOWN)>(.*?)</\1>", re.DOTALL)
-_NUMBERED = re.compile(r"&#(\d+);")
+_BEGINNING = re.compile("<REUTERS")
+_OPENING = re.compile(r"<REUTERS\s([^<>]*)>")
+_CLOSING = "</REUTERS>"
+_ATTRIBUTE = re.compile(r'\b(\w++)="([^"]*)"')
+_TEXT = re.compile(r'<TEXT(?:\s+TYPE="(\w+)")?>')
+_PART = re.compile(r"<(TITLE|AUTHOR|DATELINE|BODY)>([^<]*+)</\1>")
+_LABELS = re.compile(r"<(TOPICS|PLACES|PEOPLE|ORGS|EXCHANGES|COMPANIES)>((?:<D>[^<]*+</D>)++)</\1>")
+_LABEL = re.compile(r"<D>([^<]*)</D>")
+_NOTE = re.compile(r"<(DATE|MKNOTE|UNKNOWN)>([^<]*+)</\1>")
+_NUMBERED = re.compile(r"&#([0-9]{1,7});")
+_LAST_CHARACTER = 0x10FFFF
 _MARKUP = {"&", "<"}
 # Teletype control characters stand where a character was lost or a record begins; none is text.
 _CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
@@ -58,11 +63,16 @@ class ReutersRecord:
 
 def without_controls(text: str) -> str:
     """Decode numbered entities, and turn control characters into spaces."""
-    for code in set(_NUMBERED.findall(text)):
-        character = chr(int(code))
-        if character not in _MARKUP:
-            text = text.replace(f"&#{code};", character)
-    return text.translate(_CONTROL)
+    return _NUMBERED.sub(_character, text).translate(_CONTROL)
+
+
+def _character(entity: re.Match[str]) -> str:
+    """The character of a numbered entity, which stays as it is where that is markup or no character."""
+    code = int(entity[1])
+    surrogate = 0xD800 <= code <= 0xDFFF
+    if code > _LAST_CHARACTER or surrogate or chr(code) in _MARKUP:
+        return entity[0]
+    return chr(code)
 
 
 def _decoded(text: str) -> str:
@@ -77,69 +87,85 @@ def _decoded(text: str) -> str:
 def sgml_records(path: Path) -> Iterator[ReutersRecord]:
     """The records of one reut2-NNN.sgm file, in order."""
     source = without_controls(path.read_text(encoding="latin-1"))
-    found = 0
-    for match in _RECORD.finditer(source):
-        found += 1
-        yield _sgml_record(match, path, source)
-    if found != source.count("<REUTERS "):
-        raise BadDataError(
-            "a REUTERS record is not closed",
-            where=f"{path}:{_line_after(source, found)}",
-            hint="The file is cut short or damaged: fetch the collection again.",
-        )
+    line, start, end = 1, 0, 0
+    for begins in _BEGINNING.finditer(source):
+        line += source.count("\n", start, begins.start())
+        start = begins.start()
+        opening = _OPENING.match(source, start)
+        closing = source.find(_CLOSING, start)
+        if opening is None or start < end or closing < 0:
+            raise _damaged("is not closed", f"{path}:{line}")
+        end = closing
+        yield _sgml_record(opening[1], source[opening.end() : closing], f"{path}:{line}")
 
 
-def _line_after(source: str, found: int) -> int:
-    starts = [match.start() for match in re.finditer("<REUTERS ", source)]
-    return source.count("\n", 0, starts[found]) + 1
+def _damaged(how: str, where: str) -> BadDataError:
+    hint = "The file is cut short or damaged: fetch the collection again."
+    return BadDataError(f"a REUTERS record {how}", where=where, hint=hint)
 
 
-def _sgml_record(match: re.Match[str], path: Path, source: str) -> ReutersRecord:
-    attributes = dict(_ATTRIBUTE.findall(match[1]))
-    inside = match[2]
+def _sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
+    attributes = dict(_ATTRIBUTE.findall(tag))
     text = _TEXT.search(inside)
-    if text is None or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
-        line = source.count("\n", 0, match.start()) + 1
-        raise BadDataError("a REUTERS record lacks TEXT or one of its attributes", where=f"{path}:{line}")
+    closing = inside.find("</TEXT>", text.end()) if text else -1
+    if text is None or closing < 0 or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
+        raise _damaged("lacks TEXT or one of its attributes", where)
     head = inside[: text.start()]
-    parts = {name: _decoded(value) for name, value in _PART.findall(text[2])}
-    text_type = text[1] or "NORM"
-    outside = _decoded(_PART.sub(" ", text[2])).strip()
+    # Splitting gives in turn: text outside, a part's name, its text, text outside and so on.
+    pieces = _PART.split(inside[text.end() : closing])
+    parts = {name: _decoded(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
     notes = dict(_NOTE.findall(head))
+    lists = {name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head)}
     return ReutersRecord(
-        number=int(attributes["NEWID"]),
+        number=_number(attributes["NEWID"], where),
         topics_mark=attributes["TOPICS"],
         lewis_split=attributes["LEWISSPLIT"],
         cgi_split=attributes["CGISPLIT"],
-        text_type=text_type,
+        text_type=text[1] or "NORM",
         old_number=attributes.get("OLDID", ""),
         csecs=attributes.get("CSECS", ""),
         date=notes.get("DATE", "").strip(),
-        lists={name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head)},
+        lists=lists,
         title=parts.get("TITLE", ""),
         author=parts.get("AUTHOR", ""),
         dateline=parts.get("DATELINE", ""),
         body=parts.get("BODY", ""),
-        outside=outside,
+        outside=_decoded(" ".join(pieces[0::3])).strip(),
         unknown=notes.get("UNKNOWN", ""),
         note=notes.get("MKNOTE", ""),
     )
+
+
+def _number(written: object, where: str) -> int:
+    """A document number as a source writes it."""
+    text = str(written) if isinstance(written, int) and 0 < written <= LAST_NUMBER else written
+    if isinstance(text, str) and len(text) <= len(str(LAST_NUMBER)) and text.isdecimal():
+        number = int(text)
+        if 1 <= number <= LAST_NUMBER:
+            return number
+    raise BadDataError(f"document number {str(written)[:20]!r} is not of Reuters-21578", where=where)
 
 
 def json_records(path: Path) -> Iterator[ReutersRecord]:
     """The records of one reuters-NNN.json file, completed with the attributes that it lacks."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise BadDataError(f"not JSON: {problem}", where=str(path)) from problem
-    for entry in entries:
-        yield _json_record(entry, path)
+    if not isinstance(entries, list):
+        raise BadDataError("not a list of documents", where=str(path))
+    for position, entry in enumerate(entries, 1):
+        yield _json_record(entry, f"{path}, entry {position}")
 
 
-def _json_record(entry: dict[str, Any], path: Path) -> ReutersRecord:
-    number = int(entry.get("id", 0))
-    if not 1 <= number <= LAST_NUMBER:
-        raise BadDataError(f"document number {entry.get('id')!r} is not of Reuters-21578", where=str(path))
+_JSON_LISTS = (("topics", "topics"), ("places", "places"), ("orgs", "organisations"))
+
+
+def _json_record(entry: Any, where: str) -> ReutersRecord:
+    if not isinstance(entry, dict):
+        raise BadDataError("a document is not an object", where=where)
+    number = _number(entry.get("id"), where)
+    texts = {key: _text_of(entry, key, where) for key in ("date", "title", "body")}
     attributes = {name: known[number] for name, known in known_attributes().items()}
     return ReutersRecord(
         number=number,
@@ -149,20 +175,32 @@ def _json_record(entry: dict[str, Any], path: Path) -> ReutersRecord:
         text_type=attributes["TYPE"],
         old_number="",
         csecs="",
-        date=entry.get("date", "").strip(),
-        lists={
-            name: tuple(entry[key])
-            for name, key in (("topics", "topics"), ("places", "places"), ("orgs", "organisations"))
-            if key in entry
-        },
-        title=entry.get("title", "").translate(_CONTROL),
+        date=texts["date"].strip(),
+        lists={name: _labels_of(entry, key, where) for name, key in _JSON_LISTS if key in entry},
+        title=texts["title"].translate(_CONTROL),
         author="",
         dateline="",
-        body=entry.get("body", "").translate(_CONTROL),
+        body=texts["body"].translate(_CONTROL),
         outside="",
         unknown="",
         note="",
     )
+
+
+def _text_of(entry: dict[str, Any], key: str, where: str) -> str:
+    value = entry.get(key, "")
+    if not isinstance(value, str) or not is_writable(value):
+        raise BadDataError(f"{key!r} is not text", where=where)
+    return value
+
+
+def _labels_of(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    values = entry[key]
+    if not isinstance(values, list) or not all(
+        isinstance(each, str) and is_writable(each) for each in values
+    ):
+        raise BadDataError(f"{key!r} is not a list of labels", where=where)
+    return tuple(values)
 
 
 @cache

@@ -12,6 +12,8 @@ from typing import TextIO, cast
 from textcat.errors import BadDataError
 
 _CHUNK = 1 << 22
+# Far beyond any record or line of these collections: a small compressed file must not fill the memory.
+_LONGEST = 1 << 24
 
 
 @contextmanager
@@ -28,6 +30,16 @@ def open_latin1(path: Path) -> Iterator[TextIO]:
         raise BadDataError(f"the file is damaged or cut short ({problem})", where=str(path)) from problem
 
 
+def line_blocks(path: Path) -> Iterator[str]:
+    """The text of a file in blocks that end where a line ends."""
+    with open_latin1(path) as opened:
+        while block := opened.read(_CHUNK):
+            rest = opened.readline(_LONGEST)
+            if len(rest) == _LONGEST:
+                raise BadDataError("a line is longer than this format can have", where=str(path))
+            yield block + rest
+
+
 def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
     """The records of a file in SMART's format: each from a line `.I NUMBER` to the next; number and rest.
 
@@ -40,6 +52,8 @@ def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
             for record in whole:
                 if record.strip():
                     yield _headed(record)
+            if len(held) > _LONGEST:
+                raise BadDataError("a record is longer than this format can have", where=str(path))
     if held.strip():
         yield _headed(held)
 
@@ -47,3 +61,12 @@ def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
 def _headed(record: str) -> tuple[str, str]:
     number, _, rest = record.partition("\n")
     return number.strip(), rest
+
+
+def is_writable(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which JSON can spell and no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from textcat.corpora.text_files import open_latin1
+from textcat.corpora.text_files import line_blocks
 from textcat.errors import BadDataError
 
-_LINES = 20_000
+# One large id would make a model of so many weights a category: more is a damaged file.
+_LAST_TERM = 5_000_000
+_TWO_COLONS = re.compile(r":[^\s:]*+:")
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     columns: list[NDArray[np.int32]] = []
     weights: list[NDArray[np.float32]] = []
     for path in paths:
-        for numbered in _line_blocks(path):
+        for numbered in _numbered_blocks(path):
             parsed = _parse_block(path, numbered, heads)
             lengths.append(parsed[0])
             columns.append(parsed[1])
@@ -69,12 +71,13 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     return VectorLines(heads, X)
 
 
-def _line_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
-    with open_latin1(path) as opened:
-        numbered = enumerate(opened, 1)
-        while block := list(islice(numbered, _LINES)):
-            stripped = ((number, line.partition("#")[0].rstrip()) for number, line in block)
-            yield [(number, line) for number, line in stripped if line]
+def _numbered_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
+    first = 1
+    for block in line_blocks(path):
+        lines = block.removesuffix("\n").split("\n")
+        stripped = ((number, line.partition("#")[0].rstrip()) for number, line in enumerate(lines, first))
+        yield [(number, line) for number, line in stripped if line]
+        first += len(lines)
 
 
 def _parse_block(
@@ -85,30 +88,48 @@ def _parse_block(
     heads.extend(head for head, _, _ in parts)
     lengths = np.fromiter((rest.count(":") for _, _, rest in parts), dtype=np.int64, count=len(parts))
     try:
-        joined = " ".join(rest.replace(":", " ") for _, _, rest in parts)
-        values = np.array(joined.split(), dtype=np.float64)
+        joined = " ".join(rest for _, _, rest in parts)
+        if _TWO_COLONS.search(joined):
+            raise ValueError
+        values = np.array(joined.replace(":", " ").split(), dtype=np.float64)
     except ValueError:
         values = np.zeros(0)
-    if values.size != 2 * lengths.sum() or (values[::2] < 1).any() or (values[::2] % 1 != 0).any():
+    terms, weights = values[::2], values[1::2]
+    if values.size != 2 * lengths.sum() or not (_are_terms(terms).all() and _are_weights(weights).all()):
         raise _first_bad_line(path, numbered)
-    return lengths, (values[::2] - 1).astype(np.int32), values[1::2].astype(np.float32)
+    return lengths, (terms - 1).astype(np.int32), weights.astype(np.float32)
+
+
+def _are_terms(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which are whole numbers that a column can have; NaN is none."""
+    whole: NDArray[np.bool_] = (values >= 1) & (values <= _LAST_TERM) & (np.floor(values) == values)
+    return whole
+
+
+def _are_weights(values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Which are finite, as single precision has them."""
+    finite: NDArray[np.bool_] = np.abs(values) <= np.finfo(np.float32).max
+    return finite
 
 
 def _first_bad_line(path: Path, numbered: list[tuple[int, str]]) -> BadDataError:
     for number, line in numbered:
-        for pair in line.split(" ")[1:]:
-            term, _, weight = pair.partition(":")
-            if pair and not (term.isdigit() and int(term) > 0 and _is_number(weight)):
-                return BadDataError(f"{pair!r} is not TERM:WEIGHT", where=f"{path}:{number}")
+        for pair in line.split()[not line.startswith(" ") :]:
+            if not _is_pair(pair):
+                return BadDataError(f"{pair[:80]!r} is not TERM:WEIGHT", where=f"{path}:{number}", hint=_PAIR)
     return BadDataError("a line is not HEAD TERM:WEIGHT ...", where=f"{path}:{numbered[0][0]}")
 
 
-def _is_number(text: str) -> bool:
+_PAIR = f"TERM is a whole number from 1 to {_LAST_TERM:,}, WEIGHT a finite number."
+
+
+def _is_pair(pair: str) -> bool:
+    term, _, weight = pair.partition(":")
     try:
-        float(text)
+        numbers = np.array([float(term), float(weight)])
     except ValueError:
         return False
-    return True
+    return bool(_are_terms(numbers[:1]).all() and _are_weights(numbers[1:]).all())
 
 
 def label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]) -> NDArray[np.bool_]:

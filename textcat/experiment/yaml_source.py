@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
+import math
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -13,6 +16,11 @@ import yaml
 from textcat.errors import UsageError
 
 Keys = tuple[str | int, ...]
+
+WIDEST = 100
+MOST_BITS = 63
+MOST_CHARACTERS = 1_000_000
+LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True)
@@ -28,8 +36,9 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
     def snippet(self) -> str:
-        """The line with a mark under the column."""
-        return f"    {self.text}\n    {' ' * (self.column - 1)}^"
+        """The line, or what surrounds the column in a long one, with a mark under the column."""
+        start = max(self.column - 1 - WIDEST // 2, 0)
+        return f"    {self.text[start : start + WIDEST]}\n    {' ' * (self.column - 1 - start)}^"
 
 
 @dataclass
@@ -66,7 +75,8 @@ def error_at(place: Place | None, what: str, hint: str = "") -> UsageError:
 def read_source(path: Path) -> Source:
     """The mapping in a YAML file; anything that is not plain YAML with unique text keys is refused."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with path.open(encoding="utf-8") as opened:
+            text = opened.read(MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(f"cannot read the experiment file: {reason}", where=str(path)) from error
@@ -75,13 +85,17 @@ def read_source(path: Path) -> Source:
 
 def parse_source(text: str, path: Path) -> Source:
     """The same, of a text already read; `path` is what messages name."""
-    reader = _Reader(path, text.splitlines())
+    if len(text) > MOST_CHARACTERS:
+        raise UsageError(f"longer than {MOST_CHARACTERS:,} characters", where=str(path))
+    reader = _Reader(path, LINE_END.split(text))
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = reader.place(mark) if mark else None
         raise error_at(place, f"not valid YAML: {error.problem or error.context}") from error
+    except yaml.reader.ReaderError as error:
+        raise error_at(reader.place_of(error.position, text), f"not valid YAML: {error.reason}") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
     if node is None:
@@ -97,38 +111,68 @@ class _Reader:
     """Turns composed nodes into plain data, noting places and refusing what would be lost silently."""
 
     MOST_DEPTH = 40
+    MOST_VALUES = 100_000
 
     def __init__(self, path: Path, lines: list[str]) -> None:
         self.path = path
         self.lines = lines
+        self.values = 0
         self.constructor = yaml.constructor.SafeConstructor()
 
     def place(self, mark: yaml.Mark) -> Place:
         text = self.lines[mark.line] if mark.line < len(self.lines) else ""
         return Place(self.path, mark.line + 1, mark.column + 1, text)
 
+    def place_of(self, position: int, text: str) -> Place:
+        """The place of a character by its position in the whole text."""
+        above = LINE_END.split(text[:position])
+        return Place(self.path, len(above), len(above[-1]) + 1, self.lines[len(above) - 1])
+
     def value(self, node: yaml.Node, keys: Keys, places: dict[Keys, Place]) -> Any:
-        if len(keys) > self.MOST_DEPTH:
-            raise error_at(self.place(node.start_mark), "nested too deeply")
+        # An alias is read again wherever it stands, so a short file can be a long one.
+        self.values += 1
+        if len(keys) > self.MOST_DEPTH or self.values > self.MOST_VALUES:
+            raise error_at(self.place(node.start_mark), "nested too deeply, or too many values")
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        if node.tag not in (
+            yaml.resolver.Resolver.DEFAULT_MAPPING_TAG,
+            yaml.resolver.Resolver.DEFAULT_SEQUENCE_TAG,
+        ):
+            raise error_at(self.place(node.start_mark), f"not a plain value: {node.tag}")
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, keys, places)
-        if isinstance(node, yaml.SequenceNode):
-            return [self._item(child, (*keys, index), places) for index, child in enumerate(node.value)]
-        return self._scalar(node)
+        return [self._item(child, (*keys, index), places) for index, child in enumerate(node.value)]
 
     def _item(self, node: yaml.Node, keys: Keys, places: dict[Keys, Place]) -> Any:
         places[keys] = self.place(node.start_mark)
         return self.value(node, keys, places)
 
     def _scalar(self, node: yaml.Node) -> Any:
+        place = self.place(node.start_mark)
         try:
             value = self.constructor.construct_object(node)
-        except (yaml.YAMLError, ValueError, OverflowError) as error:
+        except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             problem = getattr(error, "problem", None) or error
-            raise error_at(self.place(node.start_mark), f"not a plain value: {problem}") from error
-        if isinstance(value, bytes | set | tuple):
-            raise error_at(self.place(node.start_mark), "not a plain value")
+            raise error_at(place, f"not a plain value: {problem}") from error
+        if isinstance(value, float) and not math.isfinite(value):
+            raise error_at(place, "not a finite number")
+        if isinstance(value, int) and value.bit_length() > MOST_BITS:
+            raise error_at(place, "a number that is too large")
+        if isinstance(value, datetime.date):
+            raise error_at(place, "a date is no value here", "Put it in quotes.")
+        if isinstance(value, str) and not value.isprintable():
+            self._check_written(value, place)
+        if value is not None and not isinstance(value, str | int | float):
+            raise error_at(place, "not a plain value")
         return value
+
+    def _check_written(self, value: str, place: Place) -> None:
+        """Refuse halves of surrogate pairs, which YAML can spell and no file can hold."""
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise error_at(place, "half of a surrogate pair") from error
 
     def mapping(self, node: yaml.MappingNode, keys: Keys, places: dict[Keys, Place]) -> dict[str, Any]:
         result: dict[str, Any] = {}

@@ -144,13 +144,16 @@ def _choose_solver(documents: scipy.sparse.csr_matrix, solver: Solver) -> Litera
 def _by_gram_matrix(
     documents: scipy.sparse.csr_matrix, dimensions: int | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Eigenvectors of H'H (or HH' when terms are fewer): exact, and its cost does not grow with Q."""
+    """Eigenvectors of H'H (or HH' when terms are fewer): exact, and hardly dearer for a large Q."""
     matrix = documents.astype(np.float64)
     by_terms = matrix.shape[1] <= matrix.shape[0]
     gram = (matrix.T @ matrix if by_terms else matrix @ matrix.T).toarray()
-    squares, vectors = scipy.linalg.eigh(gram, overwrite_a=True, check_finite=False)
-    kept = min(dimensions or squares.size, squares.size)
-    order = np.argsort(-squares, kind="stable")[:kept]
+    side = gram.shape[0]
+    leading = (side - min(dimensions or side, side), side - 1)
+    squares, vectors = scipy.linalg.eigh(
+        gram, subset_by_index=leading, driver="evr", overwrite_a=True, check_finite=False
+    )
+    order = np.argsort(-squares, kind="stable")
     values = np.sqrt(np.maximum(squares[order], 0.0))
     vectors = vectors[:, order]
     if by_terms:

@@ -8,8 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError
 
+LONGEST_FIELD = 1 << 28
 Format = Literal["lines", "csv", "tsv", "jsonl"]
 
 
@@ -38,6 +40,7 @@ def read_documents(
 
     A plain line, and a `text` column where the model's own fields are absent, is read as its last field.
     """
+    lines = _decoded(lines, name)
     if form == "lines":
         for number, line in enumerate(lines, 1):
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\n")})
@@ -49,7 +52,23 @@ def read_documents(
         yield from _rows(lines, "," if form == "csv" else "\t", name, fields)
 
 
+def _decoded(lines: Iterable[str], name: str) -> Iterator[str]:
+    """The lines as they come, with the place of one that is not text."""
+    number = 0
+    try:
+        for line in lines:
+            number += 1
+            yield line
+    except UnicodeDecodeError as error:
+        raise BadDataError(
+            f"not {error.encoding}: {error.reason}",
+            where=f"{name}, after line {number}",
+            hint="Convert it to utf-8.",
+        ) from error
+
+
 def _rows(lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...]) -> Iterator[NewDocument]:
+    csv.field_size_limit(LONGEST_FIELD)
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
         for number, row in enumerate(reader, 1):
@@ -68,6 +87,8 @@ def _object(line: str, where: str) -> dict[str, Any]:
         raise BadDataError(f"not JSON: {error}", where=where) from error
     if not isinstance(value, dict):
         raise BadDataError("not a JSON object", where=where)
+    if "\\u" in line and not is_writable(json.dumps(value, ensure_ascii=False)):
+        raise BadDataError("it has half of a surrogate pair", where=where)
     return value
 
 

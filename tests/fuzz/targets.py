@@ -1,0 +1,143 @@
+"""One function for each format that strangers may bring: bytes in, documented errors or sound data out."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textcat.corpora.medline import medline_records
+from textcat.corpora.own import OwnDocuments
+from textcat.corpora.own_vectors import open_svmlight
+from textcat.corpora.rcv1 import Rcv1
+from textcat.corpora.rcv1_labels import Sides, read_qrels
+from textcat.corpora.reuters import Reuters21578
+from textcat.errors import TextcatError
+from textcat.experiment.configs import validated
+from textcat.experiment.yaml_source import parse_source
+from textcat.serving.documents import Format, read_documents
+from textcat.store import digest
+
+Target = Callable[[bytes, Path], None]
+
+
+class UndocumentedError(Exception):
+    """A reader answered with something that no message to a person explains."""
+
+
+def examine(name: str, data: bytes, scratch: Path) -> str:
+    """Feed a target; the documented error's message, or nothing where the input was accepted."""
+    try:
+        TARGETS[name](data, scratch)
+    except TextcatError as error:
+        if not error.where or not error.what:
+            raise UndocumentedError(f"an error without its place: {error!r}") from error
+        str(error).encode()
+        return str(error)
+    return ""
+
+
+def _placed(data: bytes, scratch: Path, name: str) -> Path:
+    path = scratch / name
+    path.write_bytes(data)
+    return path
+
+
+def _sound(documents: Iterable[Any]) -> None:
+    """What every document that comes through must be: text that can be written again."""
+    for document in documents:
+        if document.split not in ("train", "test", "unused"):
+            raise UndocumentedError(f"side {document.split!r}")
+        for text in (document.id, *document.fields.values(), *document.labels):
+            text.encode()
+
+
+def sgml(data: bytes, scratch: Path) -> None:
+    """A reut2-NNN.sgm file."""
+    _placed(data, scratch, "reut2-000.sgm")
+    _sound(Reuters21578(scratch).documents())
+
+
+def reuters_json(data: bytes, scratch: Path) -> None:
+    """A reuters-NNN.json file."""
+    _placed(data, scratch, "reuters-000.json")
+    _sound(Reuters21578(scratch).documents())
+
+
+def medline(data: bytes, scratch: Path) -> None:
+    """An OHSUMED file of MEDLINE records."""
+    for record in medline_records(_placed(data, scratch, "ohsumed")):
+        for text in (record.number, record.title, record.abstract, *record.mesh):
+            text.encode()
+        if not 1900 <= record.year <= 1999:
+            raise UndocumentedError(f"year {record.year}")
+
+
+def tokens(data: bytes, scratch: Path) -> None:
+    """An LYRL2004 token file, beside labels for two of its documents."""
+    _placed(data, scratch, "lyrl2004_tokens_train.dat")
+    _placed(b"C15 2286 1\nCCAT 2287 1\n", scratch, "rcv1-v2.topics.qrels")
+    _sound(Rcv1(scratch).documents())
+
+
+def qrels(data: bytes, scratch: Path) -> None:
+    """RCV1-v2's labels by document, and the split that is drawn from their numbers."""
+    found = read_qrels(_placed(data, scratch, "rcv1-v2.topics.qrels"))
+    sides = Sides("lyrl2004-sample", tuple(found), 2004)
+    for number, labels in found.items():
+        if not labels or sides.of(number) not in ("train", "test", "unused"):
+            raise UndocumentedError(f"{number!r} has {labels!r}")
+
+
+def svmlight(data: bytes, scratch: Path) -> None:
+    """Labelled vectors in svmlight's format."""
+    corpus = open_svmlight(_placed(data, scratch, "vectors.svm"))
+    corpus.X.check_format(full_check=True)
+    if not np.isfinite(corpus.X.data).all():
+        raise UndocumentedError("a weight that is not finite")
+    if corpus.Y.shape != (corpus.X.shape[0], len(corpus.categories)):
+        raise UndocumentedError("labels and vectors do not fit")
+
+
+def _own(kind: str) -> Target:
+    def read(data: bytes, scratch: Path) -> None:
+        _sound(OwnDocuments(kind, _placed(data, scratch, f"own.{kind}")).documents())
+        _sound(OwnDocuments(kind, scratch / f"own.{kind}", ratio=None, side="side").documents())
+
+    return read
+
+
+def _new(form: Format) -> Target:
+    def read(data: bytes, scratch: Path) -> None:
+        lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
+        _sound(read_documents(lines, form, f"new.{form}", ("title", "body")))
+
+    return read
+
+
+def yaml(data: bytes, scratch: Path) -> None:
+    """An experiment file; what is accepted can be made into keys of artifacts."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return
+    experiment = validated(parse_source(text, Path("e.yaml")))
+    digest(experiment.model_dump(mode="json"))
+
+
+TARGETS: dict[str, Target] = {
+    "sgml": sgml,
+    "reuters_json": reuters_json,
+    "medline": medline,
+    "tokens": tokens,
+    "qrels": qrels,
+    "svmlight": svmlight,
+    "csv": _own("csv"),
+    "jsonl": _own("jsonl"),
+    "new_csv": _new("csv"),
+    "new_jsonl": _new("jsonl"),
+    "yaml": yaml,
+}

@@ -1,0 +1,53 @@
+"""Products of a sparse row with sixteen lanes of weights, the two inner loops of everything here."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textcat.linear.lanes.compile import compiled
+from textcat.linear.lanes.vector import differs, fused, load, splat, store
+
+
+@compiled
+def row_product(indptr: Any, indices: Any, data: Any, i: int, W: Any) -> Any:
+    """Row i times the weights: one number a lane. Four partial sums hide the latency of the additions."""
+    a = splat(W, 0.0)
+    b = splat(W, 0.0)
+    c = splat(W, 0.0)
+    d = splat(W, 0.0)
+    j = indptr[i]
+    end = indptr[i + 1]
+    while j + 3 < end:
+        a = fused(splat(W, data[j]), load(W, indices[j]), a)
+        b = fused(splat(W, data[j + 1]), load(W, indices[j + 1]), b)
+        c = fused(splat(W, data[j + 2]), load(W, indices[j + 2]), c)
+        d = fused(splat(W, data[j + 3]), load(W, indices[j + 3]), d)
+        j += 4
+    while j < end:
+        a = fused(splat(W, data[j]), load(W, indices[j]), a)
+        j += 1
+    return (a + b) + (c + d)
+
+
+@compiled
+def add_row(indptr: Any, indices: Any, data: Any, i: int, step: Any, W: Any) -> None:
+    """Weights plus row i times `step`, a number a lane."""
+    for j in range(indptr[i], indptr[i + 1]):
+        store(W, indices[j], fused(splat(W, data[j]), step, load(W, indices[j])))
+
+
+@compiled
+def all_products(indptr: Any, indices: Any, data: Any, W: Any, margins: Any) -> None:
+    """Margins of all documents: X W."""
+    for i in range(len(indptr) - 1):
+        store(margins, i, row_product(indptr, indices, data, i, W))
+
+
+@compiled
+def add_rows(indptr: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
+    """Weights plus X' steps, passing over the documents whose steps are all zero."""
+    zero = splat(W, 0.0)
+    for i in range(len(indptr) - 1):
+        step = load(steps, i)
+        if differs(step, zero):
+            add_row(indptr, indices, data, i, step, W)

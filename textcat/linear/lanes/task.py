@@ -1,0 +1,115 @@
+"""From a checked problem to a solution: packing, the algorithm that the prior asks for, and categories with
+features of their own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from textcat.linear.lanes.ascent import Ascent, Certificate
+from textcat.linear.lanes.blocks import Block, Rows, pack_categories, pack_rows
+from textcat.linear.lanes.dual import Aim, maximise
+from textcat.linear.lanes.lasso import minimise
+from textcat.linear.lanes.rows import all_products
+from textcat.linear.lanes.solution import LaneSolution
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Task:
+    """A checked problem: C by category in `limits`, document weights in `importance`."""
+
+    X: sp.csr_matrix
+    Y: NDArray[np.bool_]
+    loss: str
+    prior: str
+    limits: Array
+    importance: Array
+    aim: Aim
+    seed: int
+
+
+def solve_task(task: Task, init: Array | None) -> LaneSolution:
+    """All features for all categories."""
+    rows = pack_rows(task.X, task.importance)
+    if task.prior == "laplace":
+        return _lasso(task, rows, init)
+    blocks = pack_categories(task.Y[task.importance > 0], task.limits)
+    margins = None if init is None else [_margins(rows, block, init) for block in blocks]
+    ascents, certificates = maximise(rows, blocks, task.loss, task.aim, task.seed, margins)
+    return _gathered(rows, ascents, certificates, task)
+
+
+def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
+    start = None
+    if init is not None:
+        start = np.empty_like(init)
+        start[rows.place] = init
+    lanes = minimise(rows, task.Y[task.importance > 0], task.limits, task.loss, task.aim, start)
+    coef = np.zeros((len(lanes), rows.features))
+    for lane in lanes:
+        coef[lane.category, lane.columns] = lane.w
+    return LaneSolution(
+        np.ascontiguousarray(coef[:, rows.place].T),
+        np.array([lane.objective for lane in lanes]),
+        np.array([lane.dual_objective for lane in lanes]),
+        np.array([lane.gap for lane in lanes]),
+        np.array([float(lane.rounds) for lane in lanes]),
+        0.0,
+        np.array(["converged" if lane.done else "max_passes" for lane in lanes]),
+    )
+
+
+def _margins(rows: Rows, block: Block, init: Array) -> Array:
+    W = np.zeros((rows.features, block.signs.shape[1]))
+    W[rows.place, : block.size] = init[:, block.categories]
+    margins = np.empty(block.signs.shape)
+    all_products(rows.indptr, rows.indices, rows.data, W, margins)
+    return np.asarray(block.signs * margins)
+
+
+def _gathered(rows: Rows, ascents: list[Ascent], certificates: list[Certificate], task: Task) -> LaneSolution:
+    categories = task.Y.shape[1]
+    coef = np.empty((rows.features, categories))
+    objective, dual, gap, passes = np.zeros((4, categories))
+    for ascent, certificate in zip(ascents, certificates, strict=True):
+        own, size = ascent.block.categories, ascent.block.size
+        coef[:, own] = certificate.W[rows.place, :size]
+        objective[own] = certificate.objective[:size]
+        dual[own] = certificate.dual_objective[:size]
+        gap[own] = certificate.gap[:size]
+        passes[own] = ascent.passes
+    done = task.aim.reached(certificates, [a.block.size for a in ascents])
+    reason = np.full(categories, "converged" if done else "max_passes")
+    return LaneSolution(coef, objective, dual, gap, passes, 0.0, reason)
+
+
+def solve_masked(task: Task, mask: NDArray[np.bool_], init: Array | None) -> LaneSolution:
+    """Categories with features of their own, those of equal selections together; weights outside a selection
+    are zero.
+    """
+    groups: dict[bytes, list[int]] = {}
+    packed = np.packbits(np.asarray(mask, bool), axis=0)
+    for k in range(task.Y.shape[1]):
+        groups.setdefault(packed[:, k].tobytes(), []).append(k)
+    coef = np.zeros((task.X.shape[1], task.Y.shape[1]))
+    parts = []
+    for members in groups.values():
+        own = np.array(members)
+        chosen = np.flatnonzero(mask[:, own[0]])
+        part = replace(task, X=task.X[:, chosen], Y=task.Y[:, own], limits=task.limits[own])
+        solution = solve_task(part, None if init is None else init[np.ix_(chosen, own)])
+        coef[np.ix_(chosen, own)] = solution.coef
+        parts.append(solution)
+    back = np.argsort(np.concatenate(list(groups.values())))
+    joined = (
+        np.concatenate([getattr(part, name) for part in parts])[back]
+        for name in ("objective", "dual_objective", "gap", "passes", "reason")
+    )
+    objective, dual, gap, passes, reason = joined
+    return LaneSolution(coef, objective, dual, gap, passes, 0.0, reason)

@@ -1,0 +1,201 @@
+"""A numba type for sixteen lanes, one a category: a nonzero of the matrix becomes one vector instruction for
+all of them.
+
+A `Lanes` value lives in vector registers. The kernels use the arithmetic operators on it and the functions
+below; the same source
+serves float32 (fast) and float64 (refinement, certificates), because the element type follows the array that
+is loaded.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir  # type: ignore[import-untyped]
+from numba import extending, types
+from numba.core import cgutils
+from numba.extending import models, overload, register_model
+
+WIDTH = 16
+
+
+def intrinsic(codegen: Callable[..., Any]) -> Any:
+    """A function of compiled code whose instructions are written here, as numba's own decorator has it."""
+    return extending.intrinsic(codegen)
+
+
+class Lanes(types.Type):
+    """The numba type of sixteen numbers of one element type."""
+
+    def __init__(self, dtype: Any) -> None:
+        self.dtype = dtype
+        super().__init__(name=f"Lanes({dtype})")
+
+
+@register_model(Lanes)
+class _LanesModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, frontend_type: Lanes) -> None:
+        super().__init__(manager, frontend_type, _vector(frontend_type.dtype))  # type: ignore[no-untyped-call]
+
+
+def _element(dtype: Any) -> ir.Type:
+    return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
+
+
+def _vector(dtype: Any) -> ir.VectorType:
+    return ir.VectorType(_element(dtype), WIDTH)
+
+
+def _pointer(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
+    data = context.make_array(kind)(context, builder, array).data
+    start = builder.mul(row, ir.Constant(row.type, WIDTH))
+    first = builder.gep(data, [start])
+    return builder.bitcast(first, ir.PointerType(_vector(kind.dtype)))
+
+
+@intrinsic
+def load(typingctx: Any, array: Any, row: Any) -> Any:
+    """The sixteen numbers of a row of a C-contiguous rows x 16 array."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        return builder.load(pointer, align=signature.args[0].dtype.bitwidth // 8)
+
+    return Lanes(array.dtype)(array, types.int64), codegen
+
+
+@intrinsic
+def store(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
+    """Write sixteen numbers into a row of a C-contiguous rows x 16 array."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        builder.store(args[2], pointer, align=signature.args[0].dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64, value), codegen
+
+
+@intrinsic
+def splat(typingctx: Any, like: Any, number: Any) -> Any:
+    """The same number in all lanes, in the element type of `like` (a Lanes value or an array)."""
+    kind = Lanes(like.dtype)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        scalar = context.cast(builder, args[1], signature.args[1], like.dtype)
+        return _spread(builder, scalar, like.dtype)
+
+    return kind(like, number), codegen
+
+
+def _spread(builder: Any, scalar: Any, dtype: Any) -> Any:
+    undefined = ir.Constant(_vector(dtype), ir.Undefined)
+    index = ir.IntType(32)
+    one = builder.insert_element(undefined, scalar, index(0))
+    return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH))
+
+
+def _library(builder: Any, name: str, dtype: Any, args: list[Any]) -> Any:
+    vector = _vector(dtype)
+    suffix = f"v{WIDTH}f{dtype.bitwidth}"
+    kind = ir.FunctionType(vector, [vector] * len(args))
+    function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+        builder.module, kind, f"llvm.{name}.{suffix}"
+    )
+    return builder.call(function, args)
+
+
+@intrinsic
+def fused(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+    """a * b + c with one rounding."""
+    return a(a, b, c), lambda context, builder, signature, args: _library(builder, "fma", a.dtype, list(args))
+
+
+@intrinsic
+def smaller(typingctx: Any, a: Any, b: Any) -> Any:
+    """The smaller of two, lane by lane."""
+    return a(a, b), lambda context, builder, signature, args: _library(builder, "minnum", a.dtype, list(args))
+
+
+@intrinsic
+def larger(typingctx: Any, a: Any, b: Any) -> Any:
+    """The larger of two, lane by lane."""
+    return a(a, b), lambda context, builder, signature, args: _library(builder, "maxnum", a.dtype, list(args))
+
+
+@intrinsic
+def magnitude(typingctx: Any, a: Any) -> Any:
+    """The absolute value, lane by lane."""
+    return a(a), lambda context, builder, signature, args: _library(builder, "fabs", a.dtype, list(args))
+
+
+@intrinsic
+def nearest(typingctx: Any, a: Any) -> Any:
+    """Rounded to the nearest integer, lane by lane."""
+    return a(a), lambda context, builder, signature, args: _library(builder, "rint", a.dtype, list(args))
+
+
+@intrinsic
+def differs(typingctx: Any, a: Any, b: Any) -> Any:
+    """Whether any lane of `a` differs from `b`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        flags = builder.fcmp_unordered("!=", args[0], args[1])
+        packed = builder.bitcast(flags, ir.IntType(WIDTH))
+        return builder.icmp_unsigned("!=", packed, ir.Constant(ir.IntType(WIDTH), 0))
+
+    return types.boolean(a, b), codegen
+
+
+@intrinsic
+def choose_less(typingctx: Any, a: Any, b: Any, if_less: Any, otherwise: Any) -> Any:
+    """`if_less` in the lanes where a < b, else `otherwise`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
+
+    return a(a, b, if_less, otherwise), codegen
+
+
+@intrinsic
+def power_of_two(typingctx: Any, exponent: Any) -> Any:
+    """Two to an integral exponent within the normal range, by writing the exponent bits."""
+    bits, fraction, offset = (32, 23, 127) if exponent.dtype == types.float32 else (64, 52, 1023)
+    whole = ir.VectorType(ir.IntType(bits), WIDTH)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        integer = builder.fptosi(args[0], whole)
+        biased = builder.add(integer, ir.Constant(whole, [offset] * WIDTH))
+        shifted = builder.shl(biased, ir.Constant(whole, [fraction] * WIDTH))
+        return builder.bitcast(shifted, _vector(exponent.dtype))
+
+    return exponent(exponent), codegen
+
+
+def _binary(operation: Any, instruction: str) -> None:
+    @intrinsic
+    def apply(typingctx: Any, a: Any, b: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return getattr(builder, instruction)(args[0], args[1])
+
+        return a(a, b), codegen
+
+    def implementation(a: Any, b: Any) -> Any:
+        return apply(a, b)
+
+    @overload(operation)
+    def lanes_operator(a: Any, b: Any) -> Any:
+        if isinstance(a, Lanes) and isinstance(b, Lanes):
+            return implementation
+        return None
+
+
+for _operation, _instruction in (
+    (operator.add, "fadd"),
+    (operator.sub, "fsub"),
+    (operator.mul, "fmul"),
+    (operator.truediv, "fdiv"),
+):
+    _binary(_operation, _instruction)
