@@ -1,11 +1,39 @@
-"""`textcat report`: carry experiments as far as this stage."""
+"""`textcat report`: carry experiments as far as this stage, or write the matrix of all papers."""
 
 from __future__ import annotations
 
-from textcat.cli.stages import stage_command
+from typing import Any
 
-command = stage_command(
+import click
+
+from textcat.cli.options import working, workplace
+from textcat.cli.stages import EPILOG, carry
+
+
+@click.command(
     "report",
-    "Write an experiment's tables, figures and page.",
-    "Carries out whatever is still missing, writes results/EXPERIMENT/ and prints the tables.",
+    short_help="Write an experiment's tables, figures and page.",
+    epilog=EPILOG.format(stage="report"),
 )
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
+@click.option(
+    "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
+)
+@working
+def command(experiments: tuple[str, ...], matrix: bool, **settings: Any) -> int:
+    """Write an experiment's tables, figures and page.
+
+    Carries out whatever is still missing, writes results/EXPERIMENT/ and prints the tables. With --matrix the
+    front page of all papers is written from the results that are there; nothing is run for it.
+    """
+    if not experiments and not matrix:
+        raise click.UsageError("Name an experiment, or ask for --matrix.")
+    place = workplace(settings)
+    code = carry(experiments, place, until="report", anew=True) if experiments else 0
+    if matrix:
+        from textcat.report.gate import collected
+        from textcat.report.matrix import write_matrix
+
+        totals = write_matrix(place.results, collected([place.results]))["totals"]
+        click.echo(f"{totals['run']} of {totals['cells']} cells run: {place.results / 'reproduction.md'}")
+    return code

@@ -14,6 +14,7 @@ from textcat.errors import UsageError
 
 CLASSES = ("course", "department", "faculty", "other", "project", "staff", "student")
 SITES = ("cornell", "misc", "texas", "washington", "wisconsin")
+MARKUP = ("dropped", "kept")
 FOUR_UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 # Univ-6 (zhang_jin_2003): the four universities' pages in six classes; `department` has but four pages there.
 UNIV_6 = ("course", "faculty", "other", "project", "staff", "student")
@@ -27,7 +28,8 @@ SUBSETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 class WebKB:
     """One document a page, labelled with its class; there is no fixed split: all are training documents.
 
-    `subset` is `all`, `4-universities` or `univ-6`; `classes` and `sites` choose otherwise.
+    With `markup="kept"` the body is the file as it came, MIME header and HTML included. `subset` is `all`,
+    `4-universities` or `univ-6`; `classes` and `sites` choose otherwise.
     """
 
     name = "webkb"
@@ -38,6 +40,7 @@ class WebKB:
         *,
         split: str = "all",
         subset: str = "all",
+        markup: str = "dropped",
         classes: Sequence[str] | None = None,
         sites: Sequence[str] | None = None,
     ) -> None:
@@ -45,6 +48,9 @@ class WebKB:
             raise UsageError(f"WebKB has no split {split!r}", hint="It is split at random by seed.")
         if subset not in SUBSETS:
             raise UsageError(f"WebKB has no subset {subset!r}", hint=f"Choose of {', '.join(SUBSETS)}.")
+        if markup not in MARKUP:
+            raise UsageError(f"markup cannot be {markup!r}", hint=f"Choose of {', '.join(MARKUP)}.")
+        self.markup = markup
         self.tree = DocumentTree(folder)
         self.classes = tuple(SUBSETS[subset][0] if classes is None else classes)
         self.sites = tuple(SUBSETS[subset][1] if sites is None else sites)
@@ -65,7 +71,7 @@ class WebKB:
         """The pages as text, without MIME header and markup; the title is a field of its own."""
         for name, text in zip(self.pages, self.tree.texts(self.pages), strict=True):
             page = without_header(text)
-            fields = {"title": title_of(page), "body": text_of(page)}
+            fields = {"title": title_of(page), "body": text if self.markup == "kept" else text_of(page)}
             yield Document(name, fields, (name.split("/")[0],), "train")
 
     @cached_property

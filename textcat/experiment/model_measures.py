@@ -17,8 +17,8 @@ Measures = dict[str, float | None]
 PRINTED_NAMES = {"lam": "lambda", "rate": "lambda"}
 
 
-def of_weights(folder: Path, positives: NDArray[np.int64]) -> Measures:
-    """How many features a linear model uses, by category, the constant not counted."""
+def of_weights(folder: Path, categories: Sequence[str], positives: NDArray[np.int64]) -> Measures:
+    """How many features a linear model uses, by category and over them, the constant not counted."""
     if not (folder / "model.coef.npy").exists():
         return {}
     used = np.count_nonzero(read_array(folder, "model.coef"), axis=0)
@@ -31,12 +31,8 @@ def of_weights(folder: Path, positives: NDArray[np.int64]) -> Measures:
         "features.constants_dropped": float(np.count_nonzero(constants == 0)),
         "features.correlation_with_positives": _correlation(used, positives),
     }
-    return measures
-
-
-def features_used(folder: Path) -> list[int]:
-    """Features with a nonzero weight, a category each."""
-    return [int(number) for number in np.count_nonzero(read_array(folder, "model.coef"), axis=0)]
+    each = {f"category.{name}.features": float(n) for name, n in zip(categories, used, strict=True)}
+    return {**measures, **each}
 
 
 def _correlation(used: NDArray[np.int64], positives: NDArray[np.int64]) -> float | None:

@@ -72,7 +72,9 @@ def _run(chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> dict[str, A
     vectors = read_vectors(chains[0].vectorized.artifact(workshop).folder)
     certificates = certificates_of(read_json(folders[0], "model"))
     measures = _measures(chains, plan, workshop)
-    measures |= of_weights(folders[0], vectors.train_counts) | of_certificates(certificates)
+    measures |= of_weights(folders[0], vectors.categories, vectors.train_counts) | of_certificates(
+        certificates
+    )
     measures |= of_search(folders[0])
     result: dict[str, Any] = {
         "title": run.title,

@@ -106,7 +106,7 @@ class SearchSettings(Settings):
         return self
 
 
-StudyName = Literal["margins", "precision-recall", "objectives", "iterations"]
+StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "weights"]
 
 
 class EvaluationSettings(Settings):
@@ -123,7 +123,7 @@ class EvaluationSettings(Settings):
         default_factory=list,
         description="What is looked at besides, for a figure or a remark: the distribution of margins, the "
         "precision-recall curve, the objectives of the SVM and of its approximation, the course of the training "
-        "F1 over iterations.",
+        "F1 over iterations, the weights of features.",
     )
     study_category: str | None = Field(
         default=None, description="The category that studies look at; default: all together."

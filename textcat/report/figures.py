@@ -70,7 +70,8 @@ def macro_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: in
 
 def _macro_points(measures: Mapping[str, float | None], classes: int) -> Iterator[tuple[int, float]]:
     prefix = "macro.f1.top"
-    sizes = sorted(int(name.removeprefix(prefix)) for name in measures if name.startswith(prefix))
+    ends = [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
+    sizes = sorted(int(end) for end in ends if end.isdecimal())
     for size in sizes:
         value = measures[f"{prefix}{size}"]
         if value is not None and size < classes:

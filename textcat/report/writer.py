@@ -34,13 +34,21 @@ def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str,
 
 
 def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
-    """The figures that every experiment has."""
+    """The papers' figures that it makes, or else those that every experiment has."""
     from textcat.report.figures import largest_categories, macro_by_classes, save  # noqa: PLC0415 - it is slow
+    from textcat.report.figures_table import FIGURES  # noqa: PLC0415
 
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     by_size = sorted(counts, key=lambda name: -counts[name])
     pictures = []
+    for figure_id in results["figures"]:
+        figure = FIGURES[figure_id].draw(results)
+        if figure:
+            path = save(figure, folder, figure_id.replace(".", "_"))
+            pictures.append(Picture(f"{figure_id}: {FIGURES[figure_id].caption}", path.read_bytes()))
+    if results["figures"]:
+        return pictures
     macro = macro_by_classes(runs, len(counts))
     if macro:
         path = save(macro, folder, "macro_f1_by_classes")

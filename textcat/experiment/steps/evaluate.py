@@ -49,7 +49,7 @@ def evaluate_step(
         train_scores = model.scores(X)
         accepted = decide(run, train_scores, thresholds, vectors.priors, single_label=single)
         measures.update(_on_training(train_scores, accepted, vectors, run))
-        series: dict[str, list[float]] = {}
+        series: dict[str, list[Any]] = {}
         for name in run.evaluation.studies:
             found = STUDIES[name](_subject(run, vectors, model, train_scores, scores))
             measures.update(found.measures)
@@ -107,9 +107,9 @@ def _subject(
     return Subject(run, vectors, train_scores, test_scores, model.to_arrays().get("coef"), model.describe())
 
 
-def read_series(folder: Path) -> dict[str, list[float]]:
-    """The lists of numbers that studies left for figures."""
-    series: dict[str, list[float]] = read_json(folder, "series")
+def read_series(folder: Path) -> dict[str, list[Any]]:
+    """The lists that studies left for figures."""
+    series: dict[str, list[Any]] = read_json(folder, "series")
     return series
 
 

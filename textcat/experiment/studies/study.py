@@ -43,7 +43,7 @@ class Findings:
     """Measures by dotted name, and lists of numbers for figures."""
 
     measures: dict[str, float] = field(default_factory=dict)
-    series: dict[str, list[float]] = field(default_factory=dict)
+    series: dict[str, list[Any]] = field(default_factory=dict)
 
 
 Study = Callable[[Subject], Findings]

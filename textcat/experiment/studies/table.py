@@ -11,6 +11,7 @@ from textcat.experiment.studies.margins import margins
 from textcat.experiment.studies.objectives import objectives
 from textcat.experiment.studies.precision_recall import precision_recall
 from textcat.experiment.studies.study import Study
+from textcat.experiment.studies.weights import weights
 
 STUDIES: Mapping[StudyName, Study] = MappingProxyType(
     {
@@ -18,5 +19,6 @@ STUDIES: Mapping[StudyName, Study] = MappingProxyType(
         "precision-recall": precision_recall,
         "objectives": objectives,
         "iterations": iterations,
+        "weights": weights,
     }
 )
