@@ -65,3 +65,19 @@ fuzz: $(LATEST)
 # A hundred SIGKILLs at random moments of `textcat run`, each followed by a run that must end as the undisturbed one did
 faults: $(LATEST)
 	$(BIN)/python -m tests.faults.kills --kills 100
+
+# What continuous integration installs, with hashes; and the tests on the oldest versions that pyproject.toml allows
+RESOLVE := $(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --no-emit-index-url
+
+.PHONY: lock lowest
+
+lock: $(LATEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(RESOLVE) --upgrade --generate-hashes --extra test --extra lint pyproject.toml -o .ci/requirements.txt
+
+lowest: $(LATEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	$(RESOLVE) --resolution lowest-direct --extra test pyproject.toml -o $(VENV)/lowest.txt
+	$(BIN)/uv venv --quiet --clear $(VENV)/lowest
+	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python -r $(VENV)/lowest.txt
+	PYTHONPATH=. $(VENV)/lowest/bin/python -m pytest -m 'not slow'
