@@ -1,12 +1,13 @@
 # make run    set up .venv, fetch Reuters-21578, run configs/reuters_modapte.yaml, print the tables
 # make test   set up .venv, lint, type-check, run the tests
+# make reproduce-tables   every table of the five papers, and results/reproduction.md
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LATEST := $(VENV)/.ready-test
 
-.PHONY: run test lint types pytest reproduce-tables check bench clean
+.PHONY: run test lint types pytest reproduce-tables check check-slice clean
 
 run: $(READY)
 	$(BIN)/textcat run configs/reuters_modapte.yaml

@@ -52,7 +52,7 @@ def evaluate_step(
         series: dict[str, list[Any]] = {}
         for name in run.evaluation.studies:
             found = STUDIES[name](_subject(run, vectors, model, train_scores, scores))
-            measures.update(found.measures)
+            measures.update({k: v if np.isfinite(v) else None for k, v in found.measures.items()})
             series.update(found.series)
         write_json(target, "measures", measures)
         write_json(target, "series", series)

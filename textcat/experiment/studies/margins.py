@@ -25,7 +25,7 @@ def margins(subject: Subject) -> Findings:
     inside, outside = (_shares(scores[mask], sides) for mask in (positive, ~positive))
     return Findings(
         {
-            "margins.kurtosis": float(stats.kurtosis(signed)),
+            "margins.kurtosis": float(stats.kurtosis(signed)) if np.ptp(signed) > 0 else float("nan"),
             "margins.overlap": float(100.0 * np.minimum(inside, outside).sum()),
         },
         {

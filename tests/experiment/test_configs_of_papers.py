@@ -1,0 +1,36 @@
+"""The experiments of the papers: each can be read, and together they make all that cells and claims ask for."""
+
+from __future__ import annotations
+
+import pytest
+
+from textcat.experiment.configs import experiment_files, load_experiment
+from textcat.experiment.settings import Experiment
+from textcat.published.claims import load_claims
+from textcat.published.load import all_cells
+from textcat.published.needed import absent_runs, needed
+from textcat.report.figures_table import FIGURES
+
+EXPERIMENTS = {name: load_experiment(path) for name, path in experiment_files().items()}
+
+
+def made_by(experiment: Experiment) -> list[str]:
+    return [*experiment.runs, *experiment.comparisons, *experiment.scalings, "collection"]
+
+
+def test_every_cell_and_claim_finds_its_experiment_and_run() -> None:
+    asked = needed(all_cells(), load_claims())
+    assert set(asked) <= set(EXPERIMENTS)
+    assert absent_runs(asked, {name: made_by(one) for name, one in EXPERIMENTS.items()}) == {}
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_an_experiment_names_tables_and_figures_that_there_are(name: str) -> None:
+    experiment = EXPERIMENTS[name]
+    assert set(experiment.tables) <= {cell.table_id for cell in all_cells()}
+    assert set(experiment.figures) <= set(FIGURES)
+
+
+def test_every_figure_is_drawn_by_one_experiment() -> None:
+    drawn = [figure for experiment in EXPERIMENTS.values() for figure in experiment.figures]
+    assert sorted(drawn) == sorted(FIGURES)

@@ -1,0 +1,151 @@
+"""From a table of documents to results.json: what is in it, that it says the same twice, that it reads back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiment.own_table import carried_out, results_of
+from textcat.errors import BadDataError, UsageError
+from textcat.experiment.configs import load_experiment
+from textcat.experiment.results import collect
+from textcat.experiment.timings import growth, timings_of, write_timings
+from textcat.report.results_file import encoded, measures_of, read_results, with_timings, write_results
+
+TWO = {
+    "ridge": {"learner": "linear", "parameters": {"loss": "logistic", "lam": 1e-3}},
+    "bayes": {"learner": "naive_bayes"},
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    settings = {"runs": TWO, "comparisons": {"ridge_vs_bayes": {"left": "ridge", "right": "bayes"}}}
+    return results_of(tmp_path_factory.mktemp("two"), settings)
+
+
+def test_every_run_has_measures_and_a_signature_of_its_own(results: dict[str, Any]) -> None:
+    assert set(results["runs"]) == set(TWO)
+    assert len({run["signature"] for run in results["runs"].values()}) == 2
+    assert all(run["measures"]["micro.f1"] > 50 for run in results["runs"].values())
+
+
+def test_counts_of_a_category_add_up_to_the_test_documents(results: dict[str, Any]) -> None:
+    for run in results["runs"].values():
+        for category in results["corpus"]["train_counts"]:
+            cells = (run["measures"][f"category.{category}.{kind}"] for kind in ("tp", "fp", "fn", "tn"))
+            assert sum(cells) == results["corpus"]["test_documents"]
+
+
+def test_a_comparison_counts_every_category_once(results: dict[str, Any]) -> None:
+    compared = measures_of(results)["ridge_vs_bayes"]
+    parts = (compared[f"comparison.{name}"] for name in ("fewer", "more", "equal"))
+    assert sum(part for part in parts if part is not None) == results["corpus"]["categories"]
+
+
+def test_the_collection_is_a_run_to_cells_that_ask_for_it(results: dict[str, Any]) -> None:
+    collection = measures_of(results)["collection"]
+    assert collection["collection.train_documents"] == 90
+    assert collection["collection.test_documents"] == 30
+    assert collection["collection.features"] == results["corpus"]["terms"]
+
+
+def test_features_of_a_ridge_are_all_features(results: dict[str, Any]) -> None:
+    measures = results["runs"]["ridge"]["measures"]
+    assert measures["features.min"] <= measures["features.mean"] <= measures["features.max"]
+    assert measures["features.max"] == max(
+        measures[f"category.{name}.features"] for name in results["corpus"]["train_counts"]
+    )
+
+
+def test_results_read_back_as_they_were_and_spell_one_way(results: dict[str, Any], tmp_path: Path) -> None:
+    path = write_results(tmp_path, results)
+    again = read_results(tmp_path)
+    assert encoded(again) == path.read_text() == encoded(results)
+    for name, run in results["runs"].items():
+        for measure, value in run["measures"].items():
+            back = again["runs"][name]["measures"][measure]
+            assert back == (None if value is None else pytest.approx(value, rel=1e-9))
+        assert len(again["runs"][name]["certificates"]) == len(run["certificates"])
+
+
+def test_the_same_experiment_gives_the_same_bytes_from_an_empty_cache(tmp_path: Path) -> None:
+    spelled = []
+    for place in ("one", "other"):
+        folder = tmp_path / place
+        folder.mkdir()
+        spelled.append(encoded(results_of(folder, {"runs": TWO})))
+    assert spelled[0] == spelled[1]
+
+
+@pytest.mark.parametrize("damage", ["", "[]", "{", '{"format": 1}', '{"format": 2, "corpus": {}}'])
+def test_what_is_not_results_is_refused_with_its_place(damage: str, tmp_path: Path) -> None:
+    (tmp_path / "results.json").write_text(damage)
+    with pytest.raises(BadDataError) as caught:
+        read_results(tmp_path)
+    assert "results.json" in str(caught.value)
+
+
+def test_seconds_stand_apart_and_come_in_as_measures(tmp_path: Path) -> None:
+    sizes = {"small": 30, "large": 90}
+    runs = {
+        name: {"learner": "smo", "parameters": {"lam": 1e-2}, "train_documents": size}
+        for name, size in sizes.items()
+    }
+    settings = {"corpus": {"learn": ["red"]}, "runs": runs, "scalings": {"svm": list(sizes)}}
+    plan, workshop, timings = carried_out(tmp_path, settings)
+    results = collect(plan, workshop)
+    assert "seconds" not in encoded(results)
+    found = timings_of(plan, workshop, timings)
+    write_timings(tmp_path, found)
+    write_results(tmp_path, results)
+    read = measures_of(read_results(tmp_path))
+    assert read["small"]["category.red.train_seconds"] == found["runs"]["small"]["category.red.train_seconds"]
+    assert "scaling.exponent" in read["svm"]
+    assert json.loads((tmp_path / "timings.json").read_text())["stages"]["train"] >= 0
+
+
+def test_stages_that_found_everything_ready_keep_their_seconds(tmp_path: Path) -> None:
+    write_timings(tmp_path, {"stages": {"train": 7.0}, "built": {"train": 1}, "runs": {}})
+    write_timings(tmp_path, {"stages": {"train": 0.1}, "built": {}, "runs": {}})
+    assert json.loads((tmp_path / "timings.json").read_text())["stages"]["train"] == 7.0
+
+
+@pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
+def test_growth_is_the_power_of_the_size(power: float) -> None:
+    sizes = [10, 20, 40]
+    assert growth(sizes, [3.0 * size**power for size in sizes]) == pytest.approx(power)
+
+
+def test_a_comparison_of_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    settings = {"runs": TWO, "comparisons": {"x": {"left": "ridge", "right": "nobody"}}}
+    with pytest.raises(UsageError, match="nobody"):
+        carried_out(tmp_path, settings)
+
+
+def test_timings_of_a_run_that_nobody_trained_make_a_run_beside() -> None:
+    results: dict[str, Any] = {"runs": {}, "beside": {}}
+    found = with_timings(results, {"runs": {"svm": {"scaling.exponent": 1.5}}})
+    assert measures_of(found)["svm"]["scaling.exponent"] == 1.5
+
+
+def test_folds_pool_every_document_once(tmp_path: Path) -> None:
+    settings = {"runs": {"bayes": TWO["bayes"]}, "resample": {"kind": "folds", "number": 3}}
+    results = results_of(tmp_path, settings)
+    measures = results["runs"]["bayes"]["measures"]
+    red = [measures[f"category.red.{kind}"] for kind in ("tp", "fp", "fn", "tn")]
+    assert sum(red) == 120
+    assert np.isfinite(measures["micro.f1.mean"])
+    assert measures_of(results)["collection"]["collection.train_documents"] == 120
+
+
+def test_extending_two_files_takes_the_later_over_the_earlier(tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text("title: first\nseed: 3\ncorpus: {name: reuters21578}\n")
+    (tmp_path / "b.yaml").write_text("title: second\nruns: {x: {learner: naive_bayes}}\n")
+    (tmp_path / "c.yaml").write_text("extends: [a.yaml, b.yaml]\n")
+    experiment = load_experiment(tmp_path / "c.yaml")
+    assert (experiment.title, experiment.seed, list(experiment.runs)) == ("second", 3, ["x"])

@@ -1,0 +1,59 @@
+"""The matrix of all tables: no cell is silently absent, whatever was run."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.experiment.own_table import results_of
+from textcat.published.claims import load_claims
+from textcat.published.load import all_cells
+from textcat.report.matrix import write_matrix
+from textcat.report.writer import draw, write_report
+
+
+def test_without_any_results_every_cell_and_claim_is_listed_as_not_run(tmp_path: Path) -> None:
+    matrix = write_matrix(tmp_path, {})
+    listed = [cell["id"] for table in matrix["tables"] for cell in table["cells"]]
+    assert sorted(listed) == sorted(cell.id for cell in all_cells())
+    assert matrix["totals"]["run"] == 0
+    assert matrix["claims"]["not run"] == len(load_claims())
+    for table in matrix["tables"]:
+        assert table["table"] in (tmp_path / "reproduction.md").read_text()
+        assert table["table"] in (tmp_path / "reproduction.html").read_text()
+
+
+def test_a_cell_of_a_run_that_was_made_has_a_verdict(tmp_path: Path) -> None:
+    settings = {
+        "name": "zhang_oles_2001/smoothing",
+        "runs": {"lambda_1": {"learner": "naive_bayes"}, "lambda_1e-2": {"learner": "naive_bayes"}},
+    }
+    results = results_of(tmp_path, settings)
+    matrix = write_matrix(tmp_path, {results["experiment"]: results})
+    told = {claim["id"]: claim["outcome"] for claim in matrix["each_claim"]}
+    assert told["zhang_oles_2001.little_smoothing_beats_laplace"] == "fails"
+
+
+def test_the_json_says_the_same_whatever_the_seconds(tmp_path: Path) -> None:
+    write_matrix(tmp_path, {})
+    assert "seconds" not in json.loads((tmp_path / "reproduction.json").read_text())["tables"][0]
+
+
+@pytest.mark.parametrize("figure", ["zhang_oles_2001.figure4", "gao_2003.figure2", "genkin_2004.figure1"])
+def test_a_paper_figure_is_drawn_the_same_twice_as_svg_and_png(figure: str, tmp_path: Path) -> None:
+    results = results_of(tmp_path, {"figures": [figure], "runs": {"run": {"learner": "naive_bayes"}}})
+    drawn = [draw(tmp_path / place, results)[0].svg for place in ("one", "other")]
+    assert drawn[0] == drawn[1]
+    assert (tmp_path / "one" / f"{figure.replace('.', '_')}.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_report_has_its_files(tmp_path: Path) -> None:
+    results = results_of(tmp_path, {"runs": {"run": {"learner": "naive_bayes", "title": "<b>&"}}})
+    write_report(tmp_path / "report", results, {"train": 1.0})
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "<b>&" not in page
+    assert all(
+        (tmp_path / "report" / name).stat().st_size for name in ("table.md", "table.csv", "report.html")
+    )
