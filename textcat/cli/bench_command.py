@@ -12,7 +12,7 @@ from textcat.cli.options import Workplace, working, workplace
 if TYPE_CHECKING:
     from textcat.corpora import Document
 
-WHAT = ("text", "solvers")
+WHAT = ("text", "solvers", "corpora")
 
 
 @click.command("bench", epilog="Example:  textcat bench text --json")
@@ -26,7 +26,8 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
 
     text: counting words, beside scikit-learn. solvers: training all categories to the same optimum, at a
     relative gap of 1e-5, beside liblinear, scikit-learn, skglm and celer, on one thread. Peers that are not
-    installed (`pip install 'textcat[bench]'`) are left out.
+    installed (`pip install 'textcat[bench]'`) are left out. corpora: reading and counting each collection of
+    text that is on this machine.
     """
     from textcat.bench.machine import machine_facts
 
@@ -34,7 +35,10 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     if place.dry_run:
         click.echo(f"bench {what}: on {corpus}, best of {repeats}")
         return
-    rows = {"text": _text, "solvers": _solvers}[what](_documents(corpus, place), repeats)
+    if what == "corpora":
+        rows = _corpora(place)
+    else:
+        rows = {"text": _text, "solvers": _solvers}[what](_documents(corpus, place), repeats)
     facts = machine_facts()
     if as_json:
         click.echo(json.dumps([{**row, "machine": facts} for row in rows], indent=1))
@@ -50,6 +54,22 @@ def _documents(corpus: str, place: Workplace) -> list[Document]:
 
     report = fetch(corpus, place.data, mirror=place.mirror, offline=place.offline)
     return list(open_corpus(corpus, report.folder).documents())
+
+
+def _corpora(place: Workplace) -> list[dict[str, Any]]:
+    from textcat.bench.corpora import bench_corpus
+    from textcat.corpora import corpus_folder, corpus_names, describe, is_fetched, open_corpus
+    from textcat.text.settings import TextSettings
+
+    rows = []
+    for name in corpus_names():
+        if describe(name).kind == "text" and is_fetched(name, place.data):
+            folder = corpus_folder(name, place.data)
+            first = next(iter(open_corpus(name, folder).documents()))
+            tokenizer = "whitespace" if "tokens" in first.fields else "alphabetic"
+            settings = TextSettings(tokenizer=tokenizer, fields=tuple(first.fields))
+            rows.append(bench_corpus(name, folder, settings, jobs=1))
+    return rows
 
 
 def _text(documents: list[Document], repeats: int) -> list[dict[str, Any]]:

@@ -1,0 +1,40 @@
+"""A stand-in collection is written by the command line, the same for the same seed, and can be read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from textcat.bench.corpora import bench_corpus
+from textcat.cli.main import group
+from textcat.corpora import open_corpus
+from textcat.text.settings import TextSettings
+
+
+def generate(folder: Path, seed: int) -> Path:
+    arguments = ["generate", "rcv1-like", "--documents", "300", "--seed", str(seed), "--to", str(folder)]
+    result = CliRunner().invoke(group, arguments)
+    assert result.exit_code == 0, result.output
+    assert "300 documents" in result.output
+    return folder
+
+
+def test_the_same_seed_gives_the_same_documents(tmp_path: Path) -> None:
+    one, two, other = (generate(tmp_path / name, seed) for name, seed in (("a", 1), ("b", 1), ("c", 2)))
+    first, second, third = (
+        [(d.id, dict(d.fields), d.labels) for d in open_corpus("rcv1", folder).documents()]
+        for folder in (one, two, other)
+    )
+    assert first == second
+    assert first != third
+    assert len(first) == 300
+
+
+def test_reading_is_measured(tmp_path: Path) -> None:
+    folder = generate(tmp_path / "made", 3)
+    fields = tuple(next(iter(open_corpus("rcv1", folder).documents())).fields)
+    row = bench_corpus("rcv1", folder, TextSettings(tokenizer="whitespace", fields=fields))
+    assert row["documents"] == 300
+    assert row["nonzeros"] > 0
+    assert row["documents_per_second"] > 0
