@@ -45,7 +45,7 @@ def leave(*arguments: str) -> int:
     ("arguments", "message"),
     [
         (["rum"], "Did you mean run?"),
-        (["run"], "Missing argument"),
+        (["run"], "Name an experiment"),
         (["run", "reuters_modapt"], "Did you mean reuters_modapte?"),
         (["show", "nothing_of_the_kind"], "there is no experiment"),
         (["run", "reuters_modapte", "--no-such-option"], "No such option"),

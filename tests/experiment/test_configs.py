@@ -66,3 +66,22 @@ def test_the_schema_in_the_repository_is_the_models() -> None:
     assert json.loads(written.read_text()) == experiment_schema(), (
         "configs/experiment.schema.json is old: textcat show --schema > configs/experiment.schema.json"
     )
+
+
+@pytest.mark.parametrize(
+    "line", ["name: ../../elsewhere", "name: /tmp/elsewhere", "name: a/./b", "name: .hidden"]
+)
+def test_names_do_not_lead_out_of_the_results(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "e.yaml"
+    path.write_text(f"title: t\ncorpus: {{name: reuters21578}}\nruns: {{a: {{learner: CLG}}}}\n{line}\n")
+    with pytest.raises(UsageError, match=r"e\.yaml:4:1: .*cannot name a folder"):
+        load_experiment(path)
+
+
+@pytest.mark.parametrize("name", ["../../models", "/", ".", "a/b", "''", "x\\0"])
+def test_runs_are_named_like_folders(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "e.yaml"
+    quoted = name if name == "''" else f'"{name}"'
+    path.write_text(f"title: t\ncorpus: {{name: reuters21578}}\nruns: {{{quoted}: {{learner: CLG}}}}\n")
+    with pytest.raises(UsageError, match="cannot name a run"):
+        load_experiment(path)

@@ -51,9 +51,10 @@ def _liblinear(numbers: dict[tuple[str, str], int]) -> Callable[[sp.csr_matrix, 
         number = numbers[problem.loss, problem.prior]
         data = liblinear.problem(np.where(np.arange(X.shape[0]) < 1, 1.0, -1.0), X)
 
+        targets = np.ctypeslib.as_array(data.y, (X.shape[0],))
+
         def fit(signs: Array, tol: float) -> Array:
-            for i, sign in enumerate(signs):
-                data.y[i] = sign
+            targets[:] = signs
             settings = liblinear.parameter(f"-s {number} -c {problem.C} -e {tol} -q")
             model = liblinearutil.train(data, settings)
             weights = np.ctypeslib.as_array(model.w, (X.shape[1],)).copy()

@@ -12,7 +12,7 @@ from textcat.cli.options import Workplace, working, workplace
 if TYPE_CHECKING:
     from textcat.corpora import Document
 
-WHAT = ("text",)
+WHAT = ("text", "solvers")
 
 
 @click.command("bench", epilog="Example:  textcat bench text --json")
@@ -24,7 +24,9 @@ WHAT = ("text",)
 def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any) -> None:
     """Measure speed: seconds, and the ratio to the peers that are installed, on this machine, in this run.
 
-    text: counting words, beside scikit-learn (`pip install 'textcat[bench]'`).
+    text: counting words, beside scikit-learn. solvers: training all categories to the same optimum, at a
+    relative gap of 1e-5, beside liblinear, scikit-learn, skglm and celer, on one thread. Peers that are not
+    installed (`pip install 'textcat[bench]'`) are left out.
     """
     from textcat.bench.machine import machine_facts
 
@@ -32,7 +34,7 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     if place.dry_run:
         click.echo(f"bench {what}: on {corpus}, best of {repeats}")
         return
-    rows = {"text": _text}[what](_documents(corpus, place), repeats)
+    rows = {"text": _text, "solvers": _solvers}[what](_documents(corpus, place), repeats)
     facts = machine_facts()
     if as_json:
         click.echo(json.dumps([{**row, "machine": facts} for row in rows], indent=1))
@@ -54,3 +56,29 @@ def _text(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
     from textcat.bench.text import bench_text
 
     return bench_text(documents, repeats)
+
+
+def _solvers(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
+    """On the categories with training and test documents: log TF x IDF, cosine, a constant column."""
+    import numpy as np
+    from scipy import sparse
+
+    from textcat.bench.solvers import bench_solvers
+    from textcat.corpora import category_counts
+    from textcat.text.counting import count
+    from textcat.text.settings import TextSettings
+    from textcat.text.vectors import Vectorizer, VectorSettings
+
+    categories = category_counts(documents).in_both()
+    fields = tuple(name for name in ("title", "body") if name in documents[0].fields)
+    counted = count(
+        (d for d in documents if d.split == "train"), TextSettings(tokenizer="alphanumeric", fields=fields)
+    )
+    vectors = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True)).transform(
+        counted
+    )
+    constant = sparse.csr_array(np.ones((vectors.shape[0], 1)))
+    matrix = sparse.csr_matrix(sparse.hstack([vectors, constant], format="csr"))
+    measured = bench_solvers(matrix, counted.label_matrix(categories), repeats=repeats)
+    rows: list[dict[str, Any]] = measured["rows"]
+    return rows

@@ -32,6 +32,7 @@ STOPPED = "Stopped. Finished stages are kept: run the same command again to go o
 OUT_OF_MEMORY = (
     "Error: this machine's memory is used up.\nRun with --jobs 1, or with fewer documents or features."
 )
+DISK_HINT = "Free space or make the place readable and writable, then run again; finished stages are kept."
 FAULT_HINT = "Run again with -vv to see where; finished stages are kept."
 
 
@@ -98,6 +99,10 @@ def main(arguments: list[str] | None = None) -> None:
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    except OSError as error:
+        _report(error)
+        place = f"{error.filename}: " if error.filename else ""
+        _leave(f"Error: {place}{error.strerror or error}\n{DISK_HINT}", 4)
     except MemoryError as error:
         _report(error)
         _leave(OUT_OF_MEMORY, 4)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
 
 from textcat.selection.choice import SelectionSettings
 from textcat.text.settings import TextSettings
@@ -207,6 +207,23 @@ class Experiment(Settings):
         self._folder = folder
         return self
 
+    @field_validator("name")
+    @classmethod
+    def _name_stays_below_results(cls, name: str) -> str:
+        """An experiment's results lie in a folder of this name: it must not lead elsewhere."""
+        if name and not all(map(_names_a_folder, name.split("/"))):
+            raise ValueError(f"{name!r} cannot name a folder below results")
+        return name
+
+    @field_validator("runs")
+    @classmethod
+    def _runs_name_folders(cls, runs: dict[str, RunSettings]) -> dict[str, RunSettings]:
+        """A run's model lies in a folder of the run's name, which is replaced whole."""
+        for name in runs:
+            if not _names_a_folder(name):
+                raise ValueError(f"{name!r} cannot name a run, whose model's folder is called so")
+        return runs
+
     @model_validator(mode="after")
     def _compared_runs_exist(self) -> Experiment:
         named = [run for pair in self.comparisons.values() for run in (pair.left, pair.right)]
@@ -226,6 +243,17 @@ class Experiment(Settings):
             name: _filled(run, data) if isinstance(run, dict) else run for name, run in data["runs"].items()
         }
         return data | {"runs": runs}
+
+
+def _names_a_folder(name: str) -> bool:
+    """Whether a text is the name of one visible folder."""
+    return (
+        bool(name)
+        and len(name.encode()) <= 200
+        and not name.startswith(".")
+        and name.isprintable()
+        and "/" not in name
+    )
 
 
 SHARED_BY_RUNS = ("text", "vector", "selection", "projection", "threshold", "evaluation")

@@ -115,8 +115,8 @@ class BinaryTrees:
     def from_arrays(
         cls, arrays: Mapping[str, npt.NDArray[Any]], description: Mapping[str, Any]
     ) -> BinaryTrees:
-        """Rebuild what `to_arrays` and `describe` wrote."""
-        return cls(
+        """Rebuild what `to_arrays` and `describe` wrote, checked: a walk down trusts the nodes."""
+        trees = cls(
             yes=arrays["yes"],
             no=arrays["no"],
             split=arrays["split"],
@@ -125,3 +125,21 @@ class BinaryTrees:
             categories=int(description["categories"]),
             settings=dict(description["settings"]),
         )
+        if not trees._sound():
+            raise BadDataError("nodes that do not make trees", where="binary_tree")
+        return trees
+
+    def _sound(self) -> bool:
+        """Whether every node is whole and every split leads to nodes behind it."""
+        nodes, columns = self.split.size, self.splits.offsets.size
+        of_integers = all(np.issubdtype(part.dtype, np.integer) for part in (self.yes, self.no, self.split))
+        shapes = {part.shape for part in (self.yes, self.no, self.split, self.label)} == {(nodes,)}
+        if not (of_integers and shapes and self.label.dtype == np.bool_ and 0 <= self.categories <= nodes):
+            return False
+        if self.splits.weights.ndim != 2 or self.splits.weights.shape[1:] != self.splits.offsets.shape:
+            return False
+        inner = np.flatnonzero(self.split != LEAF)
+        below = np.concatenate([self.yes[inner], self.no[inner]])
+        leads_on = (below > np.tile(inner, 2)) & (below < nodes)
+        known = (self.split[inner] >= 0) & (self.split[inner] < columns)
+        return bool(leads_on.all() and known.all())

@@ -31,6 +31,7 @@ class Request:
     bias: float = 1.0
     informed: bool = False
     one_strength: bool = True
+    class_weights: bool = False
 
 
 Rule = Callable[[Request], str | None]
@@ -66,7 +67,26 @@ def _conjugate_gradient(request: Request) -> str | None:
     return None
 
 
-RULES: dict[str, Rule] = {"column": _column, "row": _row, "conjugate_gradient": _conjugate_gradient}
+def _fast(request: Request) -> str | None:
+    if request.loss.name not in ("logistic", "hinge", "squared_hinge"):
+        return f"the fast path has no {request.loss.name} loss"
+    if request.prior == "laplace" and not request.loss.smooth:
+        return "no single weight can be moved alone where both the loss and the Laplace prior have corners"
+    if request.prior == "none" or (not request.penalize_bias and request.bias != 0.0):
+        return "the fast path needs a prior on every weight, the constant included"
+    if request.informed or not request.one_strength:
+        return "the fast path takes one lam for all features of a category, no modes and no signs"
+    if request.class_weights:
+        return "the fast path weighs documents, not the sides of categories"
+    return None
+
+
+RULES: dict[str, Rule] = {
+    "column": _column,
+    "row": _row,
+    "conjugate_gradient": _conjugate_gradient,
+    "fast": _fast,
+}
 
 
 def check(algorithm: str, request: Request) -> None:

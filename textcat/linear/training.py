@@ -14,7 +14,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
-from textcat.linear import column, combinations, conjugate_gradient, row
+from textcat.linear import column, combinations, conjugate_gradient, fast, row
 from textcat.linear.losses import loss_named
 from textcat.linear.model import LinearModel
 from textcat.linear.options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
@@ -54,6 +54,7 @@ ALGORITHMS: dict[str, Algorithm] = {
     "column": Algorithm(column.solve_block, ColumnOptions),
     "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.blocks),
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
+    "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.blocks),
 }
 
 
@@ -90,7 +91,14 @@ class Settings:
         loss = loss_named(self.loss, float(self.options.get("gamma", Options.gamma)))
         prior = self.prior
         request = combinations.Request(
-            loss, prior.name, self.penalize_bias, self.bias, prior.informed, prior.variance is None
+            loss,
+            prior.name,
+            self.penalize_bias,
+            self.bias,
+            prior.informed,
+            prior.variance is None,
+            self.class_weight is not None
+            or np.ndim(self.sample_weight if self.sample_weight is not None else 0) > 1,
         )
         combinations.check(self.algorithm, request)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
@@ -115,8 +123,10 @@ def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     positive = labels_as_columns(Y, rows.shape[0])
     shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
     penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
-    if settings.algorithm == "row" and not (penalty.strength > 0).all():
-        raise UsageError("row relaxation divides by lam, which must be above 0", where="fit")
+    if settings.algorithm in ("row", "fast") and not (penalty.strength > 0).all():
+        raise UsageError(
+            f"algorithm {settings.algorithm!r} divides by lam, which must be above 0", where="fit"
+        )
     weights = document_weights(positive, settings.sample_weight, settings.class_weight)
     loss = loss_named(settings.loss, options.gamma)
     mask = _whole_mask(settings.mask, shape, constant)

@@ -17,6 +17,7 @@ DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)),
 STYLE: Any = {
     "svg.hashsalt": "textcat",
     "svg.fonttype": "none",
+    "text.parse_math": False,
     "font.family": "sans-serif",
     "font.size": 10,
     "axes.spines.top": False,

@@ -18,20 +18,21 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import ValidationError
 
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, TextcatError
 from textcat.experiment.fitting import Model, load_model, save_model
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.evaluate import decide
 from textcat.experiment.steps.project import placed_as
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
+from textcat.serving.documents import NewDocument
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument, count
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import Vectorizer
 
 FORMAT = 1
+HINT = "Make it with `textcat train EXPERIMENT`."
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def read_categorizer(folder: Path) -> Categorizer:
         facts = read_json(folder, "categorizer")
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
             raise BadDataError("not a model directory of this version of textcat", where=str(folder))
-        return Categorizer(
+        categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
             run=RunSettings.model_validate(facts["run"]),
@@ -122,8 +123,25 @@ def read_categorizer(folder: Path) -> Categorizer:
                 if name in facts["axes"]
             },
         )
-    except (OSError, ValueError, KeyError, TypeError, ValidationError) as error:
-        hint = "Make it with `textcat train EXPERIMENT`."
+        _check_fit(categorizer)
+    except TextcatError as error:
+        where = error.where if error.where.startswith(str(folder)) else str(folder)
+        raise BadDataError(error.what, where=where, hint=error.hint or HINT) from error
+    except (OSError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise BadDataError(
-            f"not a readable model directory: {error}", where=str(folder), hint=hint
+            f"not a readable model directory: {error}", where=str(folder), hint=HINT
         ) from error
+    return categorizer
+
+
+def _check_fit(categorizer: Categorizer) -> None:
+    """Refuse parts of different models, by labelling an empty document and asking for the shapes."""
+    categories = len(categorizer.categories)
+    for name, values in (("thresholds", categorizer.thresholds), ("priors", categorizer.priors)):
+        if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
+            raise BadDataError(f"{name} do not fit the {categories} categories")
+    fields = dict.fromkeys(categorizer.text.fields, "")
+    scores = categorizer.scores([NewDocument("", fields)])
+    if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
+        raise BadDataError(f"the model does not score {categories} categories")
+    categorizer.decisions(scores)

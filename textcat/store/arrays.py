@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import tokenize
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +23,43 @@ def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[A
     """The array of `name.npy`; mapped arrays stay on disk until they are touched."""
     path = folder / f"{name}.npy"
     try:
+        _check_header(path)
         values: np.ndarray[Any, Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except (OSError, ValueError) as error:
+    except _UNREADABLE as error:
         raise BadDataError(f"not a readable array: {error}", where=str(path)) from error
     return values
+
+
+# What numpy's parser of headers lets through when a header is not one.
+_UNREADABLE = (
+    OSError,
+    EOFError,
+    ValueError,
+    TypeError,
+    SyntaxError,
+    ArithmeticError,
+    RecursionError,
+    tokenize.TokenError,
+)
+
+
+def _check_header(path: Path) -> None:
+    """Refuse what is no plain file, and a header that promises more or other than what follows it."""
+    if not path.is_file():
+        raise ValueError("there is no such file")
+    with path.open("rb") as stream:
+        version = np.lib.format.read_magic(stream)
+        if version not in ((1, 0), (2, 0)):
+            raise ValueError(f"an unknown version {version}")
+        read = (
+            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        )
+        shape, _, dtype = read(stream)
+        if dtype.hasobject:
+            raise ValueError("it holds objects")
+        size = math.prod(shape) * dtype.itemsize
+        if size != path.stat().st_size - stream.tell():
+            raise ValueError(f"its size does not fit its shape {shape}")
 
 
 def write_matrix(folder: Path, name: str, matrix: sparse.csr_array[Any]) -> None:
@@ -36,14 +71,32 @@ def write_matrix(folder: Path, name: str, matrix: sparse.csr_array[Any]) -> None
 
 
 def read_matrix(folder: Path, name: str, *, mapped: bool = False) -> sparse.csr_array[Any]:
-    """The CSR matrix that `write_matrix` left."""
+    """The CSR matrix that `write_matrix` left, checked: kernels trust its positions."""
     data, indices, indptr, shape = (
         read_array(folder, f"{name}.{part}", mapped=mapped and part != "shape")
         for part in ("data", "indices", "indptr", "shape")
     )
-    matrix = sparse.csr_array((int(shape[0]), int(shape[1])), dtype=data.dtype)
+    try:
+        rows, columns = (int(length) for length in shape)
+        _check_csr(data, indices, indptr, rows, columns)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise BadDataError(f"not a sparse matrix: {error}", where=str(folder / name)) from error
+    matrix = sparse.csr_array((rows, columns), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix
+
+
+def _check_csr(data: Any, indices: Any, indptr: Any, rows: int, columns: int) -> None:
+    integers = all(np.issubdtype(part.dtype, np.integer) for part in (indices, indptr))
+    numbers = np.issubdtype(data.dtype, np.number)
+    if not (integers and numbers and data.ndim == indices.ndim == indptr.ndim == 1):
+        raise ValueError("its parts are not lists of numbers")
+    if len(data) != len(indices) or len(indptr) != rows + 1 or indptr[0] != 0 or indptr[-1] != len(data):
+        raise ValueError("its parts do not fit together")
+    if (np.diff(indptr) < 0).any():
+        raise ValueError("its rows overlap")
+    if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
+        raise ValueError("a position lies outside of it")
 
 
 def write_mask(folder: Path, name: str, mask: np.ndarray[Any, Any]) -> None:
@@ -54,17 +107,29 @@ def write_mask(folder: Path, name: str, mask: np.ndarray[Any, Any]) -> None:
 
 def read_mask(folder: Path, name: str) -> np.ndarray[Any, Any]:
     """The bool matrix that `write_mask` left."""
-    shape = read_array(folder, f"{name}.shape")
-    return np.unpackbits(read_array(folder, f"{name}.bits"), axis=0, count=int(shape[0])).astype(bool)
+    shape, bits = read_array(folder, f"{name}.shape"), read_array(folder, f"{name}.bits")
+    try:
+        rows, columns = (int(length) for length in shape)
+        if bits.dtype != np.uint8 or bits.shape != ((rows + 7) // 8, columns):
+            raise ValueError("its size does not fit its shape")
+    except (ValueError, TypeError, OverflowError) as error:
+        raise BadDataError(f"not a mask: {error}", where=str(folder / name)) from error
+    return np.unpackbits(bits, axis=0, count=rows).astype(bool)
 
 
 def write_json(folder: Path, name: str, value: Any) -> None:
     """JSON-able data in `name.json`."""
     (folder / f"{name}.json").write_text(
-        json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n"
+        json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n", encoding="utf-8"
     )
 
 
 def read_json(folder: Path, name: str) -> Any:
     """The data of `name.json`."""
-    return json.loads((folder / f"{name}.json").read_text())
+    path = folder / f"{name}.json"
+    try:
+        if not path.is_file():
+            raise ValueError("there is no such file")
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise BadDataError(f"not readable JSON: {error}", where=str(path)) from error

@@ -52,7 +52,7 @@ class Store:
         if recipe.key in self._verified:
             return self._verified[recipe.key]
         folder = self.folder_of(recipe)
-        if not folder.is_dir():
+        if not os.path.lexists(folder):
             return None
         damage = _damage(folder, recipe)
         if damage:
@@ -79,6 +79,8 @@ class Store:
         """For a recipe that is not here: the first setting in which it differs from the nearest that is."""
         best: list[str] | None = None
         for other in self._recipes(recipe.stage):
+            if not isinstance(other, dict):
+                continue
             paths = differences(recipe.as_dict(), other)
             if best is None or len(paths) < len(best):
                 best = paths
@@ -88,7 +90,7 @@ class Store:
         for path in sorted((self.root / stage).glob(f"*/{MANIFEST}")):
             try:
                 yield json.loads(path.read_text())["recipe"]
-            except (OSError, ValueError, KeyError, TypeError):
+            except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue
 
     def _remember(self, recipe: Recipe) -> Artifact:
@@ -111,6 +113,7 @@ class Store:
             _seal(temporary, recipe, time.perf_counter() - started)
             temporary.replace(target)
             synchronise(target.parent)
+            log.info("made %s/%s", recipe.stage, recipe.key)
         except OSError as error:
             shutil.rmtree(temporary, ignore_errors=True)
             raise cannot_write(target, error) from error
@@ -153,17 +156,25 @@ def _seconds(folder: Path) -> float:
 
 
 def _damage(folder: Path, recipe: Recipe) -> str:
-    """What is wrong with an artifact, or an empty text."""
+    """What is wrong with an artifact, or an empty text; nothing but plain files is opened."""
+    if folder.is_symlink() or not folder.is_dir():
+        return "it is not a folder"
     try:
-        manifest = json.loads((folder / MANIFEST).read_text())
-        files, made_by = manifest["files"], manifest["recipe"]
-    except (OSError, ValueError, KeyError, TypeError):
+        entries = list(os.scandir(folder))
+        if not all(entry.is_file(follow_symlinks=False) for entry in entries):
+            return "something in it is not a plain file"
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        files, made_by = dict(manifest["files"]), digest(manifest["recipe"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "its manifest cannot be read"
-    if digest(made_by) != recipe.key:
+    if made_by != recipe.key:
         return "it belongs to another recipe"
-    present = {entry.name for entry in os.scandir(folder)} - {MANIFEST}
-    if present != set(files):
+    if {entry.name for entry in entries} != {MANIFEST, *files}:
         return "a file is missing or foreign"
+    return _changed(folder, files)
+
+
+def _changed(folder: Path, files: dict[str, Any]) -> str:
     for name, expected in files.items():
         try:
             if sha256_of(folder / name) != expected:

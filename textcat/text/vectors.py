@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.sparse import csr_array
 
-from textcat.errors import UsageError
+from textcat.errors import BadDataError, UsageError
 from textcat.text.counted import CountedDocuments
 from textcat.text.packing import pack, unpack
 from textcat.text.weighting import (
@@ -163,12 +163,15 @@ class Vectorizer:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> Vectorizer:
-        """The vectorizer that `to_arrays` and `describe` were called on."""
-        return cls(
-            VectorSettings.model_validate(description["settings"]),
-            unpack(arrays["seen"]),
-            arrays["containing"],
-            arrays["concentration"],
-            int(arrays["documents"]),
-            arrays["kept"],
-        )
+        """The vectorizer that `to_arrays` and `describe` were called on; parts that do not fit are refused."""
+        seen, kept = unpack(arrays["seen"]), arrays["kept"]
+        containing, concentration = arrays["containing"], arrays["concentration"]
+        if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):
+            raise BadDataError("the terms are not a list of words", where="vectorizer")
+        counted = np.issubdtype(containing.dtype, np.integer) and kept.dtype == np.bool_
+        whole = counted and np.issubdtype(concentration.dtype, np.floating)
+        shapes = {containing.shape, concentration.shape, kept.shape}
+        if not whole or shapes != {(len(seen),)}:
+            raise BadDataError(f"its parts do not fit its {len(seen)} terms", where="vectorizer")
+        settings = VectorSettings.model_validate(description["settings"])
+        return cls(settings, seen, containing, concentration, int(arrays["documents"]), kept)

@@ -1,0 +1,206 @@
+"""Kill `textcat run` at random moments; the next run must finish and leave the same results.json.
+
+    python -m tests.faults.kills --kills 100
+
+Half of the kills come after a random time; half at a random file operation in the cache or the results, where
+a half-written file would stand. Every second killed run is killed again before it may finish.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import pkgutil
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import textcat
+from tests.faults.workplace import Place, exit_code_of, has_ended_within, make_place, textcat_in_child
+from textcat.store import Recipe, Store
+from textcat.store.arrays import read_json
+from textcat.store.artifacts import MANIFEST
+
+OPERATIONS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree", "tempfile.mkdtemp", "open"}
+
+
+@dataclass
+class Tally:
+    """What came of the kills."""
+
+    kills: int = 0
+    survivals: int = 0
+    mismatches: int = 0
+    faults: list[str] = field(default_factory=list)
+    reached: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        stages = ", ".join(f"{stage} {number}" for stage, number in sorted(self.reached.items()))
+        counts = f"kills {self.kills}, survivals {self.survivals}, mismatches {self.mismatches}"
+        return "\n".join([counts, f"last artifact at the kill: {stages}", *self.faults])
+
+
+def kill_many(place: Place, kills: int, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> Tally:
+    """Kill and rerun until so many kills were survived, or were not."""
+    _load_everything()
+    log = place.folder / "log"
+    for _ in range(2):  # the first compiles
+        clear(place)
+        started = time.monotonic()
+        _expect_success(textcat_in_child(place.command(), log), log)
+        seconds = time.monotonic() - started
+    expected, operations = place.result_bytes(), _count_operations(place, log)
+    draw, tally = random.Random(seed), Tally()
+    while tally.kills < kills:
+        clear(place)
+        again = 1 + tally.kills % 2
+        killed = [_kill_once(place, draw, seconds, operations, tally, log) for _ in range(again)]
+        if any(killed):
+            _rerun(place, expected, tally, log, sum(killed))
+            say(f"{tally.kills} kills, {tally.survivals} survivals, {tally.mismatches} mismatches")
+    return tally
+
+
+def clear(place: Place) -> None:
+    """Back to an empty cache without results."""
+    shutil.rmtree(place.cache, ignore_errors=True)
+    shutil.rmtree(place.results, ignore_errors=True)
+
+
+def _kill_once(
+    place: Place, draw: random.Random, seconds: float, operations: int, tally: Tally, log: Path
+) -> bool:
+    """One run that is killed, unless it ends before."""
+    if draw.random() < 0.5:
+        number = draw.randrange(1, operations + 1)
+        child = textcat_in_child(place.command(), log, lambda: die_at(number, place.folder))
+        code = exit_code_of(child)
+    else:
+        child = textcat_in_child(place.command(), log)
+        ended = has_ended_within(child, draw.uniform(0, seconds))
+        if ended is None:
+            os.kill(child, signal.SIGKILL)
+        code = exit_code_of(child) if ended is None else ended
+    if code == -signal.SIGKILL:
+        tally.kills += 1
+        tally.reached[_last_stage(place)] += 1
+    elif code:
+        tally.faults.append(f"exit code {code} before the kill: {log.read_text()[-300:]}")
+    return code == -signal.SIGKILL
+
+
+def _rerun(place: Place, expected: bytes, tally: Tally, log: Path, kills: int) -> None:
+    code = exit_code_of(textcat_in_child(place.command(), log))
+    if code:
+        tally.mismatches += kills
+        tally.faults.append(f"exit code {code} after the kill: {log.read_text()[-300:]}")
+        return
+    unsound = unsound_artifacts(place.cache)
+    if place.result_bytes() == expected and not unsound:
+        tally.survivals += kills
+        return
+    tally.mismatches += kills
+    tally.faults.append(f"other results, or unsound artifacts: {unsound}")
+
+
+def unsound_artifacts(cache: Path) -> list[str]:
+    """Folders of the cache that are neither whole artifacts nor gone."""
+    unsound = []
+    for folder in cache.glob("*/*/"):
+        try:
+            recipe = Recipe(**read_json(folder, MANIFEST.removesuffix(".json"))["recipe"])
+            found = Store(cache).find(recipe)
+        except Exception as error:
+            unsound.append(f"{folder}: {error}")
+            continue
+        if found is None or found.folder != folder:
+            unsound.append(str(folder))
+    return unsound
+
+
+def die_at(number: int, below: Path) -> None:
+    """From now on count this process's changes to files below a folder, and be killed at one of them."""
+    seen = 0
+
+    def watch(event: str, arguments: tuple[object, ...]) -> None:
+        nonlocal seen
+        if _changes(event, arguments, str(below)):
+            seen += 1
+            if seen == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(watch)
+
+
+def _changes(event: str, arguments: tuple[object, ...], below: str) -> bool:
+    if event not in OPERATIONS or not str(arguments[0]).startswith(below):
+        return False
+    if event != "open":
+        return True
+    mode, flags = arguments[1], arguments[2]
+    writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+    return any(letter in str(mode or "") for letter in "wax+") or (
+        isinstance(flags, int) and bool(flags & writes)
+    )
+
+
+def _count_operations(place: Place, log: Path) -> int:
+    """How many changes to files one whole run makes."""
+    clear(place)
+    note = place.folder / "operations"
+
+    def prepare() -> None:
+        def watch(event: str, arguments: tuple[object, ...]) -> None:
+            if _changes(event, arguments, str(place.folder)):
+                os.write(handle, b".")
+
+        handle = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        sys.addaudithook(watch)
+
+    _expect_success(textcat_in_child(place.command(), log, prepare), log)
+    return note.stat().st_size
+
+
+def _last_stage(place: Place) -> str:
+    newest = max(place.cache.glob("*/*/"), key=lambda path: path.stat().st_mtime_ns, default=None)
+    if (place.results / "stages").exists():
+        return "report"
+    return newest.parent.name if newest else "none"
+
+
+def _expect_success(child: int, log: Path) -> None:
+    code = exit_code_of(child)
+    if code:
+        raise RuntimeError(f"the undisturbed run ended with {code}: {log.read_text()[-2000:]}")
+
+
+def _load_everything() -> None:
+    """Import every module once, so that a forked child spends its time on the work."""
+    for module in pkgutil.walk_packages(textcat.__path__, "textcat."):
+        if "dask" not in module.name:
+            importlib.import_module(module.name)
+
+
+def main() -> None:
+    """Kill, print, and leave with 1 where a kill was not survived."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        place = make_place(Path(folder))
+        tally = kill_many(place, options.kills, options.seed, lambda line: print(line, flush=True))  # noqa: T201
+    print(tally)  # noqa: T201
+    sys.exit(1 if tally.mismatches or tally.faults else 0)
+
+
+if __name__ == "__main__":
+    main()

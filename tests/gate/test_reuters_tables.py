@@ -1,0 +1,72 @@
+"""The gate on the real collection: tables 2 and 3 of zhang_oles_2001, from the files to the verdicts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from textcat.corpora import fetch
+from textcat.errors import DataNotAvailableError
+
+TEXTCAT = [sys.executable, "-c", "from textcat.cli.main import main; main()"]
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def textcat(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TEXTCAT, *arguments], capture_output=True, text=True, check=False, cwd=PROJECT)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with Reuters-21578 in it, and the results of a run."""
+    folder = tmp_path_factory.mktemp("gate")
+    beside = PROJECT.parent / "shared" / "data"
+    mirror = ["--mirror", str(beside)] if beside.is_dir() else []
+    try:
+        fetch("reuters21578", folder / "data", mirror=beside if beside.is_dir() else None)
+    except DataNotAvailableError as error:
+        pytest.skip(f"Reuters-21578 cannot be had here: {str(error).splitlines()[0]}")
+    done = textcat(
+        "run", "reuters_modapte", "--data", f"{folder}/data", "--results", f"{folder}/results", *mirror
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_the_pinned_numbers_stand(place: Path) -> None:
+    done = textcat("check", f"{place}/results/reuters_modapte", "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    assert facts["totals"]["run"] == 84
+    if "drift not judged" not in done.stderr:
+        assert facts["totals"]["verdicts"]["reproduced"] + facts["totals"]["verdicts"]["close"] >= 75
+        assert facts["unexplained"] == []
+        assert all(cell["pinned"] is not None for cell in facts["cells"])
+
+
+def test_a_moved_number_fails_the_check(place: Path, tmp_path: Path) -> None:
+    shutil.copytree(place / "results", tmp_path / "results")
+    path = tmp_path / "results" / "reuters_modapte" / "results.json"
+    results = json.loads(path.read_text())
+    results["runs"]["logistic"]["measures"]["micro.bep"] -= 3.0
+    path.write_text(json.dumps(results))
+    done = textcat("check", str(tmp_path / "results"))
+    if "drift not judged" in done.stderr:
+        pytest.skip("made from other files than the pinned values were: drift is not judged")
+    assert done.returncode == 1
+    assert "zhang_oles_2001.table2[BEP][Logistic Reg]" in done.stderr
+
+
+def test_a_second_run_gives_the_same_bytes(place: Path) -> None:
+    path = place / "results" / "reuters_modapte" / "results.json"
+    before = path.read_bytes()
+    done = textcat(
+        "run", "reuters_modapte", "--data", f"{place}/data", "--results", f"{place}/results", "--offline"
+    )
+    assert done.returncode == 0, done.stderr
+    assert path.read_bytes() == before

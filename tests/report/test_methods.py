@@ -1,0 +1,23 @@
+"""The page from equations to code is up to date, and every place it names exists."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from textcat.report.methods import equations, methods_page
+
+NAMES = sorted({name for entries in equations().values() for names in entries.values() for name in names})
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_place_exists(name: str) -> None:
+    module, _, member = name.partition(":")
+    assert hasattr(import_module(module), member)
+
+
+def test_the_page_is_made_from_the_tables() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
+    assert page.read_text() == methods_page(), "python -m textcat.report.methods > docs/methods.md"

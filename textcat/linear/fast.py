@@ -1,0 +1,63 @@
+"""The fastest path to the same optimum: the lanes of textcat.linear.lanes behind the contract of `fit`.
+
+Problem: as the other algorithms', with one lam a category, the constant penalized, no modes and no signs,
+and weights that belong to documents. Output: weights of all categories and certificates whose gap is the
+lanes' own, in the units of the objective here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from textcat.errors import UsageError
+from textcat.linear.certificate import Certificate, measure
+from textcat.linear.lanes.solve import solve
+from textcat.linear.options import Options
+from textcat.linear.problem import Floats, Problem
+from textcat.linear.progress import BlockResult
+from textcat.linear.regularization import c_from_lam
+
+LOSSES = ("logistic", "hinge", "squared_hinge")
+
+
+@dataclass(frozen=True)
+class FastOptions(Options):
+    """The fast path stops at the optimum, each category at a duality gap within tol of its objective."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.stop != "optimality":
+            raise UsageError("the fast path knows no passes of the papers, only the optimum", where="fit")
+
+
+def blocks(problem: Problem, options: FastOptions) -> list[slice]:
+    """All categories at once: the lanes split them themselves."""
+    return [slice(0, problem.categories)] if problem.categories else []
+
+
+def solve_block(problem: Problem, block: slice, options: FastOptions, start: Floats) -> BlockResult:
+    """Hand the problem over in the form C sum f + penalty, and bring the answer back."""
+    n, prior = problem.documents, problem.penalty.prior
+    lams = np.asarray(problem.penalty.strength[0, block])
+    costs = c_from_lam(lams, n, prior)
+    solution = solve(
+        problem.rows, problem.positive[:, block], loss=problem.loss.name, prior=prior,
+        C_per_category=costs.tolist(), tol=options.tol, max_passes=options.max_passes, seed=options.seed,
+        init=start if start.any() else None, mask=problem.free(block) if problem.mask is not None else None,
+        sample_weight=None if problem.weights is None else problem.weights[:, 0], criterion="each",
+    )  # fmt: skip
+    weights = np.asarray(solution.coef, dtype=np.float64)
+    found = measure(problem, block, weights)
+    gaps = np.minimum(found.gap, solution.gap / (costs * n))
+    seconds = float(solution.seconds / max(len(costs), 1))
+    reached = gaps <= options.tol * found.objective
+    certificates = [
+        Certificate(
+            float(found.objective[k]), float(found.violation[k]), float(gaps[k]),
+            int(np.ceil(solution.passes[k])), seconds, "optimality" if reached[k] else "passes",
+        )
+        for k in range(len(costs))
+    ]  # fmt: skip
+    return BlockResult(weights, certificates)
