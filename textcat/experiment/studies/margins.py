@@ -8,13 +8,15 @@ from scipy import stats
 from textcat.experiment.studies.study import Findings, Floats, Subject, rounded
 
 BINS = 60
+FAR = 2.0
 
 
 def margins(subject: Subject) -> Findings:
     """Histograms of score times label, and of the scores of either side, over the training documents.
 
-    margins.kurtosis: excess kurtosis of score times label; margins.overlap: the area, in percent, that the
-    histograms of both sides' scores share when each has area 1.
+    margins.tail: percent of the documents whose score times label exceeds 2, twice what least squares aims at;
+    margins.kurtosis: its excess kurtosis; margins.overlap: the area, in percent, that the histograms of both
+    sides' scores share when each has area 1.
     """
     columns = subject.columns
     scores = subject.train_scores[:, columns].ravel()
@@ -25,6 +27,7 @@ def margins(subject: Subject) -> Findings:
     inside, outside = (_shares(scores[mask], sides) for mask in (positive, ~positive))
     return Findings(
         {
+            "margins.tail": float(100.0 * np.mean(signed > FAR)),
             "margins.kurtosis": float(stats.kurtosis(signed)) if np.ptp(signed) > 0 else float("nan"),
             "margins.overlap": float(100.0 * np.minimum(inside, outside).sum()),
         },
