@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LATEST := $(VENV)/.ready-test
 
-.PHONY: run test lint types pytest reproduce-tables check check-slice clean
+.PHONY: run test lint types pytest reproduce-tables check clean
 
 run: $(READY)
 	$(BIN)/textcat run configs/reuters_modapte.yaml
