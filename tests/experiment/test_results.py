@@ -13,8 +13,8 @@ from tests.experiment.own_table import carried_out, results_of
 from textcat.errors import BadDataError, UsageError
 from textcat.experiment.configs import load_experiment
 from textcat.experiment.results import collect
+from textcat.experiment.results_file import encoded, measures_of, read_results, with_timings, write_results
 from textcat.experiment.timings import growth, timings_of, write_timings
-from textcat.report.results_file import encoded, measures_of, read_results, with_timings, write_results
 
 TWO = {
     "ridge": {"learner": "linear", "parameters": {"loss": "logistic", "lam": 1e-3}},

@@ -14,11 +14,11 @@ from textcat.evaluation.summary import over_repetitions
 from textcat.experiment.fitting import certificates_of
 from textcat.experiment.model_measures import Measures, of_certificates, of_search, of_weights
 from textcat.experiment.pipeline import Chain, Plan
+from textcat.experiment.results_file import FORMAT
 from textcat.experiment.settings import ComparisonSettings
 from textcat.experiment.steps.evaluate import measured, read_measures, read_series
 from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
-from textcat.report.results_file import FORMAT
 from textcat.store import digest
 from textcat.store.arrays import read_array, read_json, read_mask
 

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from textcat.experiment.pipeline import Plan
+from textcat.experiment.results_file import TIMINGS, read_timings
 from textcat.experiment.runner import Timings
 from textcat.experiment.steps.step import Workshop
-from textcat.report.results_file import TIMINGS, read_timings
 from textcat.store.arrays import read_json
 from textcat.store.files import write_whole
 

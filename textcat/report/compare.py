@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from textcat.experiment.results_file import measures_of
 from textcat.published.accepted import load_deviations
 from textcat.published.check import CellVerdict, compare
 from textcat.published.load import all_cells, load_paper
 from textcat.published.measured import measured_cells
-from textcat.report.results_file import measures_of
 from textcat.report.tables import ComparedTable, TableCell
 
 

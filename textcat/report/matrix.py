@@ -9,6 +9,7 @@ from typing import Any
 
 from tabulate import tabulate
 
+from textcat.experiment.results_file import measures_of, read_timings
 from textcat.published.check import CellVerdict
 from textcat.published.claims import ClaimResult, evaluate_all, load_claims
 from textcat.published.load import load_paper
@@ -16,7 +17,6 @@ from textcat.published.summary import VERDICTS, summary
 from textcat.report.compare import table_of
 from textcat.report.gate import Results, judged
 from textcat.report.html import render
-from textcat.report.results_file import measures_of, read_timings
 from textcat.report.tables import SIGNS, as_text, legend
 from textcat.store.files import write_whole
 
