@@ -18,16 +18,20 @@ def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: P
     from textcat.experiment.results import collect
     from textcat.experiment.results_file import encoded, with_timings, write_results
     from textcat.experiment.timings import timings_of, write_timings
+    from textcat.report.results_file import encoded, with_timings
     from textcat.report.writer import terminal_text, write_report
+    from textcat.store.files import write_whole
 
     collected = collect(plan, workshop)
     folder = results / plan.experiment.name
-    if anew or not _is_written(folder, encoded(collected)):
-        write_results(folder, collected)
-        seconds = timings_of(plan, workshop, timings)
+    content = encoded(collected)
+    seconds = timings_of(plan, workshop, timings)
+    timed = with_timings(collected, seconds)
+    if anew or timings.built.get("train") or not _is_written(folder, content):
+        write_whole(folder / "results.json", content)
         write_timings(folder, seconds)
-        write_report(folder, with_timings(collected, seconds), timings.seconds)
-    click.echo(terminal_text(collected))
+        write_report(folder, timed, timings.seconds)
+    click.echo(terminal_text(timed))
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     click.echo(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
 
