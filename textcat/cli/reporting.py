@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: Path, *, anew: bool) -> None:
     """results.json and its readers' forms in results/EXPERIMENT/, and the tables on standard output."""
     from textcat.experiment.results import collect
-    from textcat.experiment.results_file import encoded, with_timings, write_results
+    from textcat.experiment.results_file import encoded, with_timings
     from textcat.experiment.timings import timings_of, write_timings
-    from textcat.report.results_file import encoded, with_timings
     from textcat.report.writer import terminal_text, write_report
     from textcat.store.files import write_whole
 
