@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.linear.oracle import hinge_optimum, objective, with_constant
 from tests.linear.problems import make
@@ -65,3 +66,19 @@ def test_constant_is_not_pulled_to_zero() -> None:
     model = fit(small.X, small.Y[:, 2:], **settings)
     assert np.abs(model.coef).max() < 1e-2
     assert (np.abs(model.intercept) > 0.5).all()
+
+
+def test_a_free_constant_does_not_run_away_on_a_rare_category() -> None:
+    """With one positive document the objective is a plateau: a step must lower it or not be taken."""
+    rng = np.random.default_rng(3)
+    X = sp.csr_matrix((rng.random((400, 60)) < 0.05).astype(np.float64))
+    Y = np.zeros((400, 4), dtype=bool)
+    for category, positives in enumerate((1, 2, 3, 4)):
+        Y[rng.choice(400, positives, replace=False), category] = True
+    model = fit(X, Y, **learner("MLR-CG").settings)
+    assert np.abs(model.coef).max() < 10
+    assert np.abs(model.intercept).max() < 10
+    hinge = np.maximum(0.0, 1.0 - np.where(Y, 1.0, -1.0) * model.scores(X)).mean(axis=0)
+    objective = hinge + 1e-3 * np.square(model.coef).sum(axis=0)
+    # The all-negative classifier is always to be had.
+    assert (objective <= 2.0 * Y.mean(axis=0) + np.log(2) / 191).all()

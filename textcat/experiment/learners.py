@@ -160,12 +160,12 @@ class Learner:
     searcher: str | None = None
 
 
-def _linear(title: str) -> Learner:
+def _linear(title: str, version: int = 2) -> Learner:
     return Learner(
         title,
         LinearParameters,
         "textcat.experiment.adapters.linear:fit_linear",
-        version=2,
+        version=version,
         categories_at_once=64,
         searcher="textcat.experiment.adapters.linear:search_linear",
     )
@@ -178,7 +178,7 @@ def _named() -> dict[str, Learner]:
     for name, row in table.items():
         settings = row["settings"]
         combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
-        rows[name] = _linear(f"{combination} ({row['paper']}, {row['where']})")
+        rows[name] = _linear(f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2))
     return rows
 
 

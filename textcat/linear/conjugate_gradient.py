@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from textcat.linear import gradient_kernels as kernels
-from textcat.linear.certificate import measure, signs_of
+from textcat.linear.certificate import measure, objective_of, signs_of
 from textcat.linear.losses import modified_logistic
 from textcat.linear.options import GradientOptions
 from textcat.linear.problem import Floats, Problem
@@ -74,7 +74,7 @@ class Descent:
         uphill = (self.direction * self.gradient).sum(axis=0) >= 0
         self.direction = np.where(uphill, -self.gradient, self.direction) * running
         ray = times(self.problem.rows, self.direction)
-        reach = self._line_search(ray)
+        reach = self._safe(self._line_search(ray), ray)
         self.weights = self.weights + reach * self.direction
         self.scores = self.scores + reach * ray
         before, self.gradient = self.gradient, self._gradient()
@@ -91,6 +91,16 @@ class Descent:
             above, below = self.gradient * change, before * before
         divisor = below.sum(axis=0)
         return np.asarray(above.sum(axis=0) / np.where(divisor == 0, np.inf, divisor))
+
+    def _safe(self, reach: Floats, ray: Floats) -> Floats:
+        """No step where it does not lower the objective: on a plateau the slope is rounding, and a search
+        along a free constant would run away. The direction then starts again from minus the gradient."""
+        here = objective_of(self.problem, self.block, self.weights, self.scores)
+        with np.errstate(over="ignore", invalid="ignore"):
+            there = objective_of(
+                self.problem, self.block, self.weights + reach * self.direction, self.scores + reach * ray
+            )
+        return np.where(there <= here, reach, 0.0)
 
     def _line_search(self, ray: Floats) -> Floats:
         """The reach that minimizes the objective along the direction, by Newton's method in a growing
