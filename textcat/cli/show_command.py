@@ -20,7 +20,7 @@ from textcat.cli.options import folders, verbosity, workplace
 @folders
 @verbosity
 def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> None:
-    """Show one corpus, experiment, published table or learner in full.
+    """Show one corpus, format of your own documents, experiment, published table or learner in full.
 
     An experiment is shown resolved: with all that it extends and every default filled in.
     """
@@ -43,11 +43,14 @@ def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> N
 
 def _facts(name: str, data: Path) -> dict[str, Any]:
     from textcat.corpora import corpus_names
+    from textcat.corpora.registry import OWN_FORMATS
     from textcat.experiment.learners import LEARNERS
     from textcat.published.load import all_cells
 
     if name in corpus_names():
         return _corpus(name, data)
+    if name in OWN_FORMATS:
+        return {"own documents": name, "options": _options(name)}
     if name in LEARNERS:
         entry = LEARNERS[name]
         return {
@@ -69,8 +72,20 @@ def _corpus(name: str, data: Path) -> dict[str, Any]:
     card = describe(name)
     facts = card.model_dump(mode="json", exclude={"packages"})
     facts["sources"] = [package.title for package in card.packages]
+    facts["options"] = _options(name)
     facts["here"] = str(data / name) if is_fetched(name, data) else f"no: run `textcat fetch {name}`"
     return facts
+
+
+def _options(name: str) -> dict[str, dict[str, Any]]:
+    """What an experiment may set of a reader: `corpus: {options: ...}`."""
+    from textcat.corpora.registry import option_meanings, reader_options
+
+    defaults = reader_options(name)
+    return {
+        option: {"default": defaults[option], "what": meaning}
+        for option, meaning in option_meanings(name).items()
+    }
 
 
 def _table(cells: list[Any]) -> dict[str, Any]:

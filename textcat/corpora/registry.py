@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from importlib.resources import files
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
+
+import yaml
 
 from textcat.corpora import (
     industry,
@@ -46,6 +49,7 @@ _VECTORS: dict[str, Callable[..., VectorCorpus]] = {
 }
 # What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders`.
 OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight")
+_OWN_TEXT = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups.count,
     "industry-sector": industry.count,
@@ -96,6 +100,21 @@ def _open(
             hint=f"It has {', '.join(sorted(_settings(readers[name])))}.",
         )
     return readers[name](folder, **options)
+
+
+def reader_options(name: str) -> dict[str, Any]:
+    """The options that a collection's reader takes beside its split, with what they are when left out."""
+    reader = _TEXT.get(name) or _VECTORS[name]
+    taken = {
+        key: each.default for key, each in signature(reader).parameters.items() if key in _settings(reader)
+    }
+    return {key: default for key, default in taken.items() if key != "split"}
+
+
+def option_meanings(name: str) -> dict[str, str]:
+    """What each option of a collection's reader says."""
+    table = yaml.safe_load(files("textcat").joinpath("corpora", "options.yaml").read_text(encoding="utf-8"))
+    return dict(table.get("own" if name in _OWN_TEXT else name, {}))
 
 
 def _settings(reader: Callable[..., Any]) -> set[str]:

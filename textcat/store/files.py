@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from textcat.errors import StageFailedError
 
@@ -27,7 +30,13 @@ def synchronise(path: Path) -> None:
 
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file under a temporary name, then move it into place; nothing half-written is ever seen."""
-    data = content.encode() if isinstance(content, str) else content
+    with written_whole(path) as stream:
+        stream.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[BinaryIO]:
+    """A stream whose file is moved into place when the block has ended well, and is gone when it has not."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -36,7 +45,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            yield stream
             stream.flush()
             os.fsync(stream.fileno())
         temporary.chmod(0o666 & ~_umask())

@@ -1,0 +1,39 @@
+"""`textcat export`: what it writes is read again as the same documents."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from textcat.cli.main import group
+from textcat.corpora import open_corpus
+
+
+def exported(*arguments: str) -> str:
+    result = CliRunner().invoke(group, ["export", *arguments], catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_documents_come_back_as_they_were(mirror: Path, tmp_path: Path) -> None:
+    data, file = tmp_path / "data", tmp_path / "news.jsonl"
+    place = ("--data", str(data), "--mirror", str(mirror))
+    assert "19,997 documents" in exported("20newsgroups", str(file), *place)
+    read = open_corpus("jsonl", file, text="body", label="labels", side="side").documents()
+    for own, original in islice(
+        zip(read, open_corpus("20newsgroups", data / "20newsgroups").documents(), strict=True), 500
+    ):
+        assert (own.id, own.labels, own.split) == (original.id, original.labels, original.split)
+        assert own.fields["body"] == original.fields["body"]
+    first = json.loads(exported("20newsgroups", *place).splitlines()[0])
+    assert set(first) == {"id", "labels", "side", "body"}
+
+
+def test_vectors_are_no_documents(mirror: Path, tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        group, ["export", "rcv1-subset", "--data", str(tmp_path), "--mirror", str(mirror)]
+    )
+    assert "comes as vectors, not as text" in str(result.exception)

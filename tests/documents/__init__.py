@@ -1,0 +1,1 @@
+"""The documents: pages made from the code, and commands that are really run."""
