@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMMENT = re.compile(r"\s+# .*$")
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def _commands(content: str, first_line: int) -> Iterator[Step]:
         if each.startswith("$ "):
             if command:
                 yield Step("command", command, line, printed="\n".join(printed))
-            command, line, printed = each.removeprefix("$ "), number, []
+            command, line, printed = COMMENT.sub("", each.removeprefix("$ ")), number, []
         elif command.endswith("\\"):
             command = f"{command}\n{each}"
         else:
