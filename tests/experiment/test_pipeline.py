@@ -134,7 +134,7 @@ def test_predict_decides_as_evaluate_does(place: Place) -> None:
         predicted = [json.loads(line) for line in lines]
         assert [p["id"] for p in predicted] == [r["id"] for r in records if r["side"] == "test"]
         ours = np.array([list(p["scores"].values()) for p in predicted])
-        np.testing.assert_allclose(ours, scores, atol=1e-5)
+        np.testing.assert_allclose(ours, scores, rtol=1e-5, atol=1e-6)
 
 
 def test_explain_names_the_words_of_a_category(place: Place) -> None:

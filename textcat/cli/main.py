@@ -24,6 +24,7 @@ COMMANDS = {
     "show": "One corpus, experiment, table or learner in full.",
     "predict": "Label new documents with a trained model.",
     "explain": "The words that decide a category or a document.",
+    "compare": "Two runs by category, with significance.",
     "generate": "Write a stand-in for a collection, of any size.",
     "bench": "Measure speed against peers, in one run.",
 }
