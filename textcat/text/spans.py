@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from textcat.text.settings import TextSettings
@@ -25,13 +25,23 @@ def spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
     tokenizer = TOKENIZERS[settings.tokenizer]
     prefixes = [prefix for prefix, fields in settings.groups if field in fields]
     make = term_maker(settings)
-    folded = tokenizer.folds_first(lowercase=settings.lowercase)
     searched = _blotted(text, tokenizer.skip)
+    places: Sequence[int] = range(len(text))
+    if tokenizer.folds_first(lowercase=settings.lowercase):
+        searched, places = _folded(searched)
     for found in re.finditer(tokenizer.pattern, searched):
-        word = found[0].lower() if folded else found[0]
-        terms = tuple(prefix + term for term in make(word) for prefix in prefixes)
+        terms = tuple(prefix + term for term in make(found[0]) for prefix in prefixes)
         if terms:
-            yield Span(found.start(), found.end(), terms)
+            yield Span(places[found.start()], places[found.end() - 1] + 1, terms)
+
+
+def _folded(text: str) -> tuple[str, Sequence[int]]:
+    """The text in small letters, and where in the text each of them comes from."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small, range(len(text))
+    # A few letters have a small form of two characters.
+    return small, [place for place, letter in enumerate(text) for _ in letter.lower()]
 
 
 def _blotted(text: str, skip: str) -> str:

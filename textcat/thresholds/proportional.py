@@ -25,7 +25,9 @@ def categories_a_document(labels: Bools) -> float:
 def wanted_documents(shares: Floats, per_document: float, documents: int) -> Floats:
     """For each category how many of `documents` PCut gives it: whole numbers, halves rounded up."""
     total = float(shares.sum())
-    return np.floor(shares * (per_document * documents / total if total else 0.0) + 0.5)
+    exact = shares * (per_document * documents / total if total else 0.0)
+    # What is a half but for the rounding of its factors is a half.
+    return np.asarray(np.floor(exact.round(9) + 0.5))
 
 
 def tuned_rcut(scores: Floats, labels: Bools) -> float:
