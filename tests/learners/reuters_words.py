@@ -13,14 +13,24 @@ import scipy.sparse as sp
 STORY = re.compile(r'TOPICS="YES".*?<TOPICS>(.*?)</TOPICS>.*?<TEXT(.*?)</TEXT>', re.DOTALL)
 
 
-def stories(archive: Path):
+def marked_up(archive: Path):
     with tarfile.open(archive) as files:
         for name in sorted(name for name in files.getnames() if name.endswith(".sgm")):
             text = files.extractfile(name).read().decode("latin-1")
             for story in text.split("</REUTERS>"):
                 found = STORY.search(story)
                 if found:
-                    yield re.findall("<D>(.*?)</D>", found[1]), set(re.findall("[a-z]+", found[2].lower()))
+                    yield found[1], found[2]
+
+
+def stories(archive: Path):
+    for topics, text in marked_up(archive):
+        yield re.findall("<D>(.*?)</D>", topics), set(re.findall("[a-z]+", text.lower()))
+
+
+def raw_stories(mirror: Path):
+    """The texts with their markup, as they stand in the files."""
+    return (text for _, text in marked_up(mirror / "reuters21578.tar.gz"))
 
 
 def binary_words(mirror: Path, topics: list[str], count: int = 1500):

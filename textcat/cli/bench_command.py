@@ -12,7 +12,7 @@ from textcat.cli.options import Workplace, working, workplace
 if TYPE_CHECKING:
     from textcat.corpora import Document
 
-WHAT = ("text", "solvers", "corpora")
+WHAT = ("text", "solvers", "corpora", "predict")
 
 
 @click.command("bench", epilog="Example:  textcat bench text --json")
@@ -27,7 +27,8 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     text: counting words, beside scikit-learn. solvers: training all categories to the same optimum, at a
     relative gap of 1e-5, beside liblinear, scikit-learn, skglm and celer, on one thread. Peers that are not
     installed (`pip install 'textcat[bench]'`) are left out. corpora: reading and counting each collection of
-    text that is on this machine.
+    text that is on this machine. predict: labelling new documents, from the lines of a file to lines of JSON,
+    beside scikit-learn's vectors and scores alone.
     """
     from textcat.bench.machine import machine_facts
 
@@ -38,7 +39,9 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     if what == "corpora":
         rows = _corpora(place)
     else:
-        rows = {"text": _text, "solvers": _solvers}[what](_documents(corpus, place), repeats)
+        rows = {"text": _text, "solvers": _solvers, "predict": _predict}[what](
+            _documents(corpus, place), repeats
+        )
     facts = machine_facts()
     if as_json:
         click.echo(json.dumps([{**row, "machine": facts} for row in rows], indent=1))
@@ -76,6 +79,12 @@ def _text(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
     from textcat.bench.text import bench_text
 
     return bench_text(documents, repeats)
+
+
+def _predict(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
+    from textcat.bench.predict import bench_predict
+
+    return bench_predict(documents, repeats)
 
 
 def _solvers(documents: list[Document], repeats: int) -> list[dict[str, Any]]:

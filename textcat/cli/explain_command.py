@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textcat.serving.categorizer import Categorizer
+    from textcat.serving.documents import NewDocument
     from textcat.serving.explain import Contribution
 
 
@@ -26,13 +27,25 @@ if TYPE_CHECKING:
 @click.option(
     "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="How many words."
 )
+@click.option("--id", "wanted", help="Of a CSV, TSV or JSON Lines file, this document.  [default: the first]")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 @folders
 @verbosity
 def command(
-    model: Path, document: TextIO | None, category: str | None, number: int, as_json: bool, **settings: Any
+    model: Path,
+    document: TextIO | None,
+    category: str | None,
+    number: int,
+    wanted: str | None,
+    as_json: bool,
+    **settings: Any,
 ) -> None:
-    """Show the strongest words of a category, or the words that decided DOCUMENT (a text file, or -)."""
+    """Show the strongest words of a category, or the words that decided DOCUMENT.
+
+    DOCUMENT is a text file, or - for standard input, or a file of documents as `textcat predict` takes them.
+    In its text the shown words are green where they speak for the category and red where they speak against
+    it; without colours (in a pipe, or with NO_COLOR set) they stand as [+word] and [-word].
+    """
     from textcat.serving.categorizer import read_categorizer
 
     workplace(settings)
@@ -42,7 +55,7 @@ def command(
             raise click.UsageError("Name a category with -c, or give a document.")
         facts = [_of_category(categorizer, category, number)]
     else:
-        facts = _of_document(categorizer, document.read(), category, number)
+        facts = _of_document(categorizer, _read(categorizer, document, wanted), category, number)
     if as_json:
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
@@ -55,19 +68,38 @@ def _of_category(categorizer: Categorizer, category: str, number: int) -> dict[s
 
     speaking_for, against = strongest(categorizer, category, number)
     return {
+        "category": category,
         "heading": f"{category}: strongest words",
         "for": _plain(speaking_for),
         "against": _plain(against),
     }
 
 
-def _of_document(
-    categorizer: Categorizer, text: str, category: str | None, number: int
-) -> list[dict[str, Any]]:
-    from textcat.serving.documents import NewDocument
-    from textcat.serving.explain import category_position, contributions
+def _read(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
+    """The one document of a text file, or a file's first or named one."""
+    from textcat.errors import UsageError
+    from textcat.serving.documents import NewDocument, format_of, read_documents
 
-    document = NewDocument("document", {categorizer.text.fields[-1]: text})
+    form = format_of(file.name)
+    if form == "lines":
+        if wanted is not None:
+            raise UsageError(
+                "a text file is one document, without an id", where=file.name, hint="Leave out --id."
+            )
+        return NewDocument("document", {categorizer.text.fields[-1]: file.read()})
+    for document in read_documents(file, form, file.name, categorizer.text.fields):
+        if wanted in (None, document.id):
+            return document
+    raise UsageError(
+        "there is no document" + (f" {wanted!r}" if wanted else ""),
+        where=file.name,
+        hint="--id names a value of the column or key `id`, or the document's number.",
+    )
+
+
+def _of_document(
+    categorizer: Categorizer, document: NewDocument, category: str | None, number: int
+) -> list[dict[str, Any]]:
     scores = categorizer.scores([document])
     accepted = categorizer.decisions(scores)[0]
     names = (
@@ -77,20 +109,44 @@ def _of_document(
     )
     if not names:
         names = [categorizer.categories[int(scores[0].argmax())]]
-    facts = []
-    for name in names:
-        position = category_position(categorizer, name)
-        parts = contributions(categorizer, name, document)
-        verdict = "accepted" if accepted[position] else "not accepted"
-        facts.append(
-            {
-                "heading": f"{name}: {verdict}, score {scores[0, position]:.3f}, "
-                f"threshold {categorizer.thresholds[position]:.3f}",
-                "for": _plain([part for part in parts if part.weight > 0][:number]),
-                "against": _plain([part for part in parts if part.weight < 0][:number]),
-            }
-        )
-    return facts
+    return [_of_decision(categorizer, document, name, number, scores, accepted) for name in names]
+
+
+def _of_decision(
+    categorizer: Categorizer, document: NewDocument, name: str, number: int, scores: Any, accepted: Any
+) -> dict[str, Any]:
+    from textcat.serving.explain import category_position, constant_of, contributions, words
+
+    position = category_position(categorizer, name)
+    parts = contributions(categorizer, name, document)
+    speaking_for = [part for part in parts if part.weight > 0][:number]
+    against = [part for part in parts if part.weight < 0][:number]
+    probabilities = categorizer.probabilities(scores)
+    facts = {
+        "category": name,
+        "accepted": bool(accepted[position]),
+        "score": round(float(scores[0, position]), 4),
+        "rule": categorizer.run.threshold.rule,
+        "probability": None if probabilities is None else round(float(probabilities[0, position]), 4),
+        "for": _plain(speaking_for),
+        "against": _plain(against),
+        "other_words": round(sum(part.weight for part in parts if part not in (*speaking_for, *against)), 4),
+        "constant": round(constant_of(categorizer, name), 4),
+        "document": {field: document.fields.get(field, "") for field in categorizer.text.fields},
+        "words": [vars(word) for word in words(categorizer, document, [*speaking_for, *against])],
+    }
+    return {**facts, "heading": _heading(categorizer, facts, position)}
+
+
+def _heading(categorizer: Categorizer, facts: dict[str, Any], position: int) -> str:
+    """The decision in a line; a threshold only where the rule compares with one."""
+    decider = categorizer.decider
+    parts = [f"score {facts['score']:.3f}"]
+    if not decider.single_label and not decider.looks_at_all_documents and facts["rule"] != "rcut":
+        parts.append(f"threshold {decider.thresholds[position]:.3f}")
+    if facts["probability"] is not None:
+        parts.append(f"probability {facts['probability']:.3f}")
+    return f"{facts['category']}: {'accepted' if facts['accepted'] else 'not accepted'}, {', '.join(parts)}"
 
 
 def _plain(parts: Sequence[Contribution]) -> dict[str, float]:
@@ -98,7 +154,33 @@ def _plain(parts: Sequence[Contribution]) -> dict[str, float]:
 
 
 def _say(facts: dict[str, Any]) -> None:
-    click.secho(facts["heading"], bold=True)
+    from textcat.cli.colours import coloured
+
+    colours = coloured()
+    click.echo(click.style(facts["heading"], bold=True), color=colours)
     for side, colour in (("for", "green"), ("against", "red")):
         for term, weight in facts[side].items():
-            click.echo(f"  {weight:+8.4f}  " + click.style(term, fg=colour))
+            click.echo(f"  {weight:+8.4f}  " + click.style(term, fg=colour), color=colours)
+    for key, title in (("other_words", "(other words)"), ("constant", "(in every document)")):
+        if facts.get(key):
+            click.echo(f"  {facts[key]:+8.4f}  {title}")
+    for field, text in facts.get("document", {}).items():
+        if text:
+            marked = [word for word in facts["words"] if word["field"] == field]
+            click.echo("\n" + _highlighted(text, marked, colours).rstrip("\n"), color=colours)
+    click.echo()
+
+
+def _highlighted(text: str, marked: Sequence[dict[str, Any]], colours: bool) -> str:
+    """The text with its deciding words coloured, or marked by their sign."""
+    pieces, done = [], 0
+    for word in marked:
+        found, speaks_for = text[word["start"] : word["end"]], word["weight"] > 0
+        shown = (
+            click.style(found, fg="green" if speaks_for else "red", bold=True)
+            if colours
+            else f"[{'+' if speaks_for else '-'}{found}]"
+        )
+        pieces += [text[done : word["start"]], shown]
+        done = word["end"]
+    return "".join([*pieces, text[done:]])

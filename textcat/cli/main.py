@@ -25,6 +25,7 @@ COMMANDS = {
     "predict": "Label new documents with a trained model.",
     "explain": "The words that decide a category or a document.",
     "export": "A collection's documents as JSON Lines.",
+    "compare": "Two runs by category, with significance.",
     "generate": "Write a stand-in for a collection, of any size.",
     "bench": "Measure speed against peers, in one run.",
 }

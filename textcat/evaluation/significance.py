@@ -43,8 +43,8 @@ class PairedTest:
 
     @property
     def two_sided(self) -> float:
-        """The p-value when no side was favoured beforehand."""
-        return min(1.0, 2.0 * self.p_value)
+        """The p-value when no side was favoured beforehand; NaN where there is none."""
+        return float(np.minimum(2.0 * self.p_value, 1.0))
 
 
 def wilcoxon_signed_rank(

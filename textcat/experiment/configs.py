@@ -11,6 +11,7 @@ import textcat
 from textcat.errors import UsageError
 from textcat.experiment.inheritance import read_experiment_source
 from textcat.experiment.learners import LEARNERS, parameters_of
+from textcat.experiment.probabilities import check_probabilities
 from textcat.experiment.settings import Experiment
 from textcat.experiment.yaml_source import Source, did_you_mean, error_at
 
@@ -75,6 +76,7 @@ def _check_runs(experiment: Experiment, source: Source) -> None:
     for name, run in experiment.runs.items():
         try:
             parameters_of(run.learner, run.parameters)
+            check_probabilities(run)
         except KeyError as error:
             raise error_at(
                 source.nearest(("runs", name, "learner")),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textcat.experiment.settings import Experiment, RunSettings
+from textcat.experiment.steps.calibrate import calibrate_step
 from textcat.experiment.steps.decide import decide_step
 from textcat.experiment.steps.evaluate import evaluate_step
 from textcat.experiment.steps.project import project_step
@@ -31,6 +32,7 @@ class Chain:
     selected: Step | None
     projected: Step | None
     trained: Step
+    calibrated: Step | None
     decided: Step
     evaluated: Step
 
@@ -39,7 +41,10 @@ class Chain:
         for step in (self.tokenized, self.vectorized, self.selected, self.projected):
             if step:
                 yield step
-        yield from (self.trained, self.decided, self.evaluated)
+        yield self.trained
+        if self.calibrated:
+            yield self.calibrated
+        yield from (self.decided, self.evaluated)
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,10 @@ def _chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerp
     selected = select_step(run, vectorized)
     projected = project_step(run, seed, vectorized)
     trained = train_step(run, seed, vectorized, selected, projected)
-    decided = decide_step(run, seed, trained, (vectorized, selected, projected))
-    evaluated = evaluate_step(experiment, run, trained, decided, vectorized, projected)
-    return Chain(name, repeat, run, tokenized, vectorized, selected, projected, trained, decided, evaluated)
+    sources = (vectorized, selected, projected)
+    calibrated = calibrate_step(run, seed, trained, sources)
+    decided = decide_step(run, seed, trained, calibrated, sources)
+    evaluated = evaluate_step(experiment, run, trained, decided, vectorized, projected, calibrated)
+    return Chain(
+        name, repeat, run, tokenized, vectorized, selected, projected, trained, calibrated, decided, evaluated
+    )

@@ -15,7 +15,7 @@ from textcat.experiment.fitting import certificates_of
 from textcat.experiment.model_measures import Measures, of_certificates, of_search, of_weights
 from textcat.experiment.pipeline import Chain, Plan
 from textcat.experiment.results_file import FORMAT
-from textcat.experiment.settings import ComparisonSettings
+from textcat.experiment.settings import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.steps.evaluate import measured, read_measures, read_series
 from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
@@ -46,10 +46,16 @@ def collect(plan: Plan, workshop: Workshop) -> dict[str, Any]:
         "tables": list(experiment.tables),
         "figures": list(experiment.figures),
         "corpus": _corpus(plan, first),
-        "settings": experiment.model_dump(mode="json", exclude={"runs", "title"}),
+        "settings": _dumped(experiment, "runs", "title"),
         "runs": runs,
         "beside": compared | {COLLECTION: {"measures": _collection(plan, by_run, first, workshop)}},
     }
+
+
+def _dumped(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:
+    """Settings as JSON-able data; a calibration that is not asked for is not mentioned."""
+    unused = () if settings.calibration else ("calibration",)
+    return settings.model_dump(mode="json", exclude={*left_out, *unused})
 
 
 def _corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
@@ -78,7 +84,7 @@ def _run(chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> dict[str, A
     measures |= of_search(folders[0])
     result: dict[str, Any] = {
         "title": run.title,
-        "settings": run.model_dump(mode="json", exclude={"title"}),
+        "settings": _dumped(run, "title"),
         "signature": digest({"key": [chain.evaluated.recipe.key for chain in chains]})[:16],
         "measures": dict(sorted(measures.items())),
         "certificates": certificates,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator,
 from textcat.selection.choice import SelectionSettings
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import VectorSettings
+from textcat.thresholds.calibration import CalibrationSettings
 from textcat.thresholds.settings import ThresholdSettings
 
 
@@ -146,6 +147,7 @@ class RunSettings(Settings):
         default_factory=SelectionSettings, description="Keys over the experiment's."
     )
     projection: ProjectionSettings | None = Field(default=None, description="Keys over the experiment's.")
+    calibration: CalibrationSettings | None = Field(default=None, description="Keys over the experiment's.")
     threshold: ThresholdSettings = Field(
         default_factory=ThresholdSettings, description="Keys over the experiment's."
     )
@@ -181,6 +183,9 @@ class Experiment(Settings):
     vector: VectorSettings = Field(default_factory=VectorSettings)
     selection: SelectionSettings = Field(default_factory=SelectionSettings)
     projection: ProjectionSettings | None = None
+    calibration: CalibrationSettings | None = Field(
+        default=None, description="Probabilities for learners that have none of their own; default: none."
+    )
     threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     runs: dict[str, RunSettings] = Field(
@@ -256,13 +261,14 @@ def _names_a_folder(name: str) -> bool:
     )
 
 
-SHARED_BY_RUNS = ("text", "vector", "selection", "projection", "threshold", "evaluation")
+OPTIONAL = ("projection", "calibration")
+SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL, "threshold", "evaluation")
 
 
 def _filled(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:
     filled = dict(run)
     for key in SHARED_BY_RUNS:
         shared, own = experiment.get(key, {}), run.get(key, {})
-        if isinstance(shared, dict) and isinstance(own, dict) and (key != "projection" or shared or own):
+        if isinstance(shared, dict) and isinstance(own, dict) and (key not in OPTIONAL or shared or own):
             filled[key] = shared | own
     return filled

@@ -4,15 +4,17 @@
     vectorizer.*       the terms, their document frequencies, how counts are weighted
     model.*            the learner's arrays and description
     thresholds.npy     one number a category;  priors.npy  the categories' shares of the training documents
+    calibration.*      only where probabilities are calibrated;  per_document.npy  only of the rules rcut and pcut
     axes.npy, singular_values.npy   only where documents are projected on latent dimensions
 
-Nothing in it is ever run, and arrays are read without pickle.
+Nothing in it is ever run, and arrays are read without pickle. docs/models.md says what stands in each file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,16 +24,18 @@ from numpy.typing import NDArray
 from textcat.errors import BadDataError, TextcatError
 from textcat.experiment.fitting import Model, load_model, save_model
 from textcat.experiment.settings import RunSettings
-from textcat.experiment.steps.evaluate import decide
+from textcat.experiment.steps.calibrate import save_calibration
+from textcat.experiment.steps.decide import COUNTING_RULES, Decider, read_decider
 from textcat.experiment.steps.project import placed_as
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.serving.documents import NewDocument
 from textcat.store.arrays import read_array, read_json, write_array, write_json
-from textcat.text.counting import TextDocument, count
+from textcat.text.counting import TextDocument
+from textcat.text.reader import DocumentReader
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import Vectorizer
 
-FORMAT = 1
+FORMAT = 2
 HINT = "Make it with `textcat train EXPERIMENT`."
 
 
@@ -41,43 +45,49 @@ class Categorizer:
 
     experiment: str
     name: str
-    run: RunSettings
     text: TextSettings
-    single_label: bool
     categories: Sequence[str]
     vectorizer: Vectorizer
     model: Model
-    thresholds: NDArray[np.float64]
-    priors: NDArray[np.float64]
+    decider: Decider
     axes: dict[str, NDArray[Any]]
 
-    def vectors(self, documents: Iterable[TextDocument]) -> Any:
+    @property
+    def run(self) -> RunSettings:
+        """The settings of the run."""
+        return self.decider.run
+
+    @cached_property
+    def _reader(self) -> DocumentReader:
+        return DocumentReader(self.text, self.vectorizer.seen)
+
+    def vectors(self, documents: Sequence[TextDocument]) -> Any:
         """The documents as the learner sees them."""
-        weighted = self.vectorizer.transform(count(documents, self.text, missing_fields=True))
+        counts = self._reader.counts(documents)
+        places = np.arange(counts.shape[1])
+        weighted = self.vectorizer.weighted(counts, np.where(places < len(self.vectorizer.seen), places, -1))
         if not self.axes:
             return weighted
         placed = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)
         return placed_as(placed, self.run.projection, self.axes["singular_values"])
 
-    def scores(self, documents: Iterable[TextDocument]) -> NDArray[np.float64]:
+    def scores(self, documents: Sequence[TextDocument]) -> NDArray[np.float64]:
         """Documents x categories."""
         return self.model.scores(self.vectors(documents))
 
     def decisions(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """What is accepted, by the rule that the run was evaluated with."""
-        return decide(self.run, scores, self.thresholds, self.priors, single_label=self.single_label)
+        return self.decider.decide(self.model, scores)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Of a logistic learner its own; of others none are known."""
-        settings = self.model.describe().get("settings", {})
-        if settings.get("loss") != "logistic":
-            return None
-        return np.asarray(1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0))))
+        """Calibrated, or of a logistic learner its own; None where there are none."""
+        return self.decider.probabilities(self.model, scores)
 
 
 def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
     """The files of a model directory, in a folder that is empty."""
     folder.mkdir(parents=True, exist_ok=True)
+    decider = categorizer.decider
     write_json(
         folder,
         "categorizer",
@@ -87,15 +97,19 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "name": categorizer.name,
             "run": categorizer.run.model_dump(mode="json"),
             "text": categorizer.text.model_dump(mode="json"),
-            "single_label": categorizer.single_label,
+            "single_label": decider.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
         },
     )
     save_vectorizer(folder, categorizer.vectorizer)
     save_model(folder, categorizer.model)
-    write_array(folder, "thresholds", categorizer.thresholds)
-    write_array(folder, "priors", categorizer.priors)
+    write_array(folder, "thresholds", decider.thresholds)
+    write_array(folder, "priors", decider.priors)
+    if decider.run.threshold.rule in COUNTING_RULES:
+        write_array(folder, "per_document", np.array(decider.per_document, dtype=np.float64))
+    if decider.calibration is not None:
+        save_calibration(folder, decider.calibration)
     for name, values in categorizer.axes.items():
         write_array(folder, name, values)
 
@@ -104,19 +118,22 @@ def read_categorizer(folder: Path) -> Categorizer:
     """The categorizer in a model directory; a damaged or foreign one is a message, never more."""
     try:
         facts = read_json(folder, "categorizer")
-        if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            raise BadDataError("not a model directory of this version of textcat", where=str(folder))
+        made_for = facts.get("format") if isinstance(facts, dict) else None
+        if made_for != FORMAT:
+            raise BadDataError(
+                f"not a model directory of format {FORMAT}, but of {made_for}"
+                if isinstance(made_for, int)
+                else "not a model directory",
+                where=str(folder),
+            )
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
-            run=RunSettings.model_validate(facts["run"]),
             text=TextSettings.model_validate(facts["text"]),
-            single_label=bool(facts["single_label"]),
             categories=[str(name) for name in facts["categories"]],
             vectorizer=read_vectorizer(folder),
             model=load_model(folder),
-            thresholds=read_array(folder, "thresholds"),
-            priors=read_array(folder, "priors"),
+            decider=_decider(folder, facts),
             axes={
                 name: read_array(folder, name)
                 for name in ("axes", "singular_values")
@@ -134,10 +151,18 @@ def read_categorizer(folder: Path) -> Categorizer:
     return categorizer
 
 
+def _decider(folder: Path, facts: dict[str, Any]) -> Decider:
+    run = RunSettings.model_validate(facts["run"])
+    calibrated = folder if run.calibration else None
+    priors = read_array(folder, "priors")
+    return read_decider(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
+
+
 def _check_fit(categorizer: Categorizer) -> None:
     """Refuse parts of different models, by labelling an empty document and asking for the shapes."""
     categories = len(categorizer.categories)
-    for name, values in (("thresholds", categorizer.thresholds), ("priors", categorizer.priors)):
+    decider = categorizer.decider
+    for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
             raise BadDataError(f"{name} do not fit the {categories} categories")
     fields = dict.fromkeys(categorizer.text.fields, "")
@@ -145,3 +170,4 @@ def _check_fit(categorizer: Categorizer) -> None:
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
         raise BadDataError(f"the model does not score {categories} categories")
     categorizer.decisions(scores)
+    categorizer.probabilities(scores)

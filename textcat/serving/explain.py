@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from textcat.errors import UsageError
 from textcat.experiment.yaml_source import did_you_mean
 from textcat.serving.categorizer import Categorizer
 from textcat.text.counting import TextDocument
+from textcat.text.spans import spans
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,12 @@ def weights_of(categorizer: Categorizer, category: str) -> Any:
     return coef[:, category_position(categorizer, category)]
 
 
+def constant_of(categorizer: Categorizer, category: str) -> float:
+    """What a linear model adds to the score of every document."""
+    intercept: Any = getattr(categorizer.model, "intercept", None)
+    return 0.0 if intercept is None else float(intercept[category_position(categorizer, category)])
+
+
 def strongest(
     categorizer: Categorizer, category: str, number: int
 ) -> tuple[list[Contribution], list[Contribution]]:
@@ -54,7 +62,7 @@ def strongest(
 def contributions(categorizer: Categorizer, category: str, document: TextDocument) -> list[Contribution]:
     """What each term of a document adds to the score, the strongest first."""
     weights = weights_of(categorizer, category)
-    row = categorizer.vectors([document])
+    row = categorizer.vectors([document]).tocsr()
     terms = categorizer.vectorizer.terms
     found = [
         Contribution(terms[j], float(value * weights[j]))
@@ -62,3 +70,25 @@ def contributions(categorizer: Categorizer, category: str, document: TextDocumen
         if weights[j] != 0.0
     ]
     return sorted(found, key=lambda each: -abs(each.weight))
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word of a document's text that speaks for or against a category."""
+
+    field: str
+    start: int
+    end: int
+    weight: float
+
+
+def words(categorizer: Categorizer, document: TextDocument, parts: Sequence[Contribution]) -> list[Word]:
+    """Where the terms of some contributions stand in the document, each with what its term adds in all."""
+    weight = {part.term: part.weight for part in parts}
+    found = []
+    for field in categorizer.text.fields:
+        for span in spans(document.fields.get(field, ""), field, categorizer.text):
+            together = sum(weight.get(term, 0.0) for term in span.terms)
+            if together != 0.0:
+                found.append(Word(field, span.start, span.end, together))
+    return found

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from textcat.experiment.fitting import load_model
 from textcat.experiment.pipeline import Chain, Plan
-from textcat.experiment.steps.decide import read_thresholds
+from textcat.experiment.steps.decide import read_decider
 from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
@@ -38,14 +38,17 @@ def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
-        run=chain.settings,
         text=plan.experiment.text,
-        single_label=plan.experiment.corpus.single_label,
         categories=vectors.categories,
         vectorizer=read_vectorizer(folder),
         model=load_model(chain.trained.artifact(workshop).folder),
-        thresholds=read_thresholds(chain.decided.artifact(workshop).folder),
-        priors=vectors.priors,
+        decider=read_decider(
+            chain.settings,
+            chain.decided.artifact(workshop).folder,
+            chain.calibrated.artifact(workshop).folder if chain.calibrated else None,
+            vectors.priors,
+            single_label=plan.experiment.corpus.single_label,
+        ),
         axes=axes,
     )
 

@@ -105,8 +105,10 @@ class Vectorizer:
 
         Equations of genkin_2004 section 5.1. A document without weight stays the zero vector.
         """
-        counts = counted.counts
-        seen = self._positions(counted.terms)
+        return self.weighted(counted.counts, self._positions(counted.terms))
+
+    def weighted(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
+        """The same for counts whose columns are the terms at these places of `seen`, or -1 where in none."""
         containing = (
             np.where(seen >= 0, self.containing[seen], 0) if self.seen else np.zeros(len(seen), np.int64)
         )
@@ -130,7 +132,7 @@ class Vectorizer:
         ends = np.concatenate([[0], np.cumsum(used)])[counts.indptr]
         return csr_array(
             (weights[used], column[counts.indices[used]], ends.astype(np.int32)),
-            shape=(len(counted.ids), int(self.kept.sum())),
+            shape=(counts.shape[0], int(self.kept.sum())),
         )
 
     def _positions(self, terms: list[str]) -> NDArray[np.intp]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from textcat.thresholds.apply import Bools, Floats
-from textcat.thresholds.cuts import cuts
+from textcat.thresholds.apply import Bools, Floats, Ints
+from textcat.thresholds.cuts import Cuts, cuts
 from textcat.thresholds.tuned import BBR, TuningRule, place
 
 
@@ -16,8 +16,13 @@ def break_even_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR)
     in the interval and `no_positives` are used.
     """
     candidates = cuts(scores, labels)
+    return accepting_thresholds(candidates, candidates.positives, rule)
+
+
+def accepting_thresholds(candidates: Cuts, wanted: Floats | Ints, rule: TuningRule) -> Floats:
+    """Thresholds whose division is nearest in size to the number of documents wanted of each category."""
     accepted = np.arange(len(candidates.hits))[:, np.newaxis]
-    distance = np.abs(accepted - candidates.positives).astype(np.float64)
+    distance = np.abs(accepted - wanted).astype(np.float64)
     distance[~candidates.possible] = np.inf
     last = len(distance) - 1
     chosen = last - distance[::-1].argmin(axis=0).astype(np.int64)

@@ -1,8 +1,9 @@
-"""The decisions of the highest expected F1 when scores are probabilities (Lewis, SIGIR 1995).
+"""The decisions of the highest expected F1 when probabilities are known (Lewis, SIGIR 1995).
 
-No threshold fixed beforehand can do it: the best one depends on all probabilities of the set being decided
-on. Expected F1 is approximated by the ratio of expectations, 2 sum_{accepted} p / (accepted + sum of all p),
-which is greatest when the k most probable documents are accepted, for some k.
+The best threshold depends on all probabilities of the set being decided on, so none that is fixed beforehand
+is optimal for every set; one that is best for held-out training documents decides new ones as they come.
+Expected F1 is approximated by the ratio of expectations, 2 sum_{accepted} p / (accepted + sum of all p), which
+is greatest when the k most probable documents are accepted, for some k.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.thresholds.apply import NEVER, Floats
+from textcat.thresholds.apply import NEVER, Bools, Floats
+from textcat.thresholds.cuts import cuts
+from textcat.thresholds.tuned import BBR, TuningRule, place
 
 
 def expected_f1_thresholds(probabilities: Floats) -> Floats:
@@ -18,19 +21,50 @@ def expected_f1_thresholds(probabilities: Floats) -> Floats:
 
     A category with no probability above zero accepts nothing; the smallest of equally good divisions wins.
     """
+    _check(probabilities)
+    if not len(probabilities):
+        return np.full(probabilities.shape[1], NEVER)
+    ranked = -np.sort(-probabilities, axis=0)
+    expected = _expected_f1(ranked)
+    best = expected.argmax(axis=0)
+    thresholds: Floats = np.take_along_axis(ranked, best[np.newaxis, :], axis=0)[0]
+    thresholds[ranked[0] == 0] = NEVER
+    return thresholds
+
+
+def fixed_expected_f1_thresholds(
+    scores: Floats, probabilities: Floats, labels: Bools, rule: TuningRule = BBR
+) -> Floats:
+    """One threshold on the scores a category: the division of held-out documents with the highest expected F1.
+
+    Probabilities never fall with the score. Labels only say which categories have documents to learn from;
+    among equally good divisions the smallest is taken.
+    """
+    _check(probabilities)
+    if not len(scores):
+        return np.full(scores.shape[1], rule.no_positives)
+    candidates = cuts(scores, labels)
+    order = np.argsort(-scores, axis=0, kind="stable")
+    expected = np.zeros(candidates.possible.shape)
+    expected[1:] = _expected_f1(np.take_along_axis(probabilities, order, axis=0))
+    expected[~candidates.possible] = -np.inf
+    chosen = expected.argmax(axis=0).astype(np.int64)
+    thresholds = place(candidates.below(chosen), candidates.above(chosen), rule)
+    thresholds[candidates.positives == 0] = rule.no_positives
+    return thresholds
+
+
+def _expected_f1(ranked: Floats) -> Floats:
+    """Of accepting the first 1, 2, ... documents, a column a category."""
+    gathered = np.cumsum(ranked, axis=0)
+    size = np.arange(1, len(ranked) + 1)[:, np.newaxis] + gathered[-1]
+    return np.asarray(2.0 * gathered / size)
+
+
+def _check(probabilities: Floats) -> None:
     # Written so that NaN is refused too.
     if not bool(np.all((probabilities >= 0) & (probabilities <= 1))):
         raise UsageError(
             "expected F1 is worked out from probabilities, and some scores are not between 0 and 1",
-            hint="Use a learner that gives probabilities, such as logistic regression.",
+            hint="Use a learner that gives probabilities, such as logistic regression, or set `calibration`.",
         )
-    if not len(probabilities):
-        return np.full(probabilities.shape[1], NEVER)
-    ranked = -np.sort(-probabilities, axis=0)
-    gathered = np.cumsum(ranked, axis=0)
-    size = np.arange(1, len(ranked) + 1)[:, np.newaxis] + gathered[-1]
-    expected = 2.0 * gathered / size
-    best = expected.argmax(axis=0)
-    thresholds: Floats = np.take_along_axis(ranked, best[np.newaxis, :], axis=0)[0]
-    thresholds[gathered[-1] == 0] = NEVER
-    return thresholds

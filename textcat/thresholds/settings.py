@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import math
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from textcat.errors import UsageError
 from textcat.thresholds.apply import NEVER, Bools, Floats, Ints, accept, default_thresholds
 from textcat.thresholds.break_even import break_even_thresholds
 from textcat.thresholds.cross_validated import Combination, cross_validated_thresholds
 from textcat.thresholds.cuts import Criterion
-from textcat.thresholds.expected_f1 import expected_f1_thresholds
+from textcat.thresholds.expected_f1 import expected_f1_thresholds, fixed_expected_f1_thresholds
+from textcat.thresholds.proportional import (
+    categories_a_document,
+    proportional_thresholds,
+    tuned_pcut,
+    tuned_rcut,
+    wanted_documents,
+)
 from textcat.thresholds.tuned import AmongEqual, Point, TuningRule
-from textcat.thresholds.yang import pcut, rcut, scut_fbr
+from textcat.thresholds.yang import most_wanted, rcut, scut_fbr
 
-Rule = Literal["default", "tuned", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1"]
+Rule = Literal["default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1"]
+PerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
+
+NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none of its own"
+HOW_TO_HAVE_THEM = "Set `calibration: {method: platt}`, or take a learner with the logistic loss."
 
 
 class ThresholdSettings(BaseModel):
@@ -25,9 +38,11 @@ class ThresholdSettings(BaseModel):
 
     rule: Rule = Field(
         default="default",
-        description="default: the learner's own threshold; tuned: the best on training scores; break-even; scut-fbr: "
-        "tuned, with a fallback where it would be poor; rcut: so many categories a document; pcut: in proportion "
-        "to the training documents; expected-f1: from probabilities.",
+        description="default: the learner's own threshold; tuned: the best on training scores; scut: tuned to the "
+        "best F1; scut-fbr: the same, with a fallback where F1 would be poor; break-even: precision equals recall; "
+        "rcut: so many categories a document; pcut: in proportion to the training documents; expected-f1: the best "
+        "F1 to expect of probabilities. Cross-validated, pcut and expected-f1 are fixed thresholds; else they "
+        "look at all documents that are decided on.",
     )
     value: float = Field(default=0.0, description="The learner's own threshold (rule default).")
     cross_validated: bool = Field(
@@ -58,7 +73,19 @@ class ThresholdSettings(BaseModel):
     fallback: Literal[0, 1] = Field(
         default=1, description="scut-fbr: 0 accepts nothing, 1 the highest score."
     )
-    per_document: float = Field(default=1.0, gt=0, description="Categories a document (rcut, pcut).")
+    per_document: PerDocument = Field(
+        default=1.0,
+        description="Categories a document (rcut, pcut): a number, training for the mean of the training documents, "
+        "or tuned for the number with the best micro F1.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scut_goes_by_f1(cls, data: Any) -> Any:
+        """Yang's rules tune F1 unless told otherwise."""
+        if isinstance(data, dict) and data.get("rule") in ("scut", "scut-fbr"):
+            return {"criterion": "f1", **data}
+        return data
 
     @property
     def tuning(self) -> TuningRule:
@@ -66,28 +93,68 @@ class ThresholdSettings(BaseModel):
         below = float("inf") if self.accept_everything is None else self.accept_everything
         return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
 
+    @property
+    def looks_at_all_documents(self) -> bool:
+        """Whether a decision depends on the other documents that are decided on."""
+        return self.rule in ("pcut", "expected-f1") and not self.cross_validated
+
 
 def set_thresholds(
-    settings: ThresholdSettings, scores: Floats, labels: Bools, fold_of_document: Ints | None = None
+    settings: ThresholdSettings,
+    scores: Floats,
+    labels: Bools,
+    fold_of_document: Ints | None = None,
+    probabilities: Floats | None = None,
 ) -> Floats:
-    """A threshold for each category, from scores of training documents."""
-    if settings.rule == "tuned":
+    """A threshold for each category, from scores of training documents.
+
+    Rules that decide otherwise get the learner's own threshold, which they do not look at.
+    """
+    if settings.rule in ("tuned", "scut"):
         folds = np.zeros(len(labels), dtype=np.int64) if fold_of_document is None else fold_of_document
         return cross_validated_thresholds(scores, labels, folds, settings.tuning, settings.combination)
     if settings.rule == "break-even":
         return break_even_thresholds(scores, labels, settings.tuning)
     if settings.rule == "scut-fbr":
         return scut_fbr(scores, labels, settings.least_f1, settings.fallback, settings.tuning)
+    if settings.rule == "pcut" and settings.cross_validated:
+        return proportional_thresholds(
+            scores, labels, set_per_document(settings, scores, labels), settings.tuning
+        )
+    if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
+        return fixed_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
     return default_thresholds(scores.shape[1], settings.value)
 
 
-def decisions(settings: ThresholdSettings, scores: Floats, thresholds: Floats, priors: Floats) -> Bools:
-    """What is accepted, documents x categories; `priors` are the categories' shares of the training documents."""
+def set_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:
+    """Categories a document for rcut and pcut, from scores and labels of training documents."""
+    if settings.per_document == "training":
+        return categories_a_document(labels)
+    if settings.per_document == "tuned":
+        return tuned_rcut(scores, labels) if settings.rule == "rcut" else tuned_pcut(scores, labels)
+    return settings.per_document
+
+
+def decisions(
+    settings: ThresholdSettings,
+    scores: Floats,
+    thresholds: Floats,
+    priors: Floats,
+    *,
+    per_document: float = 1.0,
+    probabilities: Floats | None = None,
+) -> Bools:
+    """What is accepted, documents x categories.
+
+    `priors` are the categories' shares of the training documents, `per_document` is what `set_per_document`
+    gave, and `probabilities` are asked for by expected-f1 alone.
+    """
     if settings.rule == "rcut":
-        return rcut(scores, round(settings.per_document))
-    if settings.rule == "pcut":
-        return pcut(scores, priors, settings.per_document)
-    if settings.rule == "expected-f1":
-        probabilities = 1.0 / (1.0 + np.exp(-np.clip(scores, -500.0, 500.0)))
+        return rcut(scores, min(max(math.floor(per_document + 0.5), 1), scores.shape[1]))
+    if settings.rule == "pcut" and settings.looks_at_all_documents:
+        return most_wanted(scores, wanted_documents(priors, per_document, len(scores)))
+    if settings.rule == "expected-f1" and settings.looks_at_all_documents:
+        if probabilities is None:
+            raise UsageError(NO_PROBABILITIES, hint=HOW_TO_HAVE_THEM)
         return accept(probabilities, expected_f1_thresholds(probabilities))
     return accept(scores, thresholds)

@@ -59,7 +59,11 @@ def pcut(scores: Floats, priors: Floats, documents_per_category: float) -> Bools
     """
     if priors.shape != (scores.shape[1],):
         raise UsageError(f"{priors.shape} priors do not fit scores of shape {scores.shape}")
-    wanted = np.floor(priors * documents_per_category * len(priors) + 0.5)
+    return most_wanted(scores, np.floor(priors * documents_per_category * len(priors) + 0.5))
+
+
+def most_wanted(scores: Floats, wanted: Floats) -> Bools:
+    """Accept for each category so many documents, those with its highest scores; earlier ones among equals."""
     order = np.argsort(-scores, axis=0, kind="stable")
     decisions = np.zeros(scores.shape, dtype=np.bool_)
     within = np.arange(len(scores))[:, np.newaxis] < wanted

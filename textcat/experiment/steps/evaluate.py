@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.evaluation.calibration import calibration_measures
 from textcat.evaluation.summary import MeasureSettings, measure_all
 from textcat.experiment.fitting import Model, load_model
 from textcat.experiment.settings import EvaluationSettings, Experiment, RunSettings
-from textcat.experiment.steps.decide import read_thresholds
+from textcat.experiment.steps.decide import read_decider
 from textcat.experiment.steps.problem import test_matrix
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
@@ -20,7 +21,6 @@ from textcat.experiment.studies.study import Subject
 from textcat.experiment.studies.table import STUDIES
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask
-from textcat.thresholds.settings import decisions
 
 
 def evaluate_step(
@@ -30,24 +30,36 @@ def evaluate_step(
     decided: Step,
     vectorized: Step,
     projected: Step | None,
+    calibrated: Step | None,
 ) -> Step:
     """Measure a run on its test documents."""
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
-    recipe = Recipe(
-        "evaluate", 2, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
-    )
+    inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
+    if calibrated:
+        inputs["calibration"] = calibrated
+    recipe = Recipe("evaluate", 2, parameters, inputs_of(**inputs))
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)
         model = load_model(trained.artifact(workshop).folder)
-        thresholds = read_thresholds(decided.artifact(workshop).folder)
+        decider = read_decider(
+            run,
+            decided.artifact(workshop).folder,
+            calibrated.artifact(workshop).folder if calibrated else None,
+            vectors.priors,
+            single_label=single,
+        )
         scores = model.scores(test_matrix(workshop, run, vectors, projected))
-        decided_on = decide(run, scores, thresholds, vectors.priors, single_label=single)
+        decided_on = decider.decide(model, scores)
         measures = measured(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
+        if decider.calibration is not None:
+            measures.update(
+                calibration_measures(decider.calibration.probabilities(scores), vectors.test_labels)
+            )
         X = read_projection(projected.artifact(workshop).folder, "train", run) if projected else vectors.train
         train_scores = model.scores(X)
-        accepted = decide(run, train_scores, thresholds, vectors.priors, single_label=single)
+        accepted = decider.decide(model, train_scores)
         measures.update(_on_training(train_scores, accepted, vectors, run))
         series: dict[str, list[Any]] = {}
         for name in run.evaluation.studies:
@@ -59,24 +71,8 @@ def evaluate_step(
         write_array(target, "scores", scores)
         write_mask(target, "decisions", decided_on)
 
-    needs = tuple(step for step in (trained, decided, vectorized, projected) if step)
+    needs = tuple(step for step in (trained, decided, vectorized, projected, calibrated) if step)
     return Step("evaluate", f"evaluate {run.title or run.learner}", recipe, make, needs)
-
-
-def decide(
-    run: RunSettings,
-    scores: NDArray[Any],
-    thresholds: NDArray[Any],
-    priors: NDArray[np.float64],
-    *,
-    single_label: bool,
-) -> NDArray[np.bool_]:
-    """Decisions by the run's rule; with one label a document, the category of the highest score alone."""
-    if not single_label:
-        return decisions(run.threshold, scores, thresholds, priors)
-    chosen = np.zeros(scores.shape, dtype=bool)
-    chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
-    return chosen
 
 
 def measured(

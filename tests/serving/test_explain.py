@@ -1,0 +1,113 @@
+"""The words behind a decision: numbers that add up, places in the text, colours only where they are seen."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from tests.serving.small_model import small_model
+from textcat.cli.main import group
+from textcat.serving.categorizer import write_categorizer
+
+STORY = "Wheat leaves PORT; the rate\nof wheat and corn."
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> str:
+    write_categorizer(tmp_path / "model", small_model(loss="logistic"))
+    (tmp_path / "story.txt").write_text(STORY)
+    return str(tmp_path / "model")
+
+
+def explain(*arguments: str) -> str:
+    result = CliRunner().invoke(group, ["explain", *arguments], standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    return result.output
+
+
+def test_the_strongest_words_of_a_category(model: str) -> None:
+    facts = json.loads(explain(model, "-c", "grain", "--json", "-n", "1"))[0]
+    assert (facts["for"], facts["against"]) == ({"wheat": 2.0}, {"rate": -0.5})
+
+
+def test_the_numbers_add_up_to_the_score(model: str, tmp_path: Path) -> None:
+    story = str(tmp_path / "story.txt")
+    for number in ("1", "15"):
+        facts = json.loads(explain(model, story, "-c", "grain", "--json", "-n", number))[0]
+        shown = [*facts["for"].values(), *facts["against"].values()]
+        assert sum(shown) + facts["other_words"] + facts["constant"] == pytest.approx(facts["score"])
+    assert facts["score"] == 1.5
+    assert facts["accepted"] is True
+    assert facts["heading"] == "grain: accepted, score 1.500, threshold 0.000, probability 0.818"
+
+
+def test_words_are_marked_where_they_stand(model: str, tmp_path: Path) -> None:
+    facts = json.loads(explain(model, str(tmp_path / "story.txt"), "-c", "grain", "--json"))[0]
+    marked = [(facts["document"]["body"][w["start"] : w["end"]], w["weight"]) for w in facts["words"]]
+    assert marked == [("Wheat", 2.0), ("rate", -0.5), ("wheat", 2.0), ("corn", 1.0)]
+
+
+def test_without_a_terminal_marks_are_text(model: str, tmp_path: Path) -> None:
+    output = explain(model, str(tmp_path / "story.txt"), "-c", "grain")
+    assert "[+Wheat] leaves PORT; the [-rate]\nof [+wheat] and [+corn]." in output
+    assert "\x1b" not in output
+
+
+def seen_in_a_terminal(*arguments: str, **environment: str) -> str:
+    """What the command writes to a terminal."""
+    ours, theirs = pty.openpty()
+    command = "from textcat.cli.main import main; main()"
+    plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "TERM")}
+    subprocess.run(
+        [sys.executable, "-c", command, "explain", *arguments],
+        stdout=theirs,
+        check=True,
+        env={**plain, "TERM": "xterm", **environment},
+    )
+    os.close(theirs)
+    pieces = []
+    try:
+        while piece := os.read(ours, 65536):
+            pieces.append(piece)
+    except OSError:
+        pass  # Linux ends a terminal that nobody writes to any more with an error.
+    finally:
+        os.close(ours)
+    return b"".join(pieces).decode().replace("\r\n", "\n")
+
+
+def test_a_terminal_gets_colours_unless_told_otherwise(model: str, tmp_path: Path) -> None:
+    arguments = (model, str(tmp_path / "story.txt"), "-c", "grain")
+    coloured = seen_in_a_terminal(*arguments)
+    assert "\x1b[32m\x1b[1mWheat\x1b[0m leaves PORT; the \x1b[31m\x1b[1mrate\x1b[0m" in coloured
+    for environment in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+        plain = seen_in_a_terminal(*arguments, **environment)
+        assert "\x1b" not in plain
+        assert "[+Wheat] leaves" in plain
+
+
+def test_a_document_of_a_file_is_taken_by_its_id(model: str, tmp_path: Path) -> None:
+    path = tmp_path / "new.jsonl"
+    path.write_text('{"id": "a", "title": "Vessel"}\n{"id": "b", "title": "Wheat", "body": "corn"}\n')
+    assert json.loads(explain(model, str(path), "--json"))[0]["category"] == 'ships "100%"'
+    facts = json.loads(explain(model, str(path), "--id", "b", "--json"))[0]
+    assert facts["document"] == {"title": "Wheat", "body": "corn"}
+    assert [word["field"] for word in facts["words"]] == ["title", "body"]
+    with pytest.raises(Exception, match="no document 'c'"):
+        explain(model, str(path), "--id", "c")
+    with pytest.raises(Exception, match="without an id"):
+        explain(model, str(tmp_path / "story.txt"), "--id", "b")
+
+
+def test_a_misspelt_category_gets_a_hint(model: str) -> None:
+    with pytest.raises(Exception, match="no category 'grian'") as caught:
+        explain(model, "-c", "grian")
+    assert caught.value.hint == "Did you mean grain?"

@@ -1,0 +1,135 @@
+"""Lines of JSON from documents as they come: batches, formats, numbers, and rules that look at all documents."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from tests.serving.small_model import CATEGORIES, platt, small_model
+from textcat.cli.main import group
+from textcat.serving.categorizer import read_categorizer, write_categorizer
+from textcat.serving.documents import NewDocument
+from textcat.serving.predict import predicted_lines
+from textcat.thresholds.isotonic import Isotonic
+
+TEXTS = ["wheat corn", "vessel in port", "rate", "", "corn", "wheat vessel", "été \u2028 wheat"]
+DOCUMENTS = [NewDocument(f"d{n}", {"title": "", "body": text}) for n, text in enumerate(TEXTS)]
+
+
+def answers(categorizer, documents=DOCUMENTS, **options) -> list[dict]:
+    return [json.loads(line) for line in predicted_lines(categorizer, documents, **options)]
+
+
+def test_labels_with_their_numbers() -> None:
+    found = answers(small_model(calibration=platt()))
+    assert found[0] == {
+        "id": "d0",
+        "labels": ["grain"],
+        "scores": {"grain": 2.0},
+        "probabilities": {"grain": 0.982014},
+    }
+    assert found[1]["labels"] == [CATEGORIES[1]]
+    assert found[2] == {"id": "d2", "labels": [], "scores": {}, "probabilities": {}}
+    assert found[5]["labels"] == CATEGORIES
+
+
+@pytest.mark.parametrize("every", [False, True])
+@pytest.mark.parametrize("at_a_time", [1, 2, 3, 100])
+def test_batches_do_not_matter(every, at_a_time) -> None:
+    model = small_model(calibration=platt())
+    assert answers(model, at_a_time=at_a_time, every_category=every) == answers(model, every_category=every)
+
+
+def test_every_category_has_its_numbers_when_asked_for() -> None:
+    found = answers(small_model(calibration=platt()), every_category=True)
+    for answer in found:
+        assert list(answer["scores"]) == list(answer["probabilities"]) == CATEGORIES
+    assert found[3]["scores"] == {CATEGORIES[0]: -1.0, CATEGORIES[1]: -0.5}
+
+
+def test_probabilities_are_the_logistic_models_own_a_calibrations_or_none() -> None:
+    own = answers(small_model(loss="logistic"))
+    assert own[0]["probabilities"]["grain"] == pytest.approx(1 / (1 + np.exp(-2.0)), rel=1e-5)
+    steps = Isotonic(np.array([-1.0, 1.0, 0.0]), np.array([0.1, 0.9, 0.25]), np.array([0, 2, 3]))
+    stepped = answers(small_model(calibration=steps), every_category=True)
+    assert stepped[0]["probabilities"] == {CATEGORIES[0]: 0.9, CATEGORIES[1]: 0.25}
+    assert stepped[2]["probabilities"][CATEGORIES[0]] == 0.1
+    assert "probabilities" not in answers(small_model())[0]
+
+
+@pytest.mark.parametrize("rule", ["pcut", "expected-f1"])
+def test_rules_over_all_documents_see_all_documents(rule) -> None:
+    model = small_model(calibration=platt(), threshold={"rule": rule})
+    scores = model.scores(DOCUMENTS)
+    whole = model.decisions(scores)
+    found = answers(model, at_a_time=2)
+    labels = [[CATEGORIES[k] for k in np.flatnonzero(row)] for row in whole]
+    assert [answer["labels"] for answer in found] == labels
+    alone = [model.decisions(scores[[row]])[0].tolist() for row in range(len(scores))]
+    assert alone != whole.tolist()
+    assert answers(model, []) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("new.txt", "wheat corn\nvessel in port\n"),
+        ("new.csv", "id,title,body\n1,wheat,corn\n2,vessel,in port\n"),
+        ("new.tsv", "body\twheat\nwheat corn\tx\nvessel in port\tx\n"),
+        ("new.jsonl", '{"text": "wheat corn"}\n\n{"id": 2, "body": "vessel in port"}\n'),
+    ],
+)
+def test_every_format_is_read(tmp_path: Path, name: str, content: str) -> None:
+    write_categorizer(tmp_path / "model", small_model())
+    (tmp_path / name).write_text(content)
+    result = CliRunner().invoke(group, ["predict", str(tmp_path / "model"), str(tmp_path / name)])
+    assert result.exit_code == 0, result.output
+    labels = [json.loads(line)["labels"] for line in result.output.splitlines()]
+    assert labels == [["grain"], [CATEGORIES[1]]]
+
+
+def test_a_pipe_is_answered_line_by_line(tmp_path: Path) -> None:
+    write_categorizer(tmp_path / "model", small_model())
+    command = "from textcat.cli.main import main; main()"
+    arguments = ["predict", str(tmp_path / "model"), "-", "--at-a-time", "1"]
+    with subprocess.Popen(
+        [sys.executable, "-c", command, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+    ) as process:
+        for line, label in (("wheat", "grain"), ("vessel été", CATEGORIES[1]), ("corn wheat", "grain")):
+            process.stdin.write(line + "\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["labels"] == [label]
+        process.stdin.close()
+        assert process.wait() == 0
+
+
+def test_a_broken_record_is_told_with_its_place(tmp_path: Path) -> None:
+    write_categorizer(tmp_path / "model", small_model())
+    (tmp_path / "new.jsonl").write_text('{"body": "wheat"}\n{"body": \n')
+    command = "from textcat.cli.main import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", command, "predict", str(tmp_path / "model"), str(tmp_path / "new.jsonl")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4
+    assert "new.jsonl:2: not JSON" in done.stderr
+
+
+@pytest.mark.parametrize("calibration", [None, platt(), Isotonic(np.zeros(2), np.ones(2) / 2, np.arange(3))])
+def test_a_model_directory_gives_the_same_answers(tmp_path: Path, calibration) -> None:
+    threshold = {"rule": "rcut", "per_document": "tuned"} if calibration is None else None
+    model = small_model(calibration=calibration, threshold=threshold)
+    write_categorizer(tmp_path / "model", model)
+    assert answers(read_categorizer(tmp_path / "model")) == answers(model)

@@ -1,0 +1,90 @@
+"""The figures of docs/thresholds.md are those of the results in the repository."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from textcat.experiment.configs import load_experiment
+from textcat.experiment.results_file import measures_of, read_results
+
+PROJECT = Path(__file__).resolve().parents[2]
+PAGE = (PROJECT / "docs" / "thresholds.md").read_text(encoding="utf-8")
+COLLECTIONS = ("reuters", "ohsumed")
+MEASURES = {
+    name: measures_of(read_results(PROJECT / "results" / "practice" / f"thresholds_{name}"))
+    for name in COLLECTIONS
+}
+ROWS = {
+    found[1]: [cell.strip() for cell in found[2].strip(" |").split("|")]
+    for found in re.finditer(r"^\| `([a-z0-9_]+)` \|(.*)$", PAGE, re.MULTILINE)
+}
+RULES = {name: cells for name, cells in ROWS.items() if len(cells) == 5}
+CALIBRATED = {name: cells for name, cells in ROWS.items() if len(cells) == 2 and "Brier" in cells[0]}
+
+
+def f1s(measures) -> str:
+    return f"{measures['micro.f1']:.1f} / {measures['macro.f1']:.1f}"
+
+
+def test_both_tables_are_found() -> None:
+    assert len(RULES) == 12
+    assert len(CALIBRATED) == 4
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_a_row_of_rules_is_what_was_measured(rule: str) -> None:
+    expected = [
+        f1s(MEASURES[collection][f"{learner}_{rule}"])
+        for collection in COLLECTIONS
+        for learner in ("logistic", "svm")
+    ]
+    assert RULES[rule][1:] == expected
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_a_row_names_the_settings_of_its_run(rule: str) -> None:
+    settings = (
+        load_experiment(PROJECT / "configs/practice/thresholds_reuters.yaml").runs[f"svm_{rule}"].threshold
+    )
+    said = RULES[rule][0]
+    assert ("held out" in said) == settings.cross_validated
+    for name, value in re.findall(r"(\w+): ([\w-]+)", said):
+        assert str(getattr(settings, name)) == value
+
+
+@pytest.mark.parametrize("run", list(CALIBRATED))
+def test_a_row_of_calibrations_is_what_was_measured(run: str) -> None:
+    for collection, cell in zip(COLLECTIONS, CALIBRATED[run], strict=True):
+        measures = MEASURES[collection][run]
+        brier, log_loss = measures["probability.brier"], measures["probability.log_loss"]
+        assert cell == f"{f1s(measures)}, Brier {brier:.5f}, log loss {log_loss:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("said", "collection", "run"),
+    [
+        ("936", "reuters", "logistic_tuned"),
+        ("7,813", "ohsumed", "logistic_tuned"),
+        ("1,046", "reuters", "logistic_tuned_on_training"),
+        ("8,106", "ohsumed", "logistic_tuned_on_training"),
+        ("875", "reuters", "svm_tuned"),
+        ("7,417", "ohsumed", "svm_tuned"),
+        ("992", "reuters", "svm_tuned_on_training"),
+        ("8,628", "ohsumed", "svm_tuned_on_training"),
+    ],
+)
+def test_errors_in_the_text_are_those_counted(said: str, collection: str, run: str) -> None:
+    assert f"{MEASURES[collection][run]['micro.errors']:,.0f}" == said
+    assert said in PAGE
+
+
+def test_the_advice_holds() -> None:
+    """PCut is the best or within 0.2 points in every column; RCut loses 4 to 7.5 points to it."""
+    for collection in COLLECTIONS:
+        for learner in ("logistic", "svm"):
+            values = {rule: MEASURES[collection][f"{learner}_{rule}"]["micro.f1"] for rule in RULES}
+            assert values["pcut"] >= max(values.values()) - 0.2
+            assert 3.95 <= values["pcut"] - values["rcut"] <= 7.55

@@ -1,0 +1,115 @@
+"""Numbers of decisions against brute force."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from tests.evaluation.problems import problems
+from textcat.evaluation.contingency import contingency
+from textcat.evaluation.measures import micro_f1
+from textcat.thresholds.apply import accept
+from textcat.thresholds.break_even import break_even_thresholds
+from textcat.thresholds.expected_f1 import fixed_expected_f1_thresholds
+from textcat.thresholds.proportional import (
+    MULTIPLES,
+    categories_a_document,
+    proportional_thresholds,
+    tuned_pcut,
+    tuned_rcut,
+    wanted_documents,
+)
+from textcat.thresholds.tuned import TuningRule
+from textcat.thresholds.yang import most_wanted, pcut, rcut
+
+
+def f1(decisions, labels) -> float:
+    return micro_f1(contingency(decisions, labels), 0)
+
+
+@given(problems())
+def test_no_other_number_of_categories_does_better(problem):
+    scores, labels = problem
+    chosen = int(tuned_rcut(scores, labels))
+    values = [f1(rcut(scores, t), labels) for t in range(1, scores.shape[1] + 1)]
+    assert values[chosen - 1] == pytest.approx(max(values))
+    assert all(value < max(values) for value in values[: chosen - 1])
+
+
+@given(problems())
+def test_no_other_number_of_documents_does_better(problem):
+    scores, labels = problem
+    usual = categories_a_document(labels)
+    shares = labels.mean(axis=0)
+
+    def quality(per_document: float) -> float:
+        return f1(most_wanted(scores, wanted_documents(shares, per_document, len(labels))), labels)
+
+    chosen = tuned_pcut(scores, labels)
+    assert quality(chosen) == pytest.approx(max(quality(usual * each) for each in MULTIPLES))
+
+
+@given(problems())
+def test_the_training_documents_own_number_gives_back_their_own_counts(problem):
+    labels = problem[1]
+    wanted = wanted_documents(labels.mean(axis=0), categories_a_document(labels), len(labels))
+    assert wanted.tolist() == labels.sum(axis=0).tolist()
+
+
+def test_yangs_number_and_ours_say_the_same():
+    generator = np.random.default_rng(2)
+    scores, priors = generator.normal(size=(50, 4)), np.array([0.5, 0.3, 0.1, 0.02])
+    per_document = 1.3
+    theirs = per_document * 50 / (4 * priors.sum())
+    ours = most_wanted(scores, wanted_documents(priors, per_document, 50))
+    assert np.array_equal(ours, pcut(scores, priors, theirs))
+
+
+@given(problems())
+def test_fixed_thresholds_accept_as_near_as_they_can(problem):
+    scores, labels = problem
+    thresholds = proportional_thresholds(scores, labels, 1.5 * categories_a_document(labels))
+    wanted = np.minimum(1.5 * labels.sum(axis=0) + 0.5, len(labels)) // 1
+    for k, threshold in enumerate(thresholds):
+        if not labels[:, k].any():
+            assert threshold == math.inf
+            continue
+        possible = [0, *((scores[:, k] >= t).sum() for t in scores[:, k])]
+        accepted = (scores[:, k] >= threshold).sum()
+        assert abs(accepted - wanted[k]) == min(abs(number - wanted[k]) for number in possible)
+
+
+@given(problems())
+def test_with_their_own_number_they_break_even(problem):
+    scores, labels = problem
+    ours = proportional_thresholds(scores, labels, categories_a_document(labels))
+    assert ours.tolist() == break_even_thresholds(scores, labels).tolist()
+
+
+def test_nothing_wanted_is_nothing_ever_accepted():
+    scores = np.arange(40.0)[:, np.newaxis]
+    labels = scores == 39.0
+    assert proportional_thresholds(scores, labels, 0.001).tolist() == [math.inf]
+
+
+def expected(probabilities, accepted) -> float:
+    return 2 * probabilities[accepted].sum() / (accepted.sum() + probabilities.sum())
+
+
+@given(problems())
+def test_no_fixed_threshold_promises_a_better_f1(problem):
+    scores, labels = problem
+    probabilities = 1.0 / (1.0 + np.exp(-scores))
+    rule = TuningRule(accept_nothing=0.0)
+    thresholds = fixed_expected_f1_thresholds(scores, probabilities, labels, rule)
+    decided = accept(scores, thresholds)
+    for k in range(scores.shape[1]):
+        if not labels[:, k].any():
+            assert not decided[:, k].any()
+            continue
+        column = probabilities[:, k]
+        best = max(expected(column, scores[:, k] >= threshold) for threshold in scores[:, k])
+        assert expected(column, decided[:, k]) == pytest.approx(best)

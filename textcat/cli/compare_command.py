@@ -1,0 +1,123 @@
+"""`textcat compare`: two runs, category by category, with significance."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from textcat.cli.options import working, workplace
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+@click.command("compare", epilog="Example:  textcat compare reuters_modapte:svm logistic")
+@click.argument("left")
+@click.argument("right")
+@click.option(
+    "-n", "--number", type=click.IntRange(min=0), default=20, show_default=True, help="How many categories."
+)
+@click.option(
+    "--samples", type=click.IntRange(min=100), default=1000, show_default=True, help="Of the bootstrap."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the bootstrap.")
+@click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
+@working
+def command(
+    left: str, right: str, number: int, samples: int, seed: int, as_json: bool, **settings: Any
+) -> None:
+    """Compare two runs that were evaluated: differences by category, and whether they are more than chance.
+
+    LEFT and RIGHT are EXPERIMENT:RUN, the experiment by name, by file, or by its folder of results; for a run
+    of the same experiment RIGHT may be the run alone. Both must have been tested on the same documents.
+    McNemar's test, the micro sign test and the bootstrap need the decisions that `textcat run` leaves in the
+    cache; where they are not here, the tests on counts are made alone, and that is said.
+    """
+    from textcat.cli.stages import site_of
+    from textcat.experiment.outcomes import read_outcome
+    from textcat.experiment.side_by_side import compare_outcomes
+
+    place = workplace(settings)
+    first, one = _parted(left, "")
+    second, other = _parted(right, first)
+    if place.dry_run:
+        click.echo(f"compare {first}:{one} with {second}:{other}; bootstrap of {samples} samples")
+        return
+    site = site_of(place)
+    outcomes = [read_outcome(*each, site, place.results) for each in ((first, one), (second, other))]
+    facts = compare_outcomes(outcomes[0], outcomes[1], seed=seed, samples=samples).as_dict()
+    if as_json:
+        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        return
+    _say(facts, number)
+
+
+def _parted(given: str, experiment: str) -> tuple[str, str]:
+    """The experiment and the run; a run alone is of the experiment known already."""
+    where, colon, run = given.rpartition(":")
+    if colon and where and run:
+        return where, run
+    if experiment and not colon:
+        return experiment, given
+    raise click.UsageError(f"{given!r} is not EXPERIMENT:RUN. `textcat show EXPERIMENT` names its runs.")
+
+
+def _say(facts: dict[str, Any], number: int) -> None:
+    from tabulate import tabulate
+
+    click.echo(f"left   {facts['left']}\nright  {facts['right']}\n{facts['documents']} documents, "
+               f"{len(facts['categories'])} categories\n")  # fmt: skip
+    measured = [
+        [name, each["left"], each["right"], f"{each['difference']:+.2f}", _between(each)]
+        for name, each in facts["overall"].items()
+    ]
+    click.echo(tabulate(measured, ["", "left", "right", "left - right", "95% of samples"], floatfmt=".2f"))
+    tests = [
+        [name, each["left_better"], each["right_better"], _chance(each["p"])]
+        for name, each in facts["tests"].items()
+    ]
+    click.echo("\n" + tabulate(tests, ["test", "left better", "right better", "p"]))
+    rows = sorted(facts["categories"], key=_importance)[:number]
+    if rows:
+        click.echo("\n" + tabulate([_row(row) for row in rows], _headers(rows[0])))
+    for note in facts["notes"]:
+        click.echo(f"Note: {note}.", err=True)
+
+
+def _importance(row: dict[str, Any]) -> tuple[float, int]:
+    """The least probable by chance first, then the largest difference in errors."""
+    return row.get("p", 1.0), -abs(row["left_errors"] - row["right_errors"])
+
+
+def _headers(row: dict[str, Any]) -> Sequence[str]:
+    plain = ["category", "documents", "F1 left", "F1 right", "errors left", "errors right"]
+    return [*plain, "only left is right", "only right", "p", "p adjusted"] if "p" in row else plain
+
+
+def _row(row: dict[str, Any]) -> list[Any]:
+    shown = [row["category"], row["documents"], *(_percent(row[side]) for side in ("left_f1", "right_f1"))]
+    shown += [row["left_errors"], row["right_errors"]]
+    if "p" in row:
+        shown += [
+            row["only_left_is_right"],
+            row["only_right_is_right"],
+            _chance(row["p"]),
+            _chance(row["p_adjusted"]),
+        ]
+    return shown
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _between(each: dict[str, Any]) -> str:
+    return f"{each['low']:+.2f} to {each['high']:+.2f}" if each.get("low") is not None else "-"
+
+
+def _chance(p: float | None) -> str:
+    if p is None:
+        return "-"
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"

@@ -1,0 +1,94 @@
+"""New documents in, a line of JSON each out: labels, scores, probabilities."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.serving.categorizer import Categorizer
+from textcat.serving.documents import NewDocument
+
+AT_A_TIME = 2000
+
+Floats = NDArray[np.float64]
+
+
+def predicted_lines(
+    categorizer: Categorizer,
+    documents: Iterable[NewDocument],
+    *,
+    every_category: bool = False,
+    at_a_time: int = AT_A_TIME,
+) -> Iterator[str]:
+    """A line for each document, in their order.
+
+    Scores and probabilities are those of the accepted categories, or of every category. Where a decision
+    depends on the other documents, all are read before the first line comes; else `at_a_time` of them.
+    """
+    line = _Line(categorizer.categories, every_category)
+    for ids, scores in _scored(categorizer, documents, at_a_time):
+        accepted = categorizer.decisions(scores)
+        yield from line.of_batch(ids, accepted, scores, categorizer.probabilities(scores))
+
+
+def _scored(
+    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int
+) -> Iterator[tuple[list[str], Floats]]:
+    batches = _batches(categorizer, documents, at_a_time)
+    if not categorizer.decider.looks_at_all_documents:
+        yield from batches
+        return
+    together = list(batches)
+    if together:
+        yield [each for ids, _ in together for each in ids], np.vstack([scores for _, scores in together])
+
+
+def _batches(
+    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int
+) -> Iterator[tuple[list[str], Floats]]:
+    remaining = iter(documents)
+    while batch := list(islice(remaining, at_a_time)):
+        yield [document.id for document in batch], categorizer.scores(batch)
+
+
+class _Line:
+    """Writes lines; the names of categories are made into JSON once."""
+
+    def __init__(self, categories: Sequence[str], every_category: bool) -> None:
+        self._names = [_text(name) for name in categories]
+        self._every = every_category
+        self._pattern = "{" + ", ".join(f"{name.replace('%', '%%')}: %.6g" for name in self._names) + "}"
+
+    def of_batch(
+        self, ids: Sequence[str], accepted: NDArray[np.bool_], scores: Floats, probabilities: Floats | None
+    ) -> Iterator[str]:
+        """The lines of documents that were scored together."""
+        rows, columns = np.nonzero(accepted)
+        ends = np.searchsorted(rows, np.arange(1, len(ids) + 1)).tolist()
+        labels = [self._names[column] for column in columns.tolist()]
+        parts = [("scores", self._objects(scores, rows, columns, labels, ends))]
+        if probabilities is not None:
+            parts.append(("probabilities", self._objects(probabilities, rows, columns, labels, ends)))
+        start = 0
+        for row, end in enumerate(ends):
+            numbers = "".join(f', "{name}": {objects[row]}' for name, objects in parts)
+            yield f'{{"id": {_text(ids[row])}, "labels": [{", ".join(labels[start:end])}]{numbers}}}'
+            start = end
+
+    def _objects(
+        self, values: Floats, rows: Any, columns: Any, labels: Sequence[str], ends: Sequence[int]
+    ) -> list[str]:
+        """For each document its numbers by category, with six digits."""
+        if self._every:
+            return [self._pattern % tuple(row) for row in values.tolist()]
+        pairs = ["%s: %.6g" % pair for pair in zip(labels, values[rows, columns].tolist(), strict=True)]  # noqa: UP031
+        return ["{" + ", ".join(pairs[s:e]) + "}" for s, e in zip([0, *ends[:-1]], ends, strict=True)]
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,49 @@
+"""Where in a text the terms stand that counting finds in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from textcat.text.settings import TextSettings
+from textcat.text.terms import term_maker
+from textcat.text.tokenizers import TOKENIZERS
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """`text[start:end]` is a word, and what it is counted as: one term for each group that its field is in."""
+
+    start: int
+    end: int
+    terms: tuple[str, ...]
+
+
+def spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
+    """The words of a field's text that are counted, in their order; stop words are passed over."""
+    tokenizer = TOKENIZERS[settings.tokenizer]
+    prefixes = [prefix for prefix, fields in settings.groups if field in fields]
+    make = term_maker(settings)
+    searched = _blotted(text, tokenizer.skip)
+    places: Sequence[int] = range(len(text))
+    if tokenizer.folds_first(lowercase=settings.lowercase):
+        searched, places = _folded(searched)
+    for found in re.finditer(tokenizer.pattern, searched):
+        terms = tuple(prefix + term for term in make(found[0]) for prefix in prefixes)
+        if terms:
+            yield Span(places[found.start()], places[found.end() - 1] + 1, terms)
+
+
+def _folded(text: str) -> tuple[str, Sequence[int]]:
+    """The text in small letters, and where in the text each of them comes from."""
+    small = text.lower()
+    if len(small) == len(text):
+        return small, range(len(text))
+    # A few letters have a small form of two characters.
+    return small, [place for place, letter in enumerate(text) for _ in letter.lower()]
+
+
+def _blotted(text: str, skip: str) -> str:
+    """The text with as many spaces in place of what the tokenizer skips."""
+    return re.sub(skip, lambda found: " " * len(found[0]), text) if skip else text
