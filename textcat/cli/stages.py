@@ -44,6 +44,7 @@ def carry(
     until: str,
     keep_going: bool = False,
     anew: bool = False,
+    quote: bool | None = None,
 ) -> int:
     """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
     from textcat.errors import TextcatError
@@ -51,7 +52,7 @@ def carry(
     worst = 0
     for name in experiments:
         try:
-            _carry_one(name, place, until, anew)
+            _carry_one(name, place, until, anew, quote)
         except TextcatError as error:
             if not keep_going or len(experiments) == 1:
                 raise
@@ -60,7 +61,7 @@ def carry(
     return worst
 
 
-def _carry_one(name: str, place: Workplace, until: str, anew: bool) -> None:
+def _carry_one(name: str, place: Workplace, until: str, anew: bool, quote: bool | None) -> None:
     from textcat.experiment.configs import load_experiment
     from textcat.experiment.runner import carry_out, plan_of
 
@@ -74,15 +75,15 @@ def _carry_one(name: str, place: Workplace, until: str, anew: bool) -> None:
     if until == "report":
         from textcat.cli.reporting import write_and_print
 
-        write_and_print(plan, workshop, timings, place.results, anew=anew)
+        write_and_print(plan, workshop, timings, place, anew=anew, quote=quote)
         return
     for step in plan.steps(until):
-        click.echo(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
+        place.say(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
     if until == "train":
         from textcat.serving.export import export_models
 
         for folder in export_models(plan, workshop, place.data / "models" / experiment.name):
-            click.echo(f"model: {folder}")
+            place.say(f"model: {folder}")
 
 
 def _say_plan(experiment: Any, site: Site, until: str) -> None:

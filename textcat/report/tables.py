@@ -37,6 +37,15 @@ class TableCell:
         scale = 100.0 if self.unit == "fraction" else 1.0
         return f"{self.measured / scale:.{decimals_of(self.printed)}f}"
 
+    @property
+    def distance(self) -> str:
+        """Measured less printed, with its sign; empty where a difference says nothing."""
+        if self.difference is None or self.unit in ("text", "p_value", "power_of_ten"):
+            return ""
+        scale = 100.0 if self.unit == "fraction" else 1.0
+        text = f"{self.difference / scale:+.{decimals_of(self.printed)}f}"
+        return text.replace("-", "\u2212") if float(text) else text[1:]
+
 
 @dataclass(frozen=True)
 class ComparedTable:

@@ -8,6 +8,7 @@ from typing import Any
 
 from textcat.report.compare import compared_tables
 from textcat.report.html import Picture, experiment_page
+from textcat.report.looks import Looks
 from textcat.report.runs_table import runs_as_text
 from textcat.report.tables import as_csv, as_latex, as_markdown, as_text, legend
 from textcat.store.files import write_whole
@@ -20,7 +21,9 @@ def terminal_text(results: Mapping[str, Any]) -> str:
     return "\n".join([*parts, legend() if tables else runs_as_text(results)])
 
 
-def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
+def write_report(
+    folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float], looks: Looks | None = None
+) -> None:
     """table.md, table.csv, table.tex, report.html and figures/."""
     tables = compared_tables(results)
     own = runs_as_text(results)
@@ -30,7 +33,7 @@ def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str,
     write_whole(folder / "table.csv", as_csv(tables))
     write_whole(folder / "table.tex", as_latex(tables))
     pictures = draw(folder / "figures", results)
-    write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds))
+    write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds, looks))
 
 
 def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
