@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
+from textcat.cli.completions import collections
 from textcat.cli.options import Workplace, working, workplace
 
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
-@click.argument("corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...")
+@click.argument(
+    "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=collections
+)
 @click.option("--from", "source", help="A folder, an archive or an address to take it from.")
 @click.option(
     "--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror."

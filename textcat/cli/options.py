@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,8 @@ def workplace(settings: dict[str, Any]) -> Workplace:
 
 def set_up_logging(verbose: int, quiet: bool) -> None:
     """Messages of textcat itself on standard error; results alone go to standard output."""
+    if quiet:
+        warnings.simplefilter("ignore")
     level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from textcat.cli.completions import experiments
 from textcat.cli.options import working, workplace
 from textcat.cli.stages import EPILOG, carry
 
@@ -15,7 +16,7 @@ from textcat.cli.stages import EPILOG, carry
     short_help="Write an experiment's tables, figures and page.",
     epilog=EPILOG.format(stage="report"),
 )
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=experiments)
 @click.option(
     "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
 )

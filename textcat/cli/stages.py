@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from textcat.cli.completions import experiments
 from textcat.cli.options import Workplace, working, workplace
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
     @click.command(
         stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=EPILOG.format(stage=stage)
     )
-    @click.argument("experiments", nargs=-1, required=True, metavar="EXPERIMENT...")
+    @click.argument(
+        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=experiments
+    )
     @working
     def command(experiments: tuple[str, ...], **settings: Any) -> int:
         return carry(experiments, workplace(settings), until=stage, anew=stage == "report")

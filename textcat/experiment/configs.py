@@ -7,29 +7,14 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-import textcat
 from textcat.errors import UsageError
 from textcat.experiment.inheritance import read_experiment_source
 from textcat.experiment.learners import LEARNERS, parameters_of
+from textcat.experiment.names import config_folders, experiment_files
 from textcat.experiment.settings import Experiment
 from textcat.experiment.yaml_source import Source, did_you_mean, error_at
 
-
-def config_folders() -> list[Path]:
-    """Where experiments are looked for: ./configs, then the ones that come with textcat."""
-    package = Path(textcat.__file__).parent
-    candidates = [Path("configs"), package / "configs", package.parent / "configs"]
-    return [folder for folder in candidates if folder.is_dir()]
-
-
-def experiment_files() -> dict[str, Path]:
-    """Every experiment that can be named; files that start with an underscore are only extended."""
-    found: dict[str, Path] = {}
-    for folder in reversed(config_folders()):
-        for path in sorted(folder.rglob("*.yaml")):
-            if not path.name.startswith("_"):
-                found[path.relative_to(folder).with_suffix("").as_posix()] = path
-    return dict(sorted(found.items()))
+__all__ = ["config_folders", "experiment_files", "find_experiment", "load_experiment", "name_of", "validated"]
 
 
 def find_experiment(wanted: str) -> Path:

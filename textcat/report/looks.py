@@ -12,7 +12,6 @@ import numpy as np
 from textcat.evaluation.curves import micro_curve
 from textcat.experiment.fitting import load_model
 from textcat.experiment.pipeline import Chain, Plan
-from textcat.experiment.steps.decide import read_thresholds
 from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.excerpts import excerpts_of, quoting_is_usual
@@ -81,7 +80,7 @@ def _decided(chain: Chain, workshop: Workshop) -> Decided:
     return Decided(
         scores=read_array(folder, "scores"),
         decisions=read_mask(folder, "decisions"),
-        thresholds=read_thresholds(chain.decided.artifact(workshop).folder),
+        thresholds=read_array(chain.decided.artifact(workshop).folder, "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
         categories=vectors.categories,

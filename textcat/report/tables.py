@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
+from textcat.report.escaping import markdown
+
 SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missing": "?", "ungated": "."}
 
 
@@ -79,10 +81,13 @@ def text_of(cell: TableCell | None) -> str:
 
 def as_text(table: ComparedTable, style: str = "github") -> str:
     """A grid whose cells read `measured (printed) sign`; `style` is one of tabulate's."""
+    name = markdown if style == "github" else str
     rows = [
-        [row, *(text_of(table.cells.get((row, column))) for column in table.columns)] for row in table.rows
+        [name(row), *(text_of(table.cells.get((row, column))) for column in table.columns)]
+        for row in table.rows
     ]
-    return tabulate(rows, headers=["", *table.columns], tablefmt=style, disable_numparse=True)
+    headers = ["", *map(name, table.columns)]
+    return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
 
 
 def legend() -> str:
@@ -112,8 +117,3 @@ def as_csv(tables: Sequence[ComparedTable]) -> str:
                 [table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict]
             )
     return stream.getvalue()
-
-
-def as_latex(tables: Sequence[ComparedTable]) -> str:
-    """Tables that paste into a paper (booktabs)."""
-    return "\n\n".join(f"% {table.id}\n{as_text(table, 'latex_booktabs')}" for table in tables) + "\n"

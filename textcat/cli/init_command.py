@@ -1,0 +1,1 @@
+"""`textcat init`: an experiment file from a look at the user's own documents."""
