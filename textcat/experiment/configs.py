@@ -83,10 +83,14 @@ def _explain(error: ValidationError, source: Source, above: tuple[str | int, ...
         return error_at(place, f"unknown key {keys[-1]!r}", did_you_mean(str(keys[-1]), known))
     if first["type"] == "missing":
         where = ".".join(map(str, keys[:-1])) or "the experiment"
-        return error_at(source.nearest(keys[:-1]), f"the key {keys[-1]!r} is missing in {where}")
+        return error_at(
+            source.nearest(keys[:-1]),
+            f"the key {keys[-1]!r} is missing in {where}",
+            hint="Add it; `textcat show --schema` says what it takes.",
+        )
     what = f"{'.'.join(map(str, keys)) or 'experiment'}: {first['msg'][0].lower()}{first['msg'][1:]}"
-    hint = f"It is {first['input']!r} now." if isinstance(first["input"], str | int | float | bool) else ""
-    return error_at(place, what, hint)
+    now = f"It is {first['input']!r} now. " if isinstance(first["input"], str | int | float | bool) else ""
+    return error_at(place, what, f"{now}`textcat show --schema` says what it takes.")
 
 
 def _is_key(part: str | int, source: Source) -> bool:

@@ -105,7 +105,11 @@ def read_categorizer(folder: Path) -> Categorizer:
     try:
         facts = read_json(folder, "categorizer")
         if not isinstance(facts, dict) or facts.get("format") != FORMAT:
-            raise BadDataError("not a model directory of this version of textcat", where=str(folder))
+            raise BadDataError(
+                "not a model directory of this version of textcat",
+                where=str(folder),
+                hint="Make one with `textcat train EXPERIMENT`.",
+            )
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
@@ -139,9 +143,11 @@ def _check_fit(categorizer: Categorizer) -> None:
     categories = len(categorizer.categories)
     for name, values in (("thresholds", categorizer.thresholds), ("priors", categorizer.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
-            raise BadDataError(f"{name} do not fit the {categories} categories")
+            raise BadDataError(
+                f"{name} do not fit the {categories} categories", hint="Train the model again."
+            )
     fields = dict.fromkeys(categorizer.text.fields, "")
     scores = categorizer.scores([NewDocument("", fields)])
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
-        raise BadDataError(f"the model does not score {categories} categories")
+        raise BadDataError(f"the model does not score {categories} categories", hint="Train the model again.")
     categorizer.decisions(scores)
