@@ -206,6 +206,14 @@ def test_what_cannot_be_guessed_is_said(name: str, content: str, message: str, t
     assert caught.value.hint
 
 
+def test_documents_in_several_folders_are_told(tmp_path: Path) -> None:
+    folders(tmp_path / "documents")
+    assert "more than one folder" not in "".join(look_at(tmp_path / "documents").told)
+    for place in ("sea", "money"):
+        (tmp_path / "documents" / place / "twice").write_text("the same words")
+    assert "1 documents lie in more than one folder" in "".join(look_at(tmp_path / "documents").told)
+
+
 def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
     folders(tmp_path / "training")
     folders(tmp_path / "test")

@@ -47,8 +47,23 @@ def _folders(path: Path) -> OwnLook:
     contents = b"\n".join(DocumentTree(path).contents(names[:100]))
     options = {} if _is_utf8(contents) else {"encoding": "latin-1"}
     classes = [(name.split("/")[0],) for name in names]
-    told = [f"a folder for each class, {len(names):,} documents", _of_labels(classes)]
-    return OwnLook("folders", ("text",), options, True, [*told, _of_split(None)])
+    told = [f"a folder for each class, {len(names):,} documents", _of_labels(classes), _of_split(None)]
+    if again := _in_several_folders(path, names):
+        told.append(
+            f"{again:,} documents lie in more than one folder, it seems: they count as different documents and "
+            "may be on both sides of the split; a table with all labels of a document avoids it"
+        )
+    return OwnLook("folders", ("text",), options, True, told)
+
+
+def _in_several_folders(path: Path, names: Sequence[str]) -> int:
+    """File names that occur in several folders, where those looked at hold the same text."""
+    places: dict[str, list[str]] = {}
+    for name in names:
+        places.setdefault(name.rpartition("/")[2], []).append(name)
+    several = [found for found in places.values() if len(found) > 1]
+    pairs = [tuple(DocumentTree(path).contents(found[:2])) for found in several[:20]]
+    return len(several) if pairs and all(first == second for first, second in pairs) else 0
 
 
 def _vectors(path: Path) -> OwnLook:

@@ -44,7 +44,9 @@ def as_labels(Y: ArrayLike, documents: int) -> Bools:
         )
     if labels.dtype != np.bool_:
         if not np.isin(labels, (0, 1)).all():
-            raise UsageError("labels must be bool (or 0 and 1)", hint="-1 and 1 become bool with `Y > 0`.")
+            raise UsageError(
+                "labels must be bool (or 0 and 1)", hint="Make them bool: `Y > 0` where they are -1 and 1."
+            )
         labels = labels.astype(np.bool_)
     return np.ascontiguousarray(labels)
 
