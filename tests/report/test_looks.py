@@ -13,9 +13,9 @@ from textcat.experiment.fitting import load_model
 from textcat.experiment.results import collect
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.looks import Looks, look
-from textcat.report.mistakes import Decided, most_mistaken, most_wrong
+from textcat.report.mistakes import Decided, Place, most_mistaken, most_wrong
 from textcat.report.writer import write_report
-from textcat.store.arrays import read_array
+from textcat.store.arrays import read_array, read_mask
 
 RUNS = {
     "logistic": {"learner": "CLG", "parameters": {"lam": 0.3}, "title": "Logistic"},
@@ -45,20 +45,20 @@ def decided(scores: list[list[float]], labels: list[list[int]]) -> Decided:
 def test_the_worst_come_first_and_a_document_once() -> None:
     given = decided([[3.0, 5.0], [1.0, -1.0], [2.0, 2.0], [9.0, 0.0]], [[0, 0], [0, 0], [0, 0], [1, 1]])
     wrong = given.decisions & ~given.labels
-    assert most_wrong(given, wrong, 10) == [(0, 1, 5.0), (2, 0, 2.0), (1, 0, 1.0)]
-    assert most_wrong(given, wrong, 1) == [(0, 1, 5.0)]
+    assert most_wrong(given, wrong, 10) == [Place(0, 1, 5.0), Place(2, 0, 2.0), Place(1, 0, 1.0)]
+    assert most_wrong(given, wrong, 1) == [Place(0, 1, 5.0)]
 
 
 def test_thresholds_that_are_never_reached_are_no_margin() -> None:
     given = decided([[-1.0, -2.0]], [[1, 1]])
     given.thresholds[0] = np.inf
-    assert most_wrong(given, ~given.decisions & given.labels, 5) == [(0, 1, -2.0)]
+    assert most_wrong(given, ~given.decisions & given.labels, 5) == [Place(0, 1, -2.0)]
 
 
 def test_of_one_category_a_document_the_difference_to_its_own_counts() -> None:
     given = decided([[3.0, -1.0], [0.5, 0.2], [4.0, 1.0]], [[0, 1], [0, 1], [1, 0]])
     given.decisions[:, 1] = False
-    assert most_mistaken(given, 5) == [(0, 0, 1, 4.0), (1, 0, 1, pytest.approx(0.3))]
+    assert most_mistaken(given, 5) == [Place(0, 0, 4.0, 1), Place(1, 0, pytest.approx(0.3), 1)]
 
 
 def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
@@ -86,6 +86,24 @@ def test_own_documents_are_quoted_unless_asked_not_to(tmp_path: Path) -> None:
     assert all(each.excerpt == lines[each.document] for each in quoted)
     *_, silent = looked(tmp_path, {"runs": RUNS}, quote=False)
     assert not any(each.excerpt for kind in silent.mistakes.kinds.values() for each in kind)
+
+
+def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
+    logistic = {"learner": "CLG", "parameters": {"lam": 0.001}, "title": "Logistic"}
+    twice = {"one": logistic, "same": logistic, "bayes": RUNS["bayes"]}
+    plan, workshop, _, looks = looked(tmp_path, {"runs": twice})
+    assert looks.mistakes.runs == 2
+    evaluated = plan.chains[2].evaluated.artifact(workshop).folder
+    vectors = read_vectors(plan.chains[2].vectorized.artifact(workshop).folder)
+    accepted = read_mask(evaluated, "decisions")
+    assert looks.mistakes.run == "Logistic"
+    for each in (each for kind in looks.mistakes.kinds.values() for each in kind):
+        row, column = (
+            list(vectors.test_ids).index(each.document),
+            list(vectors.categories).index(each.category),
+        )
+        bayes_too = bool(accepted[row, column]) == (each.margin > 0)
+        assert each.others == 1 + bayes_too
 
 
 def test_a_model_without_weights_of_words_says_so(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,11 +17,10 @@ from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.excerpts import excerpts_of, quoting_is_usual
 from textcat.report.mistakes import (
-    Bools,
     Decided,
     Mistake,
+    Place,
     Word,
-    agreeing,
     deciding_words,
     most_mistaken,
     most_wrong,
@@ -58,13 +58,14 @@ def look(
 ) -> Looks:
     """Look at the first split or fold of every run; `quote` documents, or None for one's own only."""
     chains = [chain for chain in plan.chains if chain.repeat == 0]
-    decided = {chain.run: _decided(chain, workshop) for chain in chains}
+    # Scores of a large collection fill the memory: no more than two runs' are held at a time.
+    curves = {chain.run: _curve(_decided(chain, workshop)) for chain in chains}
     best = max(chains, key=lambda chain: _merit(measures[chain.run]["measures"]))
-    mistakes = _mistakes(best, decided, plan, workshop)
+    mistakes = _mistakes(best, chains, plan, workshop)
     quoted = quoting_is_usual(plan.experiment) if quote is None else quote
     if quoted:
         mistakes = _quoting(mistakes, plan, data)
-    return Looks({run: _curve(each) for run, each in decided.items()}, mistakes, quoted)
+    return Looks(curves, mistakes, quoted)
 
 
 def _merit(measures: Mapping[str, float | None]) -> float:
@@ -99,17 +100,48 @@ def _curve(decided: Decided) -> Points:
     return points
 
 
-def _mistakes(chain: Chain, decided: Mapping[str, Decided], plan: Plan, workshop: Workshop) -> Mistakes:
-    mine = decided[chain.run]
-    others = [
-        each
-        for run, each in decided.items()
-        if run != chain.run and each.documents == mine.documents and each.categories == mine.categories
-    ]
-    teller = _Teller(mine, _Weights(chain, workshop), others)
-    kinds = teller.mistaken() if plan.experiment.corpus.single_label else teller.wrong()
-    title = chain.settings.title or chain.run
-    return Mistakes(title, len(others), {heading: found for heading, found in kinds.items() if found})
+def _mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> Mistakes:
+    mine = _decided(best, workshop)
+    places = _mistaken(mine) if plan.experiment.corpus.single_label else _wrong(mine)
+    runs, others = _agreement(places, mine, [chain for chain in chains if chain is not best], workshop)
+    weights = _Weights(best, workshop)
+    kinds = {
+        heading: [_told(mine, place, weights, others[place]) for place in found]
+        for heading, found in places.items()
+        if found
+    }
+    return Mistakes(best.settings.title or best.run, runs, kinds)
+
+
+def _wrong(decided: Decided) -> dict[str, list[Place]]:
+    """False positives and false negatives."""
+    accepted, labels = decided.decisions, decided.labels
+    given = most_wrong(decided, accepted & ~labels, MOST_MISTAKES)
+    missed = most_wrong(decided, ~accepted & labels, MOST_MISTAKES)
+    return {"Given wrongly (false positives)": given, "Not given (false negatives)": missed}
+
+
+def _mistaken(decided: Decided) -> dict[str, list[Place]]:
+    """One category taken for another."""
+    return {"Given the wrong category": most_mistaken(decided, 2 * MOST_MISTAKES)}
+
+
+def _agreement(
+    places: Mapping[str, Sequence[Place]], mine: Decided, chains: Sequence[Chain], workshop: Workshop
+) -> tuple[int, Counter[Place]]:
+    """How many other runs decided on the same documents, and for each mistake how many of them make it too."""
+    runs, agreeing = 0, Counter[Place]()
+    for chain in chains:
+        other = _decided(chain, workshop)
+        if other.documents == mine.documents and other.categories == mine.categories:
+            runs += 1
+            agreeing.update(
+                place
+                for found in places.values()
+                for place in found
+                if other.decisions[place.row, place.column] == mine.decisions[place.row, place.column]
+            )
+    return runs, agreeing
 
 
 class _Weights:
@@ -121,66 +153,27 @@ class _Weights:
         self.rows, self.terms = vectors.test, vectors.terms
         self.coef = None if chain.projected else getattr(model, "coef", None)
 
-    def words(self, row: int, column: int, instead: int | None = None) -> tuple[Word, ...]:
-        """What decided for a category, or for it and against another."""
+    def words(self, place: Place) -> tuple[Word, ...]:
+        """What decided for a category, or for it and against the document's own."""
         if self.coef is None:
             return ()
-        weights = self.coef[:, column] - (self.coef[:, instead] if instead is not None else 0.0)
-        return deciding_words(self.rows[[row]], np.asarray(weights), self.terms, MOST_WORDS)
+        weights = self.coef[:, place.column]
+        if place.own is not None:
+            weights = weights - self.coef[:, place.own]
+        return deciding_words(self.rows[[place.row]], np.asarray(weights), self.terms, MOST_WORDS)
 
 
-@dataclass(frozen=True)
-class _Teller:
-    """Turns positions into names."""
-
-    decided: Decided
-    weights: _Weights
-    others: Sequence[Decided]
-
-    def wrong(self) -> dict[str, list[Mistake]]:
-        """False positives and false negatives."""
-        accepted, labels = self.decided.decisions, self.decided.labels
-        given = [each.decisions & ~each.labels for each in self.others]
-        missed = [~each.decisions & each.labels for each in self.others]
-        return {
-            "Given wrongly (false positives)": self._told(accepted & ~labels, given),
-            "Not given (false negatives)": self._told(~accepted & labels, missed),
-        }
-
-    def _told(self, wrong: Bools, elsewhere: Sequence[Bools]) -> list[Mistake]:
-        return [
-            self._mistake(row, column, margin, self.weights.words(row, column), elsewhere)
-            for row, column, margin in most_wrong(self.decided, wrong, MOST_MISTAKES)
-        ]
-
-    def mistaken(self) -> dict[str, list[Mistake]]:
-        """One category taken for another."""
-        elsewhere = [each.decisions & ~each.labels for each in self.others]
-        found = [
-            self._mistake(row, given, margin, self.weights.words(row, given, own), elsewhere, own)
-            for row, given, own, margin in most_mistaken(self.decided, 2 * MOST_MISTAKES)
-        ]
-        return {"Given the wrong category": found}
-
-    def _mistake(
-        self,
-        row: int,
-        column: int,
-        margin: float,
-        words: tuple[Word, ...],
-        elsewhere: Sequence[Bools],
-        instead: int | None = None,
-    ) -> Mistake:
-        names = self.decided.categories
-        return Mistake(
-            document=self.decided.documents[row],
-            category=names[column],
-            instead="" if instead is None else names[instead],
-            labels=tuple(names[int(k)] for k in np.flatnonzero(self.decided.labels[row])),
-            margin=margin,
-            words=words,
-            others=agreeing(elsewhere, row, column),
-        )
+def _told(decided: Decided, place: Place, weights: _Weights, others: int) -> Mistake:
+    names = decided.categories
+    return Mistake(
+        document=decided.documents[place.row],
+        category=names[place.column],
+        instead="" if place.own is None else names[place.own],
+        labels=tuple(names[int(k)] for k in np.flatnonzero(decided.labels[place.row])),
+        margin=place.margin,
+        words=weights.words(place),
+        others=others,
+    )
 
 
 def _quoting(mistakes: Mistakes, plan: Plan, data: Path) -> Mistakes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,15 @@ class Decided:
     labels: Bools
     documents: Sequence[str]
     categories: Sequence[str]
+
+
+class Place(NamedTuple):
+    """Where a run is wrong: document, category, margin; `own` is the document's one category, given another."""
+
+    row: int
+    column: int
+    margin: float
+    own: int | None = None
 
 
 @dataclass(frozen=True)
@@ -51,31 +60,31 @@ class Mistake:
     excerpt: str = ""
 
 
-def most_wrong(decided: Decided, wrong: Bools, most: int) -> list[tuple[int, int, float]]:
-    """Of the wrong decisions the ones furthest from their threshold: document, category, margin.
+def most_wrong(decided: Decided, wrong: Bools, most: int) -> list[Place]:
+    """Of the wrong decisions the ones furthest from their threshold.
 
     A document appears once; equal margins stand in the order of documents and categories.
     """
     rows, columns = np.nonzero(wrong)
     margins = decided.scores[rows, columns] - decided.thresholds[columns]
     order = np.argsort(-np.abs(margins), kind="stable")
-    found: dict[int, tuple[int, int, float]] = {}
+    found: dict[int, Place] = {}
     for place in order[np.isfinite(margins[order])]:
         row = int(rows[place])
-        found.setdefault(row, (row, int(columns[place]), float(margins[place])))
+        found.setdefault(row, Place(row, int(columns[place]), float(margins[place])))
         if len(found) == most:
             break
     return list(found.values())
 
 
-def most_mistaken(decided: Decided, most: int) -> list[tuple[int, int, int, float]]:
-    """Where a document has one category: document, category given, its own category, difference of scores."""
+def most_mistaken(decided: Decided, most: int) -> list[Place]:
+    """Where a document has one category: the margin is the difference of its score and the given one's."""
     rows = np.flatnonzero((decided.decisions & ~decided.labels).any(axis=1) & decided.labels.any(axis=1))
     given = np.argmax(decided.decisions[rows], axis=1)
     own = np.argmax(np.where(decided.labels[rows], decided.scores[rows], -np.inf), axis=1)
     margins = decided.scores[rows, given] - decided.scores[rows, own]
     order = np.argsort(-margins, kind="stable")[:most]
-    return [(int(rows[k]), int(given[k]), int(own[k]), float(margins[k])) for k in order]
+    return [Place(int(rows[k]), int(given[k]), float(margins[k]), int(own[k])) for k in order]
 
 
 def deciding_words(row: Any, weights: Floats, terms: Sequence[str], most: int) -> tuple[Word, ...]:
@@ -83,8 +92,3 @@ def deciding_words(row: Any, weights: Floats, terms: Sequence[str], most: int) -
     parts = row.data * weights[row.indices]
     order = np.argsort(-np.abs(parts), kind="stable")[:most]
     return tuple(Word(terms[int(row.indices[k])], float(parts[k])) for k in order if parts[k] != 0.0)
-
-
-def agreeing(wrong: Iterable[Bools], row: int, column: int) -> int:
-    """How many of other runs' wrong decisions include this one."""
-    return sum(bool(each[row, column]) for each in wrong)
