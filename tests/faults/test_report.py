@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from tests.faults.workplace import Place
+from textcat.report.looks import Looks, Mistakes
+from textcat.report.mistakes import Mistake, Word
 from textcat.report.writer import write_report
 
 SIGN = "document.title='broken'"
@@ -47,7 +50,10 @@ ALLOWED = {
 }
 ALLOWED |= {"div", "table", "thead", "tbody", "tr", "th", "td", "small", "code", "pre", "figure", "img"}
 ALLOWED |= {"figcaption", "details", "summary", "footer", "span", "br"}
-ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "class", "title", "alt", "src"}
+ALLOWED |= {"b", "blockquote", "svg", "g", "line", "polyline", "text"}
+ATTRIBUTES = {"lang", "charset", "name", "content", "http-equiv", "class", "title", "alt", "src", "id"}
+ATTRIBUTES |= {"viewbox", "role", "aria-label", "x1", "x2", "y1", "y2", "x", "y", "points", "text-anchor"}
+ATTRIBUTES |= {"transform", "style", "data-head"}
 
 
 class Seen(HTMLParser):
@@ -80,8 +86,18 @@ def page(finished: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
         hostile = HOSTILE[position]
         renamed[f"{name}{hostile}"] = {**run, "title": hostile, "measures": measures, "signature": hostile}
     folder = tmp_path_factory.mktemp("report")
-    write_report(folder, {**results, "runs": renamed}, {HOSTILE[1]: 1.0})
+    write_report(folder, {**results, "runs": renamed}, {HOSTILE[1]: 1.0}, hostile_looks(list(renamed)))
     return folder / "report.html"
+
+
+def hostile_looks(runs: list[str]) -> Looks:
+    """Documents, categories, labels, words and excerpts that are all hostile."""
+    found = [
+        Mistake(each, each, each, tuple(HOSTILE), 1.5, (Word(each, 0.5), Word(each, -0.5)), 2, each)
+        for each in HOSTILE
+    ]
+    curves = {run: [(0.0, 100.0), (50.0, 80.0), (100.0, 10.0)] for run in runs}
+    return Looks(curves, Mistakes(HOSTILE[0], 3, {HOSTILE[1]: found}), quoted=True)
 
 
 def test_a_parser_sees_hostile_names_as_text(page: Path) -> None:
@@ -89,6 +105,8 @@ def test_a_parser_sees_hostile_names_as_text(page: Path) -> None:
     seen.feed(page.read_text(encoding="utf-8"))
     assert seen.elements <= ALLOWED
     assert {name for name, _ in seen.attributes} <= ATTRIBUTES
+    styles = [value or "" for name, value in seen.attributes if name == "style"]
+    assert all(re.fullmatch(r"--f:\d+\.\d", style) for style in styles)
     sources = [value or "" for name, value in seen.attributes if name == "src"]
     assert sources
     assert all(source.startswith("data:image/svg+xml;base64,") for source in sources)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.options import Workplace, folders, verbosity, workplace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,7 +40,9 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
     results = collected(where or (place.results,))
     verdicts = judged(results, everything=not where)
     if pin:
-        click.echo(f"pinned {len(verdicts)} cells in {pin_values(results)}", err=True)
+        pinned = pin_values(results)
+        if not place.quiet:
+            click.echo(f"pinned {len(verdicts)} cells in {pinned}", err=True)
         verdicts = judged(results, everything=not where)
     for name in other_sources(results):
         click.echo(
@@ -51,11 +53,11 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
 
         click.echo(json.dumps(summary(verdicts), indent=1))
     else:
-        _say(verdicts)
+        _say(verdicts, place)
     return 1 if failed(verdicts) else 0
 
 
-def _say(verdicts: Sequence[CellVerdict]) -> None:
+def _say(verdicts: Sequence[CellVerdict], place: Workplace) -> None:
     from tabulate import tabulate
 
     from textcat.published.check import failed
@@ -71,9 +73,9 @@ def _say(verdicts: Sequence[CellVerdict]) -> None:
         ]
         for name, table in facts["tables"].items()
     ]
-    click.echo(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
+    place.say(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
     totals = facts["totals"]
-    click.echo(
+    place.say(
         f"\n{totals['run']} of {totals['cells']} cells run; of the gated ones {_percent(totals['share_reproduced'])} "
         f"reproduced, {_percent(totals['share_reproduced_or_close'])} reproduced or close."
     )

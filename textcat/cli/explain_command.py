@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from textcat.cli.completions import models
 from textcat.cli.options import folders, verbosity, workplace
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.command(
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path), shell_complete=models)
 @click.argument("document", type=click.File(encoding="utf-8"), required=False)
 @click.option("-c", "--category", help="The category.  [default: those that the document is given]")
 @click.option(

@@ -7,11 +7,14 @@ from typing import Any
 
 import click
 
+from textcat.cli.completions import collections
 from textcat.cli.options import Workplace, working, workplace
 
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
-@click.argument("corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...")
+@click.argument(
+    "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=collections
+)
 @click.option("--from", "source", help="A folder, an archive or an address to take it from.")
 @click.option(
     "--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror."
@@ -57,12 +60,12 @@ def _bring(name: str, source: str | None, export: Path | None, place: Workplace)
         mirror=place.mirror,
         progress=download_watcher(),
     )
-    click.echo(f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}")
-    click.echo(f"  folder    {report.folder}")
-    click.echo(f"  verified  {report.verified}")
+    place.say(f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}")
+    place.say(f"  folder    {report.folder}")
+    place.say(f"  verified  {report.verified}")
     for what, number in report.counts.items():
-        click.echo(f"  {what}: {number:,}")
-    click.echo(f"  terms     {report.terms.strip()}")
-    click.echo(f"  cite      {report.citation.strip()}")
+        place.say(f"  {what}: {number:,}")
+    place.say(f"  terms     {report.terms.strip()}")
+    place.say(f"  cite      {report.citation.strip()}")
     if export:
-        click.echo(f"  copied to {copy_out(name, place.data, export)}")
+        place.say(f"  copied to {copy_out(name, place.data, export)}")

@@ -33,7 +33,7 @@ def command(
     from textcat.cli.progress import watcher
     from textcat.corpora.generate import generate_rcv1_like
 
-    workplace(settings)
+    place = workplace(settings)
     bar = watcher()
     made = generate_rcv1_like(
         target,
@@ -42,6 +42,6 @@ def command(
         training=training,
         progress=lambda done, total: bar(done, total, f"generate {what}"),
     )
-    click.echo(
+    place.say(
         f"{made.folder}: {made.documents:,} documents ({made.training_documents:,} training), {made.tokens:,} tokens"
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 import textcat
 from textcat.errors import TextcatError
@@ -26,8 +28,11 @@ COMMANDS = {
     "explain": "The words that decide a category or a document.",
     "export": "A collection's documents as JSON Lines.",
     "compare": "Two runs by category, with significance.",
+    "cite": "BibTeX for textcat, a paper, a collection or an experiment.",
+    "init": "Write an experiment file from a look at your own documents.",
     "generate": "Write a stand-in for a collection, of any size.",
     "bench": "Measure speed against peers, in one run.",
+    "completion": "A script that completes commands and names in your shell.",
 }
 
 
@@ -57,13 +62,22 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """As usual, with the nearest commands named when there is none of that name."""
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+        mistyped = bool(args) and args[0] not in COMMANDS and not args[0].startswith("-")
+        if mistyped and not ctx.resilient_parsing:
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, n=2)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             raise click.UsageError(f"There is no command {args[0]!r}.{hint}", ctx)
         return super().resolve_command(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands that begin so, without importing any of them; then options."""
+        names = [name for name in COMMANDS if name.startswith(incomplete)]
+        return [
+            *(CompletionItem(name, help=COMMANDS[name]) for name in names),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of commands without importing any of them."""
@@ -90,7 +104,9 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with the documented exit code."""
     try:
-        result: Any = group.main(args=arguments, prog_name="textcat", standalone_mode=False)
+        result: Any = group.main(
+            args=arguments, prog_name="textcat", standalone_mode=False, color=_colours_wanted()
+        )
     except (click.exceptions.Abort, KeyboardInterrupt):
         _leave(STOPPED, 130)
     except click.ClickException as error:
@@ -113,6 +129,11 @@ def main(arguments: list[str] | None = None) -> None:
         _report(error)
         _leave(f"Error: a fault in textcat itself: {type(error).__name__}: {error}\n{FAULT_HINT}", 4)
     sys.exit(result if isinstance(result, int) else 0)
+
+
+def _colours_wanted() -> bool | None:
+    """False where NO_COLOR is set to anything (no-color.org); else click looks for a terminal."""
+    return False if os.environ.get("NO_COLOR") else None
 
 
 def _report(error: BaseException) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +26,20 @@ class Workplace:
     jobs: int
     offline: bool
     dry_run: bool
+    quiet: bool = False
+
+    def say(self, text: str = "") -> None:
+        """Tell a person how it went, on standard output; under --quiet files and the exit code alone do."""
+        if not self.quiet:
+            click.echo(text)
 
 
 def verbosity(command: Command) -> Command:
     """-v and -q, for every command."""
     command = click.option("-v", "--verbose", count=True, help="Say more; -vv shows everything.")(command)
-    return click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")(command)
+    return click.option("-q", "--quiet", is_flag=True, help="Say nothing when all is well, as for cron.")(
+        command
+    )
 
 
 def folders(command: Command) -> Command:
@@ -75,7 +84,8 @@ def working(command: Command) -> Command:
 
 def workplace(settings: dict[str, Any]) -> Workplace:
     """Take the shared options out of a command's arguments, and set up logging."""
-    set_up_logging(settings.pop("verbose", 0), settings.pop("quiet", False))
+    quiet = settings.pop("quiet", False)
+    set_up_logging(settings.pop("verbose", 0), quiet)
     return Workplace(
         data=settings.pop("data"),
         results=settings.pop("results"),
@@ -83,11 +93,14 @@ def workplace(settings: dict[str, Any]) -> Workplace:
         jobs=settings.pop("jobs", None) or os.cpu_count() or 1,
         offline=settings.pop("offline", False),
         dry_run=settings.pop("dry_run", False),
+        quiet=quiet,
     )
 
 
 def set_up_logging(verbose: int, quiet: bool) -> None:
     """Messages of textcat itself on standard error; results alone go to standard output."""
+    if quiet:
+        warnings.simplefilter("ignore")
     level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(

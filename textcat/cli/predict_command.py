@@ -7,11 +7,12 @@ from typing import Any, TextIO
 
 import click
 
+from textcat.cli.completions import models
 from textcat.cli.options import folders, verbosity, workplace
 
 
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
-@click.argument("model", type=click.Path(path_type=Path))
+@click.argument("model", type=click.Path(path_type=Path), shell_complete=models)
 @click.argument("file", type=click.File(encoding="utf-8"), default="-")
 @click.option(
     "--format",

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from textcat.cli.completions import experiments
 from textcat.cli.options import working, workplace
 from textcat.cli.stages import EPILOG, carry
 
@@ -15,12 +16,17 @@ from textcat.cli.stages import EPILOG, carry
     short_help="Write an experiment's tables, figures and page.",
     epilog=EPILOG.format(stage="report"),
 )
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=experiments)
 @click.option(
     "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
 )
+@click.option(
+    "--excerpts/--no-excerpts",
+    default=None,
+    help="Quote the documents that are most wrong, in the page.  [default: one's own documents only]",
+)
 @working
-def command(experiments: tuple[str, ...], matrix: bool, **settings: Any) -> int:
+def command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, **settings: Any) -> int:
     """Write an experiment's tables, figures and page.
 
     Carries out whatever is still missing, writes results/EXPERIMENT/ and prints the tables. With --matrix the
@@ -29,11 +35,11 @@ def command(experiments: tuple[str, ...], matrix: bool, **settings: Any) -> int:
     if not experiments and not matrix:
         raise click.UsageError("Name an experiment, or ask for --matrix.")
     place = workplace(settings)
-    code = carry(experiments, place, until="report", anew=True) if experiments else 0
+    code = carry(experiments, place, until="report", anew=True, quote=excerpts) if experiments else 0
     if matrix:
         from textcat.report.gate import collected
         from textcat.report.matrix import write_matrix
 
         totals = write_matrix(place.results, collected([place.results]))["totals"]
-        click.echo(f"{totals['run']} of {totals['cells']} cells run: {place.results / 'reproduction.md'}")
+        place.say(f"{totals['run']} of {totals['cells']} cells run: {place.results / 'reproduction.md'}")
     return code

@@ -2,37 +2,47 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from textcat.cli.options import Workplace
     from textcat.experiment.pipeline import Plan
     from textcat.experiment.runner import Timings
     from textcat.experiment.steps.step import Workshop
 
 
-def write_and_print(plan: Plan, workshop: Workshop, timings: Timings, results: Path, *, anew: bool) -> None:
+def write_and_print(
+    plan: Plan,
+    workshop: Workshop,
+    timings: Timings,
+    place: Workplace,
+    *,
+    anew: bool,
+    quote: bool | None = None,
+) -> None:
     """results.json and its readers' forms in results/EXPERIMENT/, and the tables on standard output."""
     from textcat.experiment.results import collect
     from textcat.experiment.results_file import encoded, with_timings
     from textcat.experiment.timings import timings_of, write_timings
+    from textcat.report.looks import look
     from textcat.report.writer import terminal_text, write_report
     from textcat.store.files import write_whole
 
     collected = collect(plan, workshop)
-    folder = results / plan.experiment.name
+    folder = place.results / plan.experiment.name
     content = encoded(collected)
     seconds = timings_of(plan, workshop, timings)
     timed = with_timings(collected, seconds)
     if anew or timings.built.get("train") or not _is_written(folder, content):
         write_whole(folder / "results.json", content)
         write_timings(folder, seconds)
-        write_report(folder, timed, timings.seconds)
-    click.echo(terminal_text(timed))
+        looks = look(plan, workshop, collected["runs"], place.data, quote=quote)
+        write_report(folder, timed, timings.seconds, looks)
+    place.say(terminal_text(timed))
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
-    click.echo(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
+    place.say(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
 
 
 def _is_written(folder: Path, content: str) -> bool:

@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
+from textcat.cli.completions import experiments
 from textcat.cli.options import working, workplace
 from textcat.cli.stages import carry
 
 
 @click.command("run", epilog="Example:  textcat run configs/reuters_modapte.yaml --jobs 2")
-@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=experiments)
 @click.option("--all", "all_papers", is_flag=True, help="Every experiment of the five papers.")
 @click.option("--keep-going", is_flag=True, help="Go on with the other experiments when one fails.")
 @working

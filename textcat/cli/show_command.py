@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from textcat.cli.completions import anything
 from textcat.cli.options import folders, verbosity, workplace
 
 
 @click.command(
     "show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml"
 )
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=anything)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files, for editors.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 @folders

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from textcat.cli.completions import experiments
 from textcat.cli.options import Workplace, working, workplace
 
 if TYPE_CHECKING:
@@ -21,7 +22,9 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
     @click.command(
         stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=EPILOG.format(stage=stage)
     )
-    @click.argument("experiments", nargs=-1, required=True, metavar="EXPERIMENT...")
+    @click.argument(
+        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=experiments
+    )
     @working
     def command(experiments: tuple[str, ...], **settings: Any) -> int:
         return carry(experiments, workplace(settings), until=stage, anew=stage == "report")
@@ -44,6 +47,7 @@ def carry(
     until: str,
     keep_going: bool = False,
     anew: bool = False,
+    quote: bool | None = None,
 ) -> int:
     """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
     from textcat.errors import TextcatError
@@ -51,7 +55,7 @@ def carry(
     worst = 0
     for name in experiments:
         try:
-            _carry_one(name, place, until, anew)
+            _carry_one(name, place, until, anew, quote)
         except TextcatError as error:
             if not keep_going or len(experiments) == 1:
                 raise
@@ -60,7 +64,7 @@ def carry(
     return worst
 
 
-def _carry_one(name: str, place: Workplace, until: str, anew: bool) -> None:
+def _carry_one(name: str, place: Workplace, until: str, anew: bool, quote: bool | None) -> None:
     from textcat.experiment.configs import load_experiment
     from textcat.experiment.runner import carry_out, plan_of
 
@@ -74,15 +78,15 @@ def _carry_one(name: str, place: Workplace, until: str, anew: bool) -> None:
     if until == "report":
         from textcat.cli.reporting import write_and_print
 
-        write_and_print(plan, workshop, timings, place.results, anew=anew)
+        write_and_print(plan, workshop, timings, place, anew=anew, quote=quote)
         return
     for step in plan.steps(until):
-        click.echo(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
+        place.say(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
     if until == "train":
         from textcat.serving.export import export_models
 
         for folder in export_models(plan, workshop, place.data / "models" / experiment.name):
-            click.echo(f"model: {folder}")
+            place.say(f"model: {folder}")
 
 
 def _say_plan(experiment: Any, site: Site, until: str) -> None:

@@ -61,7 +61,11 @@ class Download:
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
-            raise DataNotAvailableError("only http and https addresses can be fetched", where=self.url)
+            raise DataNotAvailableError(
+                "only http and https addresses can be fetched",
+                where=self.url,
+                hint="Use such an address, or name a folder with --from.",
+            )
         self.continued = False
         self.part = self.target.with_name(self.target.name + ".part")
         self.note = self.target.with_name(self.target.name + ".part.json")
@@ -88,7 +92,9 @@ class Download:
             what = f"the file has sha256 {digest}, not {self.sha256}; it was deleted"
             if self.continued:
                 raise TryAgainError(what)
-            raise BadDataError(what, where=self.url)
+            raise BadDataError(
+                what, where=self.url, hint="Fetch again; if it stays so, take the file from a mirror."
+            )
         self.part.replace(self.target)
         self.note.unlink(missing_ok=True)
         _flush_folder(self.target.parent)
@@ -112,7 +118,9 @@ class Download:
             reason = getattr(problem, "reason", None) or problem
             if isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_NONAME:
                 raise DataNotAvailableError(
-                    "the host is not known here (no network?)", where=self.url
+                    "the host is not known here (no network?)",
+                    where=self.url,
+                    hint="Check the network, or name a folder that holds the files with --from.",
                 ) from problem
             raise TryAgainError(f"the transfer broke ({reason})") from problem
 
@@ -151,7 +159,11 @@ class Download:
             return TryAgainError("the server could not continue the transfer")
         if problem.code in _WORTH_RETRYING:
             return TryAgainError(f"the server answered {problem.code} {problem.reason}")
-        return DataNotAvailableError(f"the server answered {problem.code} {problem.reason}", where=self.url)
+        return DataNotAvailableError(
+            f"the server answered {problem.code} {problem.reason}",
+            where=self.url,
+            hint="Try again later, or take the files from a mirror: --mirror, or --from FOLDER.",
+        )
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
         total = self._expected_total(answer, held)
@@ -182,7 +194,9 @@ class Download:
         if total is not None and self.size is not None and total != self.size:
             self._forget()
             raise BadDataError(
-                f"the server offers {total} bytes where {self.size} are expected", where=self.url
+                f"the server offers {total} bytes where {self.size} are expected",
+                where=self.url,
+                hint="Its file is another one: take it from a mirror, or name a folder with --from.",
             )
         return total if total is not None else self.size
 

@@ -145,7 +145,9 @@ class _Work:
                 problems.append((each, problem))
             except OSError as problem:
                 told = DataNotAvailableError(
-                    problem.strerror or str(problem), where=str(problem.filename or "")
+                    problem.strerror or str(problem),
+                    where=str(problem.filename or ""),
+                    hint="Make the place readable and writable, then fetch again.",
                 )
                 problems.append((each, told))
         raise self._failure(problems, named=source is not None)

@@ -39,7 +39,11 @@ def medline_records(path: Path) -> Iterator[MedlineRecord]:
         if not fields:
             continue
         if "U" not in fields:
-            raise BadDataError("the record has no MEDLINE number (.U)", where=f"{path}, record {sequence}")
+            raise BadDataError(
+                "the record has no MEDLINE number (.U)",
+                where=f"{path}, record {sequence}",
+                hint="The file is damaged: fetch the collection again.",
+            )
         source = fields.get("S", "")
         yield MedlineRecord(
             number=fields["U"],
@@ -59,7 +63,11 @@ def _year(source: str, number: str, path: Path) -> int:
         return 1900 + int(found[1])
     if number[:2].isdecimal():
         return 1900 + int(number[:2])
-    raise BadDataError("the record has no year", where=f"{path}, record {number}")
+    raise BadDataError(
+        "the record has no year",
+        where=f"{path}, record {number}",
+        hint="The file is damaged: fetch the collection again.",
+    )
 
 
 def headings(field: str) -> tuple[str, ...]:

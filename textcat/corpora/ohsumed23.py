@@ -32,7 +32,11 @@ class Ohsumed23:
                 side, category, number = name.split("/")
                 found.setdefault((side, number), []).append(category)
         if unknown := {side for side, _ in found} - set(_SIDES):
-            raise BadDataError(f"{min(unknown)!r} is neither training nor test", where=str(self.tree.folder))
+            raise BadDataError(
+                f"{min(unknown)!r} is neither training nor test",
+                where=str(self.tree.folder),
+                hint="Keep only the folders training and test of the collection.",
+            )
         return found
 
     def documents(self) -> Iterator[Document]:

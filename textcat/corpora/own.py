@@ -145,7 +145,11 @@ class OwnDocuments:
         value = str(row.values[self.side]).strip().lower()
         sides: dict[str, Split] = {"train": "train", "test": "test", "unused": "unused"}
         if value not in sides:
-            raise BadDataError(f"{value!r} is neither train, test nor unused", where=row.where)
+            raise BadDataError(
+                f"{value!r} is neither train, test nor unused",
+                where=row.where,
+                hint="Write train, test or unused there, or leave `side` out of the options.",
+            )
         return sides[value]
 
     def _with_own_id(

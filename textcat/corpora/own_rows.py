@@ -27,7 +27,11 @@ class Row(NamedTuple):
 def decoded_lines(path: Path, encoding: str, problems: Problems) -> Iterator[tuple[int, str]]:
     """The lines of a file, numbered; undecodable bytes are replaced, or their line left out, by policy."""
     if not path.is_file():
-        raise DataNotAvailableError("there is no such file", where=str(path))
+        raise DataNotAvailableError(
+            "there is no such file",
+            where=str(path),
+            hint="Mend `corpus.path`: it is seen from the experiment file.",
+        )
     if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
         encoding = "utf-8-sig"
     with path.open("rb") as opened:
@@ -73,7 +77,11 @@ def table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) ->
 def _checked_header(names: list[str], path: Path) -> list[str]:
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
-        raise BadDataError(f"two columns are called {twice[0]!r}", where=f"{path}:1")
+        raise BadDataError(
+            f"two columns are called {twice[0]!r}",
+            where=f"{path}:1",
+            hint="Give each column of the header a name of its own.",
+        )
     return names
 
 

@@ -28,7 +28,9 @@ def open_svmlight(
     paths = [path, *([Path(test)] if test is not None else [])]
     for each in paths:
         if not each.is_file():
-            raise DataNotAvailableError("there is no such file", where=str(each))
+            raise DataNotAvailableError(
+                "there is no such file", where=str(each), hint="Mend `corpus.path` or `test`."
+            )
     training_lines = read_vector_lines(paths[:1])
     lines = read_vector_lines(paths) if test is not None else training_lines
     number = len(lines.heads)

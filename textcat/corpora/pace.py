@@ -64,7 +64,11 @@ class Meter:
         """Note that so many bytes came."""
         self.done += number
         if self.done > self.limit:
-            raise BadDataError(f"more than {self.limit} bytes came", where=self.what)
+            raise BadDataError(
+                f"more than {self.limit} bytes came",
+                where=self.what,
+                hint="The source offers another file: take it from a mirror, or name a folder with --from.",
+            )
         now = time.monotonic()
         self._check_pace(now)
         if self.report is not None:

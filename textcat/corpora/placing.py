@@ -25,7 +25,11 @@ def verify(card: CorpusCard, package: Package, came_from: str, staging: Path) ->
         if counts.get(what) != pinned
     ]
     if wrong:
-        raise BadDataError("the counts are not the published ones: " + "; ".join(wrong), where=came_from)
+        raise BadDataError(
+            "the counts are not the published ones: " + "; ".join(wrong),
+            where=came_from,
+            hint="The source holds another edition: take the published one, or name a folder with --from.",
+        )
     found = fingerprint(card.name, staging)
     by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
@@ -36,9 +40,17 @@ def _verify_contents(package: Package, staging: Path) -> bool:
     for wanted in package.contents:
         path = staging / wanted.path
         if not path.is_file():
-            raise BadDataError(f"{wanted.path} is missing", where=package.title)
+            raise BadDataError(
+                f"{wanted.path} is missing",
+                where=package.title,
+                hint="The source is not complete: fetch from another one, or name a folder with --from.",
+            )
         if path.stat().st_size != wanted.size or sha256_of(path) != wanted.sha256:
-            raise BadDataError(f"{wanted.path} is not the published file", where=package.title)
+            raise BadDataError(
+                f"{wanted.path} is not the published file",
+                where=package.title,
+                hint="The source holds another edition: fetch from another one, or name a folder with --from.",
+            )
     return bool(package.contents)
 
 

@@ -42,7 +42,10 @@ class Problems:
         wanted = dict(wanted or {})
         everything = wanted.pop("all", None)
         if everything not in (None, "error"):
-            raise UsageError(f"the policy for all problems can only be 'error', not {everything!r}")
+            raise UsageError(
+                f"the policy for all problems can only be 'error', not {everything!r}",
+                hint="Write `all: error`, or a policy for each kind.",
+            )
         policy = {kind: everything or allowed[0] for kind, allowed in POLICIES.items()}
         for kind, action in wanted.items():
             if kind not in POLICIES:

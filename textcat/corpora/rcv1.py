@@ -48,7 +48,11 @@ class Rcv1:
                 head, mark, tokens = text.partition(".W\n")
                 if head.strip() or not mark or number not in labels:
                     what = "it has no .W line" if not mark or head.strip() else f"it has no {self.labels}"
-                    raise BadDataError(f"document {number} is damaged: {what}", where=str(path))
+                    raise BadDataError(
+                        f"document {number} is damaged: {what}",
+                        where=str(path),
+                        hint="Fetch the collection again.",
+                    )
                 yield Document(number, {"body": tokens}, labels[number], sides.of(number))
 
     @cached_property

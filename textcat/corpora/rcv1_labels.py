@@ -73,8 +73,16 @@ def _first_bad_line(block: str, path: Path, first: int) -> BadDataError:
     for line, text in enumerate(block.split("\n"), first):
         parts = text.split()
         if len(parts) != 3 or parts[2] != "1" or not _is_number(parts[1]):
-            return BadDataError("not a line LABEL NUMBER 1", where=f"{path}:{line}")
-    return BadDataError("not lines LABEL NUMBER 1", where=f"{path}:{first}")
+            return BadDataError(
+                "not a line LABEL NUMBER 1",
+                where=f"{path}:{line}",
+                hint="Mend the file, or fetch the collection again.",
+            )
+    return BadDataError(
+        "not lines LABEL NUMBER 1",
+        where=f"{path}:{first}",
+        hint="Mend the file, or fetch the collection again.",
+    )
 
 
 def find_qrels(folder: Path, labels: str) -> Path:
@@ -83,7 +91,11 @@ def find_qrels(folder: Path, labels: str) -> Path:
         raise UsageError(f"RCV1-v2 has no labels {labels!r}", hint=f"Choose of {', '.join(LABELS)}.")
     found = sorted(folder.glob(f"rcv1-v2.{labels}.qrels*"))
     if not found:
-        raise DataNotAvailableError(f"no file rcv1-v2.{labels}.qrels.gz", where=str(folder))
+        raise DataNotAvailableError(
+            f"no file rcv1-v2.{labels}.qrels.gz",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with --from FOLDER.",
+        )
     return found[0]
 
 

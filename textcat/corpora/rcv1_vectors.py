@@ -23,12 +23,20 @@ def open_rcv1_vectors(
         folder.glob("lyrl2004_vectors_test*.dat*")
     )
     if not paths:
-        raise DataNotAvailableError("no file lyrl2004_vectors_train.dat.gz", where=str(folder))
+        raise DataNotAvailableError(
+            "no file lyrl2004_vectors_train.dat.gz",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with --from FOLDER.",
+        )
     qrels = find_qrels(folder, labels)
     known = read_qrels(qrels)
     lines = read_vector_lines(paths)
     if missing := next((number for number in lines.heads if number not in known), None):
-        raise BadDataError(f"document {missing} has no {labels}", where=str(qrels))
+        raise BadDataError(
+            f"document {missing} has no {labels}",
+            where=str(qrels),
+            hint="The files are of different editions: fetch the collection again.",
+        )
     sides = Sides(split, tuple(known), seed)
     found = [known[number] for number in lines.heads]
     categories = _all_topics() if labels == "topics" else tuple(sorted({x for each in found for x in each}))
@@ -56,7 +64,11 @@ def open_rcv1_subset(
         raise UsageError(f"rcv1-subset has no split {split!r}", hint="It is split at random by seed.")
     path = folder / SUBSET_FILE
     if not path.is_file():
-        raise DataNotAvailableError(f"no file {SUBSET_FILE}", where=str(folder))
+        raise DataNotAvailableError(
+            f"no file {SUBSET_FILE}",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with --from FOLDER.",
+        )
     lines = read_vector_lines([path])
     found = [head.split(",") for head in lines.heads]
     (training,) = random_splits(len(found), seed=seed, ratio=ratio)

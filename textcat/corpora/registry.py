@@ -71,14 +71,20 @@ def vector_names() -> tuple[str, ...]:
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
     """Open a collection of text whose files lie in `folder`; its default split is its card's first."""
     if name in _VECTORS:
-        raise UsageError(f"{name} comes as vectors, not as text")
+        raise UsageError(
+            f"{name} comes as vectors, not as text",
+            hint="Open it with `open_vectors`, or choose a collection of text.",
+        )
     return _open(_TEXT, name, folder, split, options)
 
 
 def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
     """Read a collection of vectors whose files lie in `folder`."""
     if name in _TEXT:
-        raise UsageError(f"{name} comes as text, not as vectors")
+        raise UsageError(
+            f"{name} comes as text, not as vectors",
+            hint="Open it with `open_corpus`, or choose a collection of vectors.",
+        )
     return _open(_VECTORS, name, folder, split, options)
 
 

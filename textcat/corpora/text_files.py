@@ -27,7 +27,11 @@ def open_latin1(path: Path) -> Iterator[TextIO]:
             with path.open(encoding="latin-1", newline="\n") as opened:
                 yield opened
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-        raise BadDataError(f"the file is damaged or cut short ({problem})", where=str(path)) from problem
+        raise BadDataError(
+            f"the file is damaged or cut short ({problem})",
+            where=str(path),
+            hint="Fetch the collection again.",
+        ) from problem
 
 
 def line_blocks(path: Path) -> Iterator[str]:
@@ -36,7 +40,11 @@ def line_blocks(path: Path) -> Iterator[str]:
         while block := opened.read(_CHUNK):
             rest = opened.readline(_LONGEST)
             if len(rest) == _LONGEST:
-                raise BadDataError("a line is longer than this format can have", where=str(path))
+                raise BadDataError(
+                    "a line is longer than this format can have",
+                    where=str(path),
+                    hint="The file is another one or damaged: fetch the collection again.",
+                )
             yield block + rest
 
 
@@ -53,7 +61,11 @@ def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
                 if record.strip():
                     yield _headed(record)
             if len(held) > _LONGEST:
-                raise BadDataError("a record is longer than this format can have", where=str(path))
+                raise BadDataError(
+                    "a record is longer than this format can have",
+                    where=str(path),
+                    hint="The file is another one or damaged: fetch the collection again.",
+                )
     if held.strip():
         yield _headed(held)
 

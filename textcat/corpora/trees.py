@@ -34,7 +34,11 @@ class DocumentTree:
             with zipfile.ZipFile(self.packed) as archive:
                 return sorted(archive.namelist())
         if not self.folder.is_dir():
-            raise DataNotAvailableError("there is no such folder", where=str(self.folder))
+            raise DataNotAvailableError(
+                "there is no such folder",
+                where=str(self.folder),
+                hint="Fetch the collection, or mend `corpus.path`.",
+            )
         top = len(str(self.folder)) + 1
         found = (
             f"{base}/{name}"[top:]

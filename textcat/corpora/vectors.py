@@ -117,7 +117,11 @@ def _first_bad_line(path: Path, numbered: list[tuple[int, str]]) -> BadDataError
         for pair in line.split()[not line.startswith(" ") :]:
             if not _is_pair(pair):
                 return BadDataError(f"{pair[:80]!r} is not TERM:WEIGHT", where=f"{path}:{number}", hint=_PAIR)
-    return BadDataError("a line is not HEAD TERM:WEIGHT ...", where=f"{path}:{numbered[0][0]}")
+    return BadDataError(
+        "a line is not HEAD TERM:WEIGHT ...",
+        where=f"{path}:{numbered[0][0]}",
+        hint="Mend the line: a label, then TERM:WEIGHT pairs parted by spaces.",
+    )
 
 
 _PAIR = f"TERM is a whole number from 1 to {_LAST_TERM:,}, WEIGHT a finite number."

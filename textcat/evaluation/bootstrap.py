@@ -45,7 +45,10 @@ def paired_bootstrap(
 ) -> dict[str, PairedIntervals]:
     """Resample documents with replacement; intervals under `micro.f1` and `macro.f1`, in percent."""
     if not len(labels) or left.shape != labels.shape or right.shape != labels.shape:
-        raise UsageError("the bootstrap needs two sets of decisions and labels over the same documents")
+        raise UsageError(
+            "the bootstrap needs two sets of decisions and labels over the same documents",
+            hint="Give both systems' decisions on the same documents and categories.",
+        )
     whole = np.ones((1, len(labels)), dtype=np.float32)
     values = np.stack([next(_f1s(side, labels, whole, zero_division)) for side in (left, right)])
     drawn = _draw(left, right, labels, np.random.default_rng(seed), zero_division, samples)

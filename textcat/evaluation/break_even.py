@@ -38,14 +38,20 @@ def ranking(scores: Floats) -> Ints:
     """Document numbers from the highest score down, a column a category; ties in document order."""
     if np.isnan(scores).any():
         document, category = np.argwhere(np.isnan(scores))[0]
-        raise BadDataError(f"the score of document {document} for category {category} is not a number")
+        raise BadDataError(
+            f"the score of document {document} for category {category} is not a number",
+            hint="Look at the training that left it: a larger regularization usually helps.",
+        )
     return np.argsort(-scores, axis=0, kind="stable")
 
 
 def break_even(scores: Floats, labels: Bools) -> BreakEven:
     """Count the hits within the first n+ ranks of every category."""
     if scores.shape != labels.shape:
-        raise UsageError(f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}")
+        raise UsageError(
+            f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
+            hint="Give both as documents x categories.",
+        )
     positives = np.count_nonzero(labels, axis=0).astype(np.int64)
     ranked = np.take_along_axis(labels, ranking(scores), axis=0)
     within = np.arange(len(labels))[:, np.newaxis] < positives

@@ -122,7 +122,10 @@ def _differences(left: ArrayLike, right: ArrayLike) -> Floats:
     """Left minus right; pairs with a NaN on either side are left out."""
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
-        raise UsageError(f"a paired test needs two lists of one length, not {first.shape} and {second.shape}")
+        raise UsageError(
+            f"a paired test needs two lists of one length, not {first.shape} and {second.shape}",
+            hint="Give a value of each for the same categories, in the same order.",
+        )
     difference = first - second
     return difference[~np.isnan(difference)]
 

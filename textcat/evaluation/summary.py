@@ -38,7 +38,8 @@ def measure_all(
     if len(categories) != labels.shape[1] or len(train_counts) != labels.shape[1]:
         raise UsageError(
             f"{len(categories)} category names and {len(train_counts)} training counts "
-            f"for labels of {labels.shape[1]} categories"
+            f"for labels of {labels.shape[1]} categories",
+            hint="Give one name and one count a column of the labels.",
         )
     table = contingency(decisions, labels)
     ranked = _break_even_or_nothing(scores, labels)

@@ -7,30 +7,15 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-import textcat
 from textcat.errors import UsageError
 from textcat.experiment.inheritance import read_experiment_source
 from textcat.experiment.learners import LEARNERS, parameters_of
+from textcat.experiment.names import config_folders, experiment_files
 from textcat.experiment.probabilities import check_probabilities
 from textcat.experiment.settings import Experiment
 from textcat.experiment.yaml_source import Source, did_you_mean, error_at
 
-
-def config_folders() -> list[Path]:
-    """Where experiments are looked for: ./configs, then the ones that come with textcat."""
-    package = Path(textcat.__file__).parent
-    candidates = [Path("configs"), package / "configs", package.parent / "configs"]
-    return [folder for folder in candidates if folder.is_dir()]
-
-
-def experiment_files() -> dict[str, Path]:
-    """Every experiment that can be named; files that start with an underscore are only extended."""
-    found: dict[str, Path] = {}
-    for folder in reversed(config_folders()):
-        for path in sorted(folder.rglob("*.yaml")):
-            if not path.name.startswith("_"):
-                found[path.relative_to(folder).with_suffix("").as_posix()] = path
-    return dict(sorted(found.items()))
+__all__ = ["config_folders", "experiment_files", "find_experiment", "load_experiment", "name_of", "validated"]
 
 
 def find_experiment(wanted: str) -> Path:
@@ -100,10 +85,14 @@ def _explain(error: ValidationError, source: Source, above: tuple[str | int, ...
         return error_at(place, f"unknown key {keys[-1]!r}", did_you_mean(str(keys[-1]), known))
     if first["type"] == "missing":
         where = ".".join(map(str, keys[:-1])) or "the experiment"
-        return error_at(source.nearest(keys[:-1]), f"the key {keys[-1]!r} is missing in {where}")
+        return error_at(
+            source.nearest(keys[:-1]),
+            f"the key {keys[-1]!r} is missing in {where}",
+            hint="Add it; `textcat show --schema` says what it takes.",
+        )
     what = f"{'.'.join(map(str, keys)) or 'experiment'}: {first['msg'][0].lower()}{first['msg'][1:]}"
-    hint = f"It is {first['input']!r} now." if isinstance(first["input"], str | int | float | bool) else ""
-    return error_at(place, what, hint)
+    now = f"It is {first['input']!r} now. " if isinstance(first["input"], str | int | float | bool) else ""
+    return error_at(place, what, f"{now}`textcat show --schema` says what it takes.")
 
 
 def _is_key(part: str | int, source: Source) -> bool:

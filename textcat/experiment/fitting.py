@@ -102,7 +102,11 @@ def load_model(folder: Path, name: str = "model") -> Model:
     description = read_json(folder, name)
     kind = description.get("class")
     if kind not in MODEL_CLASSES:
-        raise BadDataError(f"unknown kind of model {kind!r}", where=str(folder / f"{name}.json"))
+        raise BadDataError(
+            f"unknown kind of model {kind!r}",
+            where=str(folder / f"{name}.json"),
+            hint="Train it again with this version of textcat.",
+        )
     arrays = {array: read_array(folder, f"{name}.{array}") for array in description["arrays"]}
     model: Model = _named(MODEL_CLASSES[kind]).from_arrays(arrays, description)
     return model

@@ -18,7 +18,11 @@ def _read(path: Path, chain: tuple[Path, ...]) -> Source:
     resolved = path.resolve()
     if resolved in chain:
         circle = " -> ".join(p.name for p in (*chain, resolved))
-        raise UsageError(f"experiments extend each other in a circle: {circle}", where=str(path))
+        raise UsageError(
+            f"experiments extend each other in a circle: {circle}",
+            where=str(path),
+            hint="Take one of the `extends` out.",
+        )
     source = read_source(path)
     extended = source.data.pop("extends", None)
     if extended is None:
@@ -26,7 +30,11 @@ def _read(path: Path, chain: tuple[Path, ...]) -> Source:
     place = source.places[("extends",)]
     parents = extended if isinstance(extended, list) else [extended]
     if not parents or not all(isinstance(parent, str) for parent in parents):
-        raise error_at(place, "`extends` names one experiment file, or a list of them")
+        raise error_at(
+            place,
+            "`extends` names one experiment file, or a list of them",
+            hint="Write `extends: FILE.yaml` or `extends: [A.yaml, B.yaml]`.",
+        )
     below: Source | None = None
     for parent in parents:
         parent_path = path.parent / parent

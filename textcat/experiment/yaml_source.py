@@ -62,7 +62,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     near = get_close_matches(word, choices, n=3, cutoff=0.6)
     if near:
         return f"Did you mean {' or '.join(near)}?"
-    return f"Known here: {', '.join(choices)}." if choices else ""
+    return f"Known here: {', '.join(choices)}." if choices else "None is known here."
 
 
 def error_at(place: Place | None, what: str, hint: str = "") -> UsageError:
@@ -79,29 +79,51 @@ def read_source(path: Path) -> Source:
             text = opened.read(MOST_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise UsageError(f"cannot read the experiment file: {reason}", where=str(path)) from error
+        raise UsageError(
+            f"cannot read the experiment file: {reason}",
+            where=str(path),
+            hint="Make it a readable file in utf-8.",
+        ) from error
     return parse_source(text, path)
 
 
 def parse_source(text: str, path: Path) -> Source:
     """The same, of a text already read; `path` is what messages name."""
     if len(text) > MOST_CHARACTERS:
-        raise UsageError(f"longer than {MOST_CHARACTERS:,} characters", where=str(path))
+        raise UsageError(
+            f"longer than {MOST_CHARACTERS:,} characters",
+            where=str(path),
+            hint="Name an experiment file; documents belong in a file of their own.",
+        )
     reader = _Reader(path, LINE_END.split(text))
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = reader.place(mark) if mark else None
-        raise error_at(place, f"not valid YAML: {error.problem or error.context}") from error
+        raise error_at(
+            place,
+            f"not valid YAML: {error.problem or error.context}",
+            hint="Mend the line; quotes around a value often do.",
+        ) from error
     except yaml.reader.ReaderError as error:
-        raise error_at(reader.place_of(error.position, text), f"not valid YAML: {error.reason}") from error
+        raise error_at(
+            reader.place_of(error.position, text),
+            f"not valid YAML: {error.reason}",
+            hint="Take the character out, or write the file in utf-8.",
+        ) from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise UsageError(f"not valid YAML: {error}", where=str(path)) from error
+        raise UsageError(
+            f"not valid YAML: {error}", where=str(path), hint="Write the file as plain YAML."
+        ) from error
     if node is None:
         return Source({}, {(): Place(path, 1, 1, "")})
     if not isinstance(node, yaml.MappingNode):
-        raise error_at(reader.place(node.start_mark), "an experiment is a mapping of keys to values")
+        raise error_at(
+            reader.place(node.start_mark),
+            "an experiment is a mapping of keys to values",
+            hint="Begin with lines such as `title: My documents`.",
+        )
     source = Source({}, {(): reader.place(node.start_mark)})
     source.data = reader.mapping(node, (), source.places)
     return source
@@ -132,14 +154,22 @@ class _Reader:
         # An alias is read again wherever it stands, so a short file can be a long one.
         self.values += 1
         if len(keys) > self.MOST_DEPTH or self.values > self.MOST_VALUES:
-            raise error_at(self.place(node.start_mark), "nested too deeply, or too many values")
+            raise error_at(
+                self.place(node.start_mark),
+                "nested too deeply, or too many values",
+                hint="Write the experiment plainly, without aliases that repeat each other.",
+            )
         if isinstance(node, yaml.ScalarNode):
             return self._scalar(node)
         if node.tag not in (
             yaml.resolver.Resolver.DEFAULT_MAPPING_TAG,
             yaml.resolver.Resolver.DEFAULT_SEQUENCE_TAG,
         ):
-            raise error_at(self.place(node.start_mark), f"not a plain value: {node.tag}")
+            raise error_at(
+                self.place(node.start_mark),
+                f"not a plain value: {node.tag}",
+                hint="Take the tag out: text, numbers, lists and mappings are read.",
+            )
         if isinstance(node, yaml.MappingNode):
             return self.mapping(node, keys, places)
         return [self._item(child, (*keys, index), places) for index, child in enumerate(node.value)]
@@ -154,17 +184,17 @@ class _Reader:
             value = self.constructor.construct_object(node)
         except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             problem = getattr(error, "problem", None) or error
-            raise error_at(place, f"not a plain value: {problem}") from error
+            raise error_at(place, f"not a plain value: {problem}", hint="Put it in quotes.") from error
         if isinstance(value, float) and not math.isfinite(value):
-            raise error_at(place, "not a finite number")
+            raise error_at(place, "not a finite number", hint="Write a number, or null.")
         if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            raise error_at(place, "a number that is too large")
+            raise error_at(place, "a number that is too large", hint="Write a smaller one.")
         if isinstance(value, datetime.date):
             raise error_at(place, "a date is no value here", "Put it in quotes.")
         if isinstance(value, str) and not value.isprintable():
             self._check_written(value, place)
         if value is not None and not isinstance(value, str | int | float):
-            raise error_at(place, "not a plain value")
+            raise error_at(place, "not a plain value", hint="Put it in quotes.")
         return value
 
     def _check_written(self, value: str, place: Place) -> None:
@@ -172,17 +202,23 @@ class _Reader:
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise error_at(place, "half of a surrogate pair") from error
+            raise error_at(place, "half of a surrogate pair", hint="Write the whole character.") from error
 
     def mapping(self, node: yaml.MappingNode, keys: Keys, places: dict[Keys, Place]) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             place = self.place(key_node.start_mark)
             if key_node.tag == "tag:yaml.org,2002:merge":
-                raise error_at(place, "merge keys are not read; use `extends`")
+                raise error_at(
+                    place,
+                    "merge keys are not read; use `extends`",
+                    hint="Put what is shared in a file of its own and name it in `extends`.",
+                )
             name = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(name, str | int) or isinstance(name, bool):
-                raise error_at(place, "a key must be a plain word")
+                raise error_at(
+                    place, "a key must be a plain word", hint="Write a word, in quotes if need be."
+                )
             name = str(name)
             if name in result:
                 first = places[(*keys, name)]

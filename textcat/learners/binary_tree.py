@@ -68,7 +68,7 @@ class BinaryTrees:
             raise BadDataError(
                 f"documents of {X.shape[1]} features, trees of {self.splits.weights.shape[0]}",
                 where="binary_tree",
-                hint="transform new documents as the training documents were",
+                hint="Transform new documents as the training documents were.",
             )
         parts = [self._descend(X[at : at + ROWS_AT_ONCE]) for at in range(0, X.shape[0], ROWS_AT_ONCE)]
         return np.concatenate(parts) if parts else np.zeros((0, self.categories))
@@ -126,7 +126,9 @@ class BinaryTrees:
             settings=dict(description["settings"]),
         )
         if not trees._sound():
-            raise BadDataError("nodes that do not make trees", where="binary_tree")
+            raise BadDataError(
+                "nodes that do not make trees", where="binary_tree", hint="Train the model again."
+            )
         return trees
 
     def _sound(self) -> bool:

@@ -76,7 +76,9 @@ def grow_trees(
     """Grow a tree for each column of Y; depth 1 is a single linear classifier a category."""
     check_labels(X, Y)
     if max_depth < 1:
-        raise UsageError(f"max_depth is {max_depth}", where="tree.max_depth", hint="1 is a single split")
+        raise UsageError(
+            f"max_depth is {max_depth}", where="tree.max_depth", hint="Give 1 or more; 1 is a single split."
+        )
     growth = _Growth()
     categories = Y.shape[1]
     for column in range(categories):
@@ -96,7 +98,7 @@ def check_labels(X: FeatureMatrix, Y: Bools) -> None:
         raise BadDataError(
             f"labels of shape {Y.shape} and type {Y.dtype} for {X.shape[0]} documents",
             where="labels",
-            hint="labels are a bool array, documents x categories",
+            hint="Give labels as a bool array, documents x categories.",
         )
 
 

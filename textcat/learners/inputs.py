@@ -24,7 +24,11 @@ def as_documents(X: Any) -> sp.csr_matrix:
             int(np.searchsorted(matrix.indptr, np.flatnonzero(~np.isfinite(matrix.data))[0], side="right"))
             - 1
         )
-        raise BadDataError("a feature value is not finite", where=f"document row {row}")
+        raise BadDataError(
+            "a feature value is not finite",
+            where=f"document row {row}",
+            hint="Replace or leave out what is not a number.",
+        )
     return matrix
 
 
@@ -34,10 +38,15 @@ def as_labels(Y: ArrayLike, documents: int) -> Bools:
     if labels.ndim == 1:
         labels = labels[:, None]
     if labels.ndim != 2 or labels.shape[0] != documents or documents == 0:
-        raise UsageError(f"labels of shape {np.shape(Y)} do not fit {documents} documents")
+        raise UsageError(
+            f"labels of shape {np.shape(Y)} do not fit {documents} documents",
+            hint="Give a row of labels for each document.",
+        )
     if labels.dtype != np.bool_:
         if not np.isin(labels, (0, 1)).all():
-            raise UsageError("labels must be bool (or 0 and 1)", hint="-1 and 1 become bool with `Y > 0`")
+            raise UsageError(
+                "labels must be bool (or 0 and 1)", hint="Make them bool: `Y > 0` where they are -1 and 1."
+            )
         labels = labels.astype(np.bool_)
     return np.ascontiguousarray(labels)
 
@@ -51,7 +60,8 @@ def as_mask(mask: ArrayLike | None, features: int, categories: int) -> Bools:
         selected = np.repeat(selected[:, None], categories, axis=1)
     if selected.shape != (features, categories):
         raise UsageError(
-            f"a mask of shape {selected.shape} does not fit {features} features x {categories} categories"
+            f"a mask of shape {selected.shape} does not fit {features} features x {categories} categories",
+            hint="Give a mask of features x categories.",
         )
     return selected
 
@@ -59,4 +69,4 @@ def as_mask(mask: ArrayLike | None, features: int, categories: int) -> Bools:
 def require_positive(name: str, value: float) -> None:
     """Refuse a setting that is not a positive finite number."""
     if not (np.isfinite(value) and value > 0):
-        raise UsageError(f"{name} must be a positive number, got {value}")
+        raise UsageError(f"{name} must be a positive number, got {value}", hint="Give a number above 0.")

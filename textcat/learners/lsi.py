@@ -63,7 +63,7 @@ class LatentAxes:
             raise BadDataError(
                 f"documents of {documents.shape[1]} terms, axes of {self.axes.shape[0]}",
                 where="lsi",
-                hint="count new documents with the lexicon of the training documents",
+                hint="Count new documents with the lexicon of the training documents.",
             )
         placed = np.asarray(documents @ self.axes)
         if self.projection == "axis":
@@ -125,14 +125,24 @@ def _check_settings(
 ) -> None:
     if documents.nnz == 0 or not np.any(documents.data):
         raise BadDataError(
-            "the training documents hold no term at all", where="lsi", hint="check the lexicon"
+            "the training documents hold no term at all", where="lsi", hint="Check the lexicon."
         )
     if dimensions is not None and dimensions < 1:
-        raise UsageError(f"dimensions is {dimensions}", where="lsi.dimensions", hint="one axis is the least")
+        raise UsageError(
+            f"dimensions is {dimensions}", where="lsi.dimensions", hint="Ask for one axis or more."
+        )
     if not 0 <= tolerance < 1:
-        raise UsageError(f"tolerance is {tolerance}", where="lsi.tolerance", hint="it lies in [0, 1)")
+        raise UsageError(
+            f"tolerance is {tolerance}",
+            where="lsi.tolerance",
+            hint="Give a number of at least 0 and below 1.",
+        )
     if length is not None and length <= 0:
-        raise UsageError(f"length is {length}", where="lsi.length", hint="above 0, or none to leave it as is")
+        raise UsageError(
+            f"length is {length}",
+            where="lsi.length",
+            hint="Give a number above 0, or none to leave it as is.",
+        )
 
 
 def _choose_solver(documents: scipy.sparse.csr_matrix, solver: Solver) -> Literal["gram", "lanczos"]:
@@ -171,7 +181,7 @@ def _by_lanczos(
         raise UsageError(
             f"the iterative solver finds fewer than {smaller} axes, and must be told how many",
             where="lsi.dimensions",
-            hint="state the number of dimensions, or use solver: gram",
+            hint="State the number of dimensions, or use solver: gram.",
         )
     start = np.random.default_rng(seed).standard_normal(smaller)
     _, values, right = scipy.sparse.linalg.svds(

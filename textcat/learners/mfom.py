@@ -54,11 +54,11 @@ class GpdSettings:
             raise UsageError(
                 f"{self.iterations} iterations with a horizon of {self.horizon}",
                 where="mfom.iterations",
-                hint="at least one iteration, and a horizon not before the last of them",
+                hint="Give at least one iteration, and a horizon not before the last of them.",
             )
         if self.alpha <= 0 or self.kappa <= 0:
             raise UsageError(
-                f"alpha {self.alpha}, kappa {self.kappa}", where="mfom", hint="both must be above 0"
+                f"alpha {self.alpha}, kappa {self.kappa}", where="mfom", hint="Give both above 0."
             )
 
     def step(self, iteration: int) -> float:

@@ -48,13 +48,13 @@ def fit_multicategory_mfom(
     """Descend from the categories' means, each with the least value of its own documents as offset."""
     check_one_category_each(X, Y)
     if eta <= 0:
-        raise UsageError(f"eta is {eta}", where="mfom.eta", hint="it must be above 0")
+        raise UsageError(f"eta is {eta}", where="mfom.eta", hint="Give a number above 0.")
     chosen = settings or GpdSettings()
     if chosen.start != "mean":
         raise UsageError(
             f"no {chosen.start} start here",
             where="mfom.start",
-            hint="the multi-category form starts from means",
+            hint="Leave `start` out: the multi-category form starts from means.",
         )
     weights, offsets = _category_means(X, Y)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()

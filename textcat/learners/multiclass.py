@@ -50,7 +50,7 @@ class Continuation:
             raise UsageError(
                 f"settings out of range: {asdict(self)}",
                 where="mmlr_cg",
-                hint="lam, steps, steps_each and gamma must be above 0, and increase not below",
+                hint="Give lam, steps, steps_each and gamma above 0, and increase not below.",
             )
 
 

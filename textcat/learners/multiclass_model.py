@@ -48,7 +48,7 @@ class MulticlassModel:
             raise BadDataError(
                 f"documents of {X.shape[1]} features, a model of {self.coef.shape[0]}",
                 where="multiclass",
-                hint="transform new documents as the training documents were",
+                hint="Transform new documents as the training documents were.",
             )
         return np.asarray(X @ self.coef + self.intercept, dtype=np.float64)
 
@@ -84,7 +84,7 @@ def check_one_category_each(X: Features, Y: Bools) -> None:
         raise BadDataError(
             f"labels of shape {Y.shape} and type {Y.dtype} for {X.shape[0]} documents",
             where="labels",
-            hint="labels are a bool array, documents x categories",
+            hint="Give labels as a bool array, documents x categories.",
         )
     counts = Y.sum(axis=1)
     if Y.shape[0] == 0 or Y.shape[1] < 2 or np.any(counts != 1):
@@ -92,5 +92,5 @@ def check_one_category_each(X: Features, Y: Bools) -> None:
         raise BadDataError(
             f"{strays} of {Y.shape[0]} documents do not have exactly one of {Y.shape[1]} categories",
             where="labels",
-            hint="a multiclass learner needs one category a document and two categories at least",
+            hint="Give each document one category, and two categories at least.",
         )

@@ -58,7 +58,9 @@ def _counts(X: Any) -> sp.csr_matrix:
     if negative.size:
         row = int(np.searchsorted(documents.indptr, negative[0], side="right")) - 1
         raise BadDataError(
-            "naive Bayes counts words and cannot count a negative value", where=f"document row {row}"
+            "naive Bayes counts words and cannot count a negative value",
+            where=f"document row {row}",
+            hint="Use counts or binary weights for it: `vector: {weighting: raw}`.",
         )
     return documents
 

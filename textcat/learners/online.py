@@ -80,7 +80,7 @@ def prepare(
     labels = as_labels(Y, matrix.shape[0])
     selected = as_mask(mask, matrix.shape[1], labels.shape[1])
     if not np.isfinite(bias):
-        raise UsageError(f"bias must be a finite number, got {bias}")
+        raise UsageError(f"bias must be a finite number, got {bias}", hint="Give a number.")
     constant = sp.csr_matrix(np.full((matrix.shape[0], 1), float(bias)))
     extended = sp.csr_matrix(sp.hstack([matrix, constant]))
     if seed is not None:

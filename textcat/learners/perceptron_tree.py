@@ -31,7 +31,7 @@ class PerceptronSettings:
             raise UsageError(
                 f"{self.iterations} iterations at a rate of {self.rate}",
                 where="perceptron",
-                hint="at least one iteration, and a rate above 0",
+                hint="Give at least one iteration, and a rate above 0.",
             )
 
 

@@ -45,7 +45,7 @@ class LinearScorer:
         if X.shape[1] != self.coef.shape[0]:
             raise UsageError(
                 f"the documents have {X.shape[1]} features, the model was trained on {self.coef.shape[0]}",
-                hint="count the new documents with the terms of the training set",
+                hint="Count the new documents with the terms of the training set.",
             )
         matrix: Any = X if sp.issparse(X) else np.asarray(X, dtype=np.float64)
         return np.asarray(matrix @ self.coef + self.intercept, dtype=np.float64)
@@ -67,7 +67,11 @@ class LinearScorer:
         """The model that `to_arrays` and `describe` wrote."""
         missing = [name for name in ("coef", "intercept") if name not in arrays]
         if missing:
-            raise BadDataError(f"a linear model without {', '.join(missing)}", where="model arrays")
+            raise BadDataError(
+                f"a linear model without {', '.join(missing)}",
+                where="model arrays",
+                hint="Train the model again.",
+            )
         return cls(
             coef=np.asarray(arrays["coef"], dtype=np.float64),
             intercept=np.asarray(arrays["intercept"], dtype=np.float64),

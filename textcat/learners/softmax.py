@@ -107,7 +107,7 @@ def fit_softmax(
     check_one_category_each(X, Y)
     if lam <= 0 or tol <= 0 or max_passes < 1:
         raise UsageError(
-            f"lam {lam}, tol {tol}, max_passes {max_passes}", where="softmax", hint="all must be above 0"
+            f"lam {lam}, tol {tol}, max_passes {max_passes}", where="softmax", hint="Give numbers above 0."
         )
     problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias)
     began = time.perf_counter()

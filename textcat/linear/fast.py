@@ -29,7 +29,11 @@ class FastOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.stop != "optimality":
-            raise UsageError("the fast path knows no passes of the papers, only the optimum", where="fit")
+            raise UsageError(
+                "the fast path knows no passes of the papers, only the optimum",
+                where="fit",
+                hint="Choose the algorithm `column` or `row` for the papers' passes.",
+            )
 
 
 def blocks(problem: Problem, options: FastOptions) -> list[slice]:

@@ -55,7 +55,7 @@ def fit(
 def fit_path(X: Any, Y: ArrayLike, lams: Sequence[float | ArrayLike], **settings: Any) -> list[LinearModel]:
     """Fit for each lam in turn, each from where the one before ended; `settings` are those of `fit`."""
     if "lam" in settings or "init" in settings:
-        raise UsageError("fit_path sets lam and init itself", where="fit_path")
+        raise UsageError("fit_path sets lam and init itself", where="fit_path", hint="Leave both out.")
     if settings.get("algorithm") == "row":
         settings["options"] = {**(settings.get("options") or {}), "keep_dual": True}
     models: list[LinearModel] = []

@@ -59,7 +59,11 @@ def lams_of(prior: str, documents: int, grid: Sequence[float] | None = None) -> 
         return lam_from_variance(np.asarray(grid or GAUSSIAN_VARIANCES, dtype=np.float64), documents)
     if prior == "laplace":
         return lam_from_laplace_rate(np.asarray(grid or LAPLACE_RATES, dtype=np.float64), documents)
-    raise UsageError(f"prior {prior!r} has no hyperparameter to choose", where="cross-validation")
+    raise UsageError(
+        f"prior {prior!r} has no hyperparameter to choose",
+        where="cross-validation",
+        hint="Choose the prior gaussian or laplace.",
+    )
 
 
 def cross_validated(
@@ -77,7 +81,9 @@ def cross_validated(
     n = labels.shape[0]
     if not 1 <= runs <= folds or folds < 2 or n < folds:
         raise UsageError(
-            f"{runs} of {folds} folds cannot be drawn from {n} documents", where="cross-validation"
+            f"{runs} of {folds} folds cannot be drawn from {n} documents",
+            where="cross-validation",
+            hint="Ask for fewer folds, at least 2, and no more runs than folds.",
         )
     weight = settings.pop("sample_weight", None)
     part = np.random.default_rng(seed).permutation(n) % folds

@@ -31,7 +31,9 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     """Rounds of EM from the ridge solution; a category that has reached its fixed point stays there."""
     if settings.prior.variance is not None or settings.prior.informed:
         raise UsageError(
-            "the Jeffreys prior infers each variance and knows no modes and no signs", where="fit"
+            "the Jeffreys prior infers each variance and knows no modes and no signs",
+            where="fit",
+            hint="Leave modes and signs out, or choose another prior.",
         )
     model = train(X, Y, replace(settings, prior=Prior("gaussian")))
     passes = np.array([each.passes for each in model.certificate])

@@ -87,7 +87,11 @@ def logistic() -> Loss:
 def modified_logistic(gamma: float = 10.0) -> Loss:
     """f(r) = ln(1 + exp(-gamma (r - 1))) / gamma: equation 1 of zhang_jin_2003, which tends to the hinge."""
     if not gamma > 0:
-        raise UsageError(f"gamma must be above 0, not {gamma}", where="loss modified_logistic")
+        raise UsageError(
+            f"gamma must be above 0, not {gamma}",
+            where="loss modified_logistic",
+            hint="Give a number such as 1.",
+        )
     return Loss(
         "modified_logistic",
         lambda r: _softplus(-gamma * (r - 1)) / gamma,

@@ -32,7 +32,7 @@ class LinearModel:
         if X.shape[1] != self.coef.shape[0]:
             raise UsageError(
                 f"the documents have {X.shape[1]} features and the model {self.coef.shape[0]}",
-                hint="Count the documents over the terms that the model was trained with",
+                hint="Count the documents over the terms that the model was trained with.",
             )
         documents: Any = X if sp.issparse(X) else np.asarray(X)
         product = documents @ self.coef

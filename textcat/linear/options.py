@@ -44,7 +44,11 @@ class Options:
         _one_of("stop", self.stop, STOPS)
         _one_of("precision", self.precision, PRECISIONS)
         if self.max_passes < 1 or not self.tol >= 0:
-            raise UsageError(f"max_passes {self.max_passes} or tol {self.tol} is out of range", where="fit")
+            raise UsageError(
+                f"max_passes {self.max_passes} or tol {self.tol} is out of range",
+                where="fit",
+                hint="Give max_passes of 1 or more and a tol above 0.",
+            )
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ class ColumnOptions(Options):
         _one_of("bound", self.bound, ("zhang_oles_2001", "genkin_2004"))
         if not (self.epsilon > 0 and self.radius > 0 and self.continuation >= 0):
             raise UsageError(
-                "options epsilon and radius must be above 0, continuation 0 or more", where="fit"
+                "options epsilon and radius must be above 0, continuation 0 or more",
+                where="fit",
+                hint="Give numbers in these ranges, or leave the options out.",
             )
 
     def beyond(self, k: int) -> float:
@@ -103,7 +109,11 @@ class RowOptions(Options):
         super().__post_init__()
         _one_of("order", self.order, ("given", "random", "shuffled", "grouped"))
         if not 0 < self.eta < 2:
-            raise UsageError(f"option eta must lie between 0 and 2, not {self.eta}", where="fit")
+            raise UsageError(
+                f"option eta must lie between 0 and 2, not {self.eta}",
+                where="fit",
+                hint="Give a number between 0 and 2, or leave the option out.",
+            )
 
 
 @dataclass(frozen=True)
@@ -122,14 +132,20 @@ class GradientOptions(Options):
         super().__post_init__()
         _one_of("direction", self.direction, ("HS", "FR", "PR"))
         if not (self.gamma > 0 and self.delta >= 0 and self.steps >= 1):
-            raise UsageError("options gamma, delta or steps are out of range", where="fit")
+            raise UsageError(
+                "options gamma, delta or steps are out of range",
+                where="fit",
+                hint="Give gamma above 0, delta of 0 or more and at least one step, or leave them out.",
+            )
         if self.precision != "float64":
-            raise UsageError("conjugate gradient works in float64 only", where="fit")
+            raise UsageError(
+                "conjugate gradient works in float64 only", where="fit", hint="Leave `precision` out."
+            )
         if self.delta > 0 and self.stop != "passes":
             raise UsageError(
                 "with a growing gamma the problem moves at every restart and nothing can converge",
                 where="fit",
-                hint="Use options stop: passes with a number of steps, or delta: 0",
+                hint="Use options stop: passes with a number of steps, or delta: 0.",
             )
 
 

@@ -43,7 +43,9 @@ def _by_feature(name: str, given: ArrayLike, shape: tuple[int, int], constant: b
     if values.shape[0] != shape[0] - constant or values.shape[1] not in (1, shape[1]):
         wanted = (shape[0] - constant, shape[1])
         raise UsageError(
-            f"the prior's {name} has shape {np.shape(given)}, not {wanted[:1]} or {wanted}", where="fit"
+            f"the prior's {name} has shape {np.shape(given)}, not {wanted[:1]} or {wanted}",
+            where="fit",
+            hint="Give a number a feature, or a number a feature and category.",
         )
     if constant:
         values = np.vstack([values, np.full((1, values.shape[1]), fill)])
@@ -54,10 +56,14 @@ def _strength(prior: Prior, lam: Any, shape: tuple[int, int], documents: int, co
     lams = np.asarray(lam, dtype=np.float64)
     if lams.ndim > 1 or (lams.ndim == 1 and lams.shape[0] != shape[1]):
         raise UsageError(
-            f"lam has shape {lams.shape}; it is a number, or one a category ({shape[1]})", where="fit"
+            f"lam has shape {lams.shape}; it is a number, or one a category ({shape[1]})",
+            where="fit",
+            hint="Give one of the two.",
         )
     if not np.isfinite(lams).all() or (lams < 0).any():
-        raise UsageError(f"lam must be finite and 0 or more, not {lam}", where="fit")
+        raise UsageError(
+            f"lam must be finite and 0 or more, not {lam}", where="fit", hint="Give a number such as 1e-3."
+        )
     if prior.name == "none":
         return np.zeros((1, 1)) + np.zeros(shape)
     strength = np.broadcast_to(lams, shape)
@@ -65,7 +71,7 @@ def _strength(prior: Prior, lam: Any, shape: tuple[int, int], documents: int, co
         return strength
     variance = _by_feature("variance", prior.variance, shape, constant, np.nan)
     if (variance <= 0).any():
-        raise UsageError("a prior variance must be above 0", where="fit", hint="To drop a feature, mask it")
+        raise UsageError("a prior variance must be above 0", where="fit", hint="To drop a feature, mask it.")
     return np.where(np.isnan(variance), strength, lam_from_variance(variance, documents, prior.name))
 
 
@@ -81,10 +87,18 @@ def penalty_of(
     if prior.mode is not None:
         mode = _by_feature("mode", prior.mode, shape, constant, 0.0)
         if not np.isfinite(mode).all():
-            raise UsageError("a prior mode must be finite", where="fit")
+            raise UsageError(
+                "a prior mode must be finite",
+                where="fit",
+                hint="Replace what is not a number, by 0 where nothing is known.",
+            )
     if prior.sign is not None:
         sign = _by_feature("sign", prior.sign, shape, constant, 0.0)
         low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
         if mode is not None and (mode * sign < 0).any():
-            raise UsageError("a prior mode lies on the side of 0 that its sign forbids", where="fit")
+            raise UsageError(
+                "a prior mode lies on the side of 0 that its sign forbids",
+                where="fit",
+                hint="Change the mode or its sign.",
+            )
     return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high)

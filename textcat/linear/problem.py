@@ -107,16 +107,18 @@ def matrix_with_bias(X: Any, bias: float) -> tuple[sp.csr_matrix, sp.csc_matrix]
         dense = np.asarray(X, dtype=np.float64)
         if dense.ndim != 2:
             raise UsageError(
-                f"X must be documents x features, not an array of shape {dense.shape}", where="fit"
+                f"X must be documents x features, not an array of shape {dense.shape}",
+                where="fit",
+                hint="Give a matrix; a single document is a matrix of one row.",
             )
         rows = sp.csr_matrix(dense)
     if rows.shape[0] == 0:
-        raise UsageError("X has no documents", where="fit")
+        raise UsageError("X has no documents", where="fit", hint="Give at least one row.")
     rows.sum_duplicates()
     rows.eliminate_zeros()
     if not np.isfinite(rows.data).all():
         raise UsageError(
-            "X holds values that are not finite", where="fit", hint="Remove NaN and infinity first"
+            "X holds values that are not finite", where="fit", hint="Remove NaN and infinity first."
         )
     if bias != 0.0:
         rows = sp.csr_matrix(sp.hstack([rows, sp.csr_matrix(np.full((rows.shape[0], 1), float(bias)))]))
@@ -130,10 +132,18 @@ def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
     if labels.ndim == 1:
         labels = labels[:, None]
     if labels.ndim != 2 or labels.shape[0] != documents:
-        raise UsageError(f"Y has shape {np.shape(Y)} and X has {documents} documents", where="fit")
+        raise UsageError(
+            f"Y has shape {np.shape(Y)} and X has {documents} documents",
+            where="fit",
+            hint="Give a row of labels for each document.",
+        )
     if labels.dtype != np.bool_:
         if not np.isin(labels, (0, 1)).all():
-            raise UsageError("Y must be boolean: True where a document is in the category", where="fit")
+            raise UsageError(
+                "Y must be boolean: True where a document is in the category",
+                where="fit",
+                hint="Write `Y.astype(bool)` if it holds 0 and 1.",
+            )
         labels = labels.astype(bool)
     return np.ascontiguousarray(labels)
 
@@ -150,7 +160,11 @@ def document_weights(
     if sample_weight is not None:
         given = np.asarray(sample_weight, dtype=np.float64)
         if given.shape[0] != n or not np.isfinite(given).all() or (given < 0).any():
-            raise UsageError("sample_weight must hold one weight of 0 or more a document", where="fit")
+            raise UsageError(
+                "sample_weight must hold one weight of 0 or more a document",
+                where="fit",
+                hint="Give as many weights as there are documents.",
+            )
         weights *= given[:, None] if given.ndim == 1 else given
     if class_weight == "balanced":
         members = positive.sum(axis=0)
@@ -159,6 +173,6 @@ def document_weights(
         weights *= np.where(positive, class_weight.get(True, 1.0), class_weight.get(False, 1.0))
     elif class_weight is not None:
         raise UsageError(
-            f"class_weight {class_weight!r} is unknown", hint='Use "balanced" or {True: a, False: b}'
+            f"class_weight {class_weight!r} is unknown", hint='Use "balanced" or {True: a, False: b}.'
         )
     return weights

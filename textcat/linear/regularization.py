@@ -27,7 +27,8 @@ GAUSSIAN, LAPLACE = "gaussian", "laplace"
 def _check(prior: str) -> None:
     if prior not in (GAUSSIAN, LAPLACE):
         raise UsageError(
-            f"prior {prior!r} has no strength to convert", hint="Priors with one: gaussian, laplace"
+            f"prior {prior!r} has no strength to convert",
+            hint="Choose a prior that has one: gaussian, laplace.",
         )
 
 

@@ -54,7 +54,11 @@ def squeeze(
     `fit`.
     """
     if features < 0:
-        raise UsageError(f"at most {features} features cannot be asked for", where="squeeze")
+        raise UsageError(
+            f"at most {features} features cannot be asked for",
+            where="squeeze",
+            hint="Ask for 1 feature or more.",
+        )
     settings = {**settings, "prior": "laplace"}
     labels = labels_as_columns(Y, X.shape[0])
     bounds = {name: settings[name] for name in ("loss", "bias", "mask", "penalize_bias") if name in settings}

@@ -125,7 +125,9 @@ def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
     if settings.algorithm in ("row", "fast") and not (penalty.strength > 0).all():
         raise UsageError(
-            f"algorithm {settings.algorithm!r} divides by lam, which must be above 0", where="fit"
+            f"algorithm {settings.algorithm!r} divides by lam, which must be above 0",
+            where="fit",
+            hint="Give a lam above 0, or choose another algorithm.",
         )
     weights = document_weights(positive, settings.sample_weight, settings.class_weight)
     loss = loss_named(settings.loss, options.gamma)
@@ -138,7 +140,11 @@ def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant
         return None
     given = np.asarray(mask, dtype=bool)
     if given.shape != (shape[0] - constant, shape[1]):
-        raise UsageError(f"mask has shape {given.shape}, not {(shape[0] - constant, shape[1])}", where="fit")
+        raise UsageError(
+            f"mask has shape {given.shape}, not {(shape[0] - constant, shape[1])}",
+            where="fit",
+            hint="Give a mask of features x categories.",
+        )
     return np.vstack([given, np.ones((1, shape[1]), dtype=bool)]) if constant else given
 
 
@@ -150,7 +156,7 @@ def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
         if init.dual is None or init.dual.shape != shape:
             raise UsageError(
                 "the model to start from kept no dual variables for these documents", where="fit",
-                hint='Train it with algorithm "row" and options keep_dual: true',
+                hint='Train it with algorithm "row" and options keep_dual: true.',
             )  # fmt: skip
         return init.dual
     if init is None:
@@ -160,7 +166,11 @@ def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
     )
     start = np.vstack([init.coef, constant])
     if start.shape != (problem.features, problem.categories):
-        raise UsageError(f"the model to start from has shape {init.coef.shape}", where="fit")
+        raise UsageError(
+            f"the model to start from has shape {init.coef.shape}",
+            where="fit",
+            hint="Start from a model of the same features and categories.",
+        )
     return start * problem.free(slice(None))
 
 

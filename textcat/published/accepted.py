@@ -80,14 +80,22 @@ def _text(packaged_name: str, path: Path | None) -> tuple[str, str]:
     try:
         return str(path), path.read_text(encoding="utf-8")
     except OSError as problem:
-        raise UsageError(f"cannot be read: {problem.strerror}", where=str(path)) from problem
+        raise UsageError(
+            f"cannot be read: {problem.strerror}",
+            where=str(path),
+            hint="Make it readable, or install textcat again.",
+        ) from problem
 
 
 def _validated(adapter: TypeAdapter[Contents], contents: object, name: str) -> Contents:
     try:
         return adapter.validate_python(contents)
     except ValidationError as problem:
-        raise UsageError(f"is not in its format: {problem}", where=name) from problem
+        raise UsageError(
+            f"is not in its format: {problem}",
+            where=name,
+            hint="Mend it as textcat/published/README.md describes.",
+        ) from problem
 
 
 @cache

@@ -139,14 +139,24 @@ def _typed(contents: object, name: str) -> tuple[Claim, ...]:
     try:
         claims = _adapter().validate_python(contents)
     except ValidationError as problem:
-        raise UsageError(f"does not fit the format of claims: {problem}", where=name) from problem
+        raise UsageError(
+            f"does not fit the format of claims: {problem}",
+            where=name,
+            hint="Mend it as textcat/published/README.md describes.",
+        ) from problem
     for claim in claims:
         if claim.paper not in PAPERS or not claim.id.startswith(f"{claim.paper}."):
-            raise UsageError(f"claim '{claim.id}' does not begin with the key of its paper", where=name)
+            raise UsageError(
+                f"claim '{claim.id}' does not begin with the key of its paper",
+                where=name,
+                hint="Begin its id with the paper's key and a dot.",
+            )
         if not claim.tests:
-            raise UsageError(f"claim '{claim.id}' has no test", where=name)
+            raise UsageError(
+                f"claim '{claim.id}' has no test", where=name, hint="Add one of the tests of claim_tests.py."
+            )
     if len({claim.id for claim in claims}) != len(claims):
-        raise UsageError("two claims have the same id", where=name)
+        raise UsageError("two claims have the same id", where=name, hint="Give each claim an id of its own.")
     return claims
 
 

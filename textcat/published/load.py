@@ -45,7 +45,11 @@ def _typed(contents: object, name: str) -> Paper:
     try:
         paper = Paper.model_validate(contents)
     except ValidationError as problem:
-        raise UsageError(f"does not fit the format of published tables: {problem}", where=name) from problem
+        raise UsageError(
+            f"does not fit the format of published tables: {problem}",
+            where=name,
+            hint="Mend it as textcat/published/README.md describes.",
+        ) from problem
     for table_name, table in paper.tables.items():
         for part, grid in (("values", table.values), ("spread", table.spread)):
             _check_shape(table, part, grid, f"{name}, {table_name}")
@@ -54,12 +58,17 @@ def _typed(contents: object, name: str) -> Paper:
 
 def _check_shape(table: Table, part: str, grid: dict[str, list[str | None]], where: str) -> None:
     if grid and list(grid) != list(table.rows):
-        raise UsageError(f"the rows of {part} are not the table's rows", where=where)
+        raise UsageError(
+            f"the rows of {part} are not the table's rows",
+            where=where,
+            hint="Write the same rows in the same order.",
+        )
     for row, entries in grid.items():
         if len(entries) != len(table.columns):
             raise UsageError(
                 f"row '{row}' of {part} has {len(entries)} entries for {len(table.columns)} columns",
                 where=where,
+                hint="Write one entry a column, null where nothing is printed.",
             )
 
 
@@ -81,7 +90,11 @@ def _cell(paper: Paper, name: str, row: str, column: str, position: int) -> Cell
     }
     absent = [attribute for attribute in _REQUIRED if merged[attribute] is None]
     if absent:
-        raise UsageError(f"neither table, row nor column gives {', '.join(absent)}", where=where)
+        raise UsageError(
+            f"neither table, row nor column gives {', '.join(absent)}",
+            where=where,
+            hint="Say it for the table, the row or the column.",
+        )
     spread = table.spread.get(row)
     return Cell.model_validate(
         {
@@ -103,7 +116,9 @@ def _merge(attribute: str, table: Attributes, row: Attributes, column: Attribute
         return _fill(of_table, row, column, where)
     given = [value for side in (row, column) if (value := getattr(side, attribute)) is not None]
     if len(given) > 1:
-        raise UsageError(f"both row and column give '{attribute}'", where=where)
+        raise UsageError(
+            f"both row and column give '{attribute}'", where=where, hint="Say it on one side only."
+        )
     chosen = given[0] if given else of_table
     return None if chosen is None else _fill(chosen, row, column, where)
 
@@ -115,7 +130,11 @@ def _fill(template: str, row: Attributes, column: Attributes, where: str) -> str
         side = row if match.group(1) == "row" else column
         found = getattr(side, match.group(2), None)
         if not isinstance(found, str):
-            raise UsageError(f"'{match.group(0)}' names what the {match.group(1)} does not say", where=where)
+            raise UsageError(
+                f"'{match.group(0)}' names what the {match.group(1)} does not say",
+                where=where,
+                hint="Say it there, or change the template.",
+            )
         return found
 
     return _PLACE.sub(value, template)

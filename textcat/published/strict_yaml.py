@@ -23,7 +23,9 @@ class _Loader(yaml.SafeLoader):
             if key in seen:
                 mark = key_node.start_mark
                 raise UsageError(
-                    f"the key '{key}' is given twice", where=f"{mark.name}:{mark.line + 1}:{mark.column + 1}"
+                    f"the key '{key}' is given twice",
+                    where=f"{mark.name}:{mark.line + 1}:{mark.column + 1}",
+                    hint="Take one of the two out.",
                 )
             seen.add(key)
         return super().construct_mapping(node, deep)
@@ -36,7 +38,9 @@ def parse(text: str, name: str) -> Any:
     try:
         return loader.get_single_data()
     except yaml.YAMLError as problem:
-        raise UsageError(f"not readable as YAML: {problem}", where=name) from problem
+        raise UsageError(
+            f"not readable as YAML: {problem}", where=name, hint="Mend the file as YAML."
+        ) from problem
     finally:
         loader.dispose()
 

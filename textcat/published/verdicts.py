@@ -69,7 +69,11 @@ def kind_of(name: str) -> Kind:
     """One kind; a name that is not in tolerances.yaml is refused."""
     found = kinds().get(name)
     if found is None:
-        raise UsageError(f"there is no kind of measure '{name}'", where="tolerances.yaml")
+        raise UsageError(
+            f"there is no kind of measure '{name}'",
+            where="tolerances.yaml",
+            hint="Add it there, or use one that is there.",
+        )
     return found
 
 
@@ -79,10 +83,15 @@ def read_printed(printed: str, unit: Unit) -> Printed:
     power = _POWER.fullmatch(text)
     if unit == "power_of_ten":
         if power is None:
-            raise UsageError(f"'{printed}' is not a power of ten such as 10^-3")
+            raise UsageError(
+                f"'{printed}' is not a power of ten such as 10^-3", hint="Write it so, or change the unit."
+            )
         return Printed(10.0 ** int(power.group(1)), 0.0)
     if unit == "text" or not _NUMBER.fullmatch(text) or not any(c.isdigit() for c in text):
-        raise UsageError(f"'{printed}' is not a printed number of unit {unit}")
+        raise UsageError(
+            f"'{printed}' is not a printed number of unit {unit}",
+            hint="Write it as the paper prints it, or change the unit.",
+        )
     plain = text.replace(",", "")
     decimals = len(plain.partition(".")[2])
     scale = 100.0 if unit == "fraction" else 1.0

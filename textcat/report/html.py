@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 import textcat
-from textcat.published.load import PAPERS, load_paper
+from textcat.experiment.configs import experiment_files
+from textcat.report.citations import cited_by
+from textcat.report.conclusions import conclusions_of
+from textcat.report.curves import lines_of
+from textcat.report.environment import facts_of
+from textcat.report.looks import Looks
 from textcat.report.runs_table import HEADLINE, headline_of, number, value_of
 from textcat.report.tables import SIGNS, ComparedTable
 
@@ -39,6 +43,7 @@ def environment() -> Environment:
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
+        lstrip_blocks=True,
     )
 
 
@@ -58,8 +63,10 @@ def experiment_page(
     tables: Sequence[ComparedTable],
     pictures: Sequence[Picture],
     seconds: Mapping[str, float],
+    looks: Looks | None = None,
 ) -> str:
-    """The page of one experiment."""
+    """The page of one experiment; `looks` adds what results.json does not hold."""
+    looks = looks or Looks()
     summary: Counter[str] = Counter()
     for table in tables:
         summary.update(table.counts())
@@ -70,19 +77,29 @@ def experiment_page(
         kicker=results["experiment"],
         summary=dict(sorted(summary.items())),
         tables=tables,
-        deviations=_deviations(tables),
+        deviations=deviations_of(tables),
         headline=columns,
         runs=[_run(name, run, columns) for name, run in results["runs"].items()],
         figures=pictures,
+        single_label=bool(results["settings"]["corpus"]["single_label"]),
+        curves=lines_of(looks.curves, results["runs"]),
         categories=_categories(results),
-        command=f"textcat run {results['experiment']}",
-        facts=_facts(results, seconds),
+        mistakes=looks.mistakes,
+        quoted=looks.quoted,
+        conclusions=conclusions_of(results),
+        command=f"textcat run {_spelled(results['experiment'])}",
+        facts=facts_of(results, seconds),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
-        bibtex=bibtex_of(results["paper"]),
+        bibtex=bibtex_of(results),
     )
 
 
-def _deviations(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
+def _spelled(experiment: str) -> str:
+    """An experiment as it is named to a command: those of configs/ by name, one's own by file."""
+    return experiment if experiment in experiment_files() else f"{experiment}.yaml"
+
+
+def deviations_of(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
     """Each known deviation once, with the cells that it explains."""
     cells: dict[tuple[str, str], list[str]] = {}
     for table in tables:
@@ -94,9 +111,10 @@ def _deviations(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
     return [{"cells": ", ".join(ids), "reason": r, "evidence": e} for (r, e), ids in cells.items()]
 
 
-def bibtex_of(paper: str) -> str:
-    """How to cite the paper, when it is one of the five."""
-    return load_paper(paper).bibtex if paper in PAPERS else ""
+def bibtex_of(results: Mapping[str, Any]) -> str:
+    """How to cite the software, the paper, the collection and the methods."""
+    runs = [run["settings"] for run in results["runs"].values()]
+    return cited_by(results["paper"], results["corpus"]["name"], runs)
 
 
 def _run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
@@ -105,9 +123,10 @@ def _run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str,
 
 
 def _categories(results: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """F1 of every category with a value, the largest first."""
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     runs = [run["measures"] for run in results["runs"].values()]
-    return [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "documents": counts[name],
@@ -115,16 +134,4 @@ def _categories(results: Mapping[str, Any]) -> list[dict[str, Any]]:
         }
         for name in sorted(counts, key=lambda name: (-counts[name], name))
     ]
-
-
-def _facts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> dict[str, str]:
-    corpus = results["corpus"]
-    return {
-        "corpus": f"{corpus['name']}, {corpus['train_documents']:,} training and {corpus['test_documents']:,} test "
-        f"documents, {corpus['terms']:,} terms, {corpus['categories']} categories",
-        "contents": f"sha256 {corpus['fingerprint'][:16]}",
-        "textcat": results["version"],
-        "Python": platform.python_version(),
-        "machine": f"{platform.system()} {platform.machine()}",
-        "time": ", ".join(f"{stage} {spent:.1f} s" for stage, spent in seconds.items()),
-    }
+    return rows if any(any(row["numbers"]) for row in rows) else []

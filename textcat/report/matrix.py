@@ -16,29 +16,20 @@ from textcat.published.load import load_paper
 from textcat.published.summary import VERDICTS, summary
 from textcat.report.compare import table_of
 from textcat.report.gate import Results, judged
-from textcat.report.html import render
-from textcat.report.tables import SIGNS, as_text, legend
+from textcat.report.matrix_page import SHOWN, matrix_page
+from textcat.report.tables import as_text, legend
 from textcat.store.files import write_whole
-
-SHOWN = (*VERDICTS[:4], "not run", "cannot run")
 
 
 def write_matrix(folder: Path, results: Results) -> dict[str, Any]:
     """reproduction.json, .md and .html in the results folder; the matrix as plain values."""
     verdicts = judged(results, everything=True)
     claims = evaluate_all(load_claims(), {name: measures_of(one) for name, one in results.items()})
-    matrix = matrix_of(verdicts, claims, seconds_of(folder, results))
+    seconds = seconds_of(folder, results)
+    matrix = matrix_of(verdicts, claims, seconds)
     write_whole(folder / "reproduction.json", json.dumps(_without_seconds(matrix), indent=1) + "\n")
     write_whole(folder / "reproduction.md", as_markdown(matrix, verdicts))
-    page = render(
-        "matrix.html",
-        title="Do the numbers of five papers come out again?",
-        kicker="reproduction",
-        summary={name: matrix["totals"]["verdicts"].get(name, 0) for name in VERDICTS[:4]},
-        matrix=matrix,
-        shown=SHOWN,
-    )
-    write_whole(folder / "reproduction.html", page)
+    write_whole(folder / "reproduction.html", matrix_page(folder, results, matrix, verdicts, seconds))
     return matrix
 
 
@@ -149,6 +140,3 @@ def _anchor(table_id: str) -> str:
 
 def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}%"
-
-
-__all__ = ["SIGNS", "matrix_of", "write_matrix"]

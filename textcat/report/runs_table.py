@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from tabulate import tabulate
@@ -39,11 +39,14 @@ def number(value: float | None, decimals: int = 1) -> str:
     return "" if value is None else f"{value:.{decimals}f}"
 
 
-def runs_as_text(results: Mapping[str, Any]) -> str:
-    """The headline measures as a Markdown table."""
+def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
+    """The headline measures as a Markdown table; `name` writes the runs' names, for a file `markdown`."""
     columns = headline_of(results)
     rows = [
-        [run["title"] or name, *(number(value_of(run["measures"], HEADLINE[column])) for column in columns)]
-        for name, run in results["runs"].items()
+        [
+            name(run["title"] or key),
+            *(number(value_of(run["measures"], HEADLINE[column])) for column in columns),
+        ]
+        for key, run in results["runs"].items()
     ]
     return tabulate(rows, headers=["run", *columns], tablefmt="github", disable_numparse=True)

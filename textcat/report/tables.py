@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from tabulate import tabulate
 
+from textcat.report.escaping import markdown
+
 SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missing": "?", "ungated": "."}
 
 
@@ -36,6 +38,15 @@ class TableCell:
             return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
         scale = 100.0 if self.unit == "fraction" else 1.0
         return f"{self.measured / scale:.{decimals_of(self.printed)}f}"
+
+    @property
+    def distance(self) -> str:
+        """Measured less printed, with its sign; empty where a difference says nothing."""
+        if self.difference is None or self.unit in ("text", "p_value", "power_of_ten"):
+            return ""
+        scale = 100.0 if self.unit == "fraction" else 1.0
+        text = f"{self.difference / scale:+.{decimals_of(self.printed)}f}"
+        return text.replace("-", "\u2212") if float(text) else text[1:]
 
 
 @dataclass(frozen=True)
@@ -70,10 +81,13 @@ def text_of(cell: TableCell | None) -> str:
 
 def as_text(table: ComparedTable, style: str = "github") -> str:
     """A grid whose cells read `measured (printed) sign`; `style` is one of tabulate's."""
+    name = markdown if style == "github" else str
     rows = [
-        [row, *(text_of(table.cells.get((row, column))) for column in table.columns)] for row in table.rows
+        [name(row), *(text_of(table.cells.get((row, column))) for column in table.columns)]
+        for row in table.rows
     ]
-    return tabulate(rows, headers=["", *table.columns], tablefmt=style, disable_numparse=True)
+    headers = ["", *map(name, table.columns)]
+    return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
 
 
 def legend() -> str:
@@ -103,8 +117,3 @@ def as_csv(tables: Sequence[ComparedTable]) -> str:
                 [table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict]
             )
     return stream.getvalue()
-
-
-def as_latex(tables: Sequence[ComparedTable]) -> str:
-    """Tables that paste into a paper (booktabs)."""
-    return "\n\n".join(f"% {table.id}\n{as_text(table, 'latex_booktabs')}" for table in tables) + "\n"

@@ -7,9 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from textcat.report.compare import compared_tables
+from textcat.report.escaping import markdown
 from textcat.report.html import Picture, experiment_page
+from textcat.report.latex import as_latex
+from textcat.report.looks import Looks
 from textcat.report.runs_table import runs_as_text
-from textcat.report.tables import as_csv, as_latex, as_markdown, as_text, legend
+from textcat.report.tables import as_csv, as_markdown, as_text, legend
 from textcat.store.files import write_whole
 
 
@@ -20,17 +23,18 @@ def terminal_text(results: Mapping[str, Any]) -> str:
     return "\n".join([*parts, legend() if tables else runs_as_text(results)])
 
 
-def write_report(folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float]) -> None:
+def write_report(
+    folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float], looks: Looks | None = None
+) -> None:
     """table.md, table.csv, table.tex, report.html and figures/."""
     tables = compared_tables(results)
-    own = runs_as_text(results)
-    write_whole(
-        folder / "table.md", f"# {results['title']}\n\n{as_markdown(tables) if tables else ''}\n{own}\n"
-    )
+    own = runs_as_text(results, markdown)
+    compared = as_markdown(tables) if tables else ""
+    write_whole(folder / "table.md", f"# {markdown(results['title'])}\n\n{compared}\n{own}\n")
     write_whole(folder / "table.csv", as_csv(tables))
-    write_whole(folder / "table.tex", as_latex(tables))
+    write_whole(folder / "table.tex", as_latex(results, tables))
     pictures = draw(folder / "figures", results)
-    write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds))
+    write_whole(folder / "report.html", experiment_page(results, tables, pictures, seconds, looks))
 
 
 def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:

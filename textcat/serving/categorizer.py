@@ -125,6 +125,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 if isinstance(made_for, int)
                 else "not a model directory",
                 where=str(folder),
+                hint="Make one with `textcat train EXPERIMENT`.",
             )
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
@@ -164,10 +165,12 @@ def _check_fit(categorizer: Categorizer) -> None:
     decider = categorizer.decider
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
-            raise BadDataError(f"{name} do not fit the {categories} categories")
+            raise BadDataError(
+                f"{name} do not fit the {categories} categories", hint="Train the model again."
+            )
     fields = dict.fromkeys(categorizer.text.fields, "")
     scores = categorizer.scores([NewDocument("", fields)])
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
-        raise BadDataError(f"the model does not score {categories} categories")
+        raise BadDataError(f"the model does not score {categories} categories", hint="Train the model again.")
     categorizer.decisions(scores)
     categorizer.probabilities(scores)

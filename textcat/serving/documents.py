@@ -74,21 +74,33 @@ def _rows(lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ..
         for number, row in enumerate(reader, 1):
             where = f"{name}:{reader.line_num}"
             if None in row:
-                raise BadDataError("a row has more columns than the header", where=where)
+                raise BadDataError(
+                    "a row has more columns than the header",
+                    where=where,
+                    hint="Put values that hold the separator in quotes.",
+                )
             yield _document(row, number, fields, where)
     except csv.Error as error:
-        raise BadDataError(f"not CSV: {error}", where=f"{name}:{reader.line_num}") from error
+        raise BadDataError(
+            f"not CSV: {error}",
+            where=f"{name}:{reader.line_num}",
+            hint="Mend the quotes of the row, or name the format with --format.",
+        ) from error
 
 
 def _object(line: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise BadDataError(f"not JSON: {error}", where=where) from error
+        raise BadDataError(
+            f"not JSON: {error}", where=where, hint="Mend the line, or name the format with --format."
+        ) from error
     if not isinstance(value, dict):
-        raise BadDataError("not a JSON object", where=where)
+        raise BadDataError(
+            "not a JSON object", where=where, hint='Write an object such as {"text": "..."} a line.'
+        )
     if "\\u" in line and not is_writable(json.dumps(value, ensure_ascii=False)):
-        raise BadDataError("it has half of a surrogate pair", where=where)
+        raise BadDataError("it has half of a surrogate pair", where=where, hint="Write the whole character.")
     return value
 
 

@@ -26,7 +26,11 @@ def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[A
         _check_header(path)
         values: np.ndarray[Any, Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except _UNREADABLE as error:
-        raise BadDataError(f"not a readable array: {error}", where=str(path)) from error
+        raise BadDataError(
+            f"not a readable array: {error}",
+            where=str(path),
+            hint="Train the model again, or clear the cache below the data folder.",
+        ) from error
     return values
 
 
@@ -80,7 +84,11 @@ def read_matrix(folder: Path, name: str, *, mapped: bool = False) -> sparse.csr_
         rows, columns = (int(length) for length in shape)
         _check_csr(data, indices, indptr, rows, columns)
     except (ValueError, TypeError, OverflowError) as error:
-        raise BadDataError(f"not a sparse matrix: {error}", where=str(folder / name)) from error
+        raise BadDataError(
+            f"not a sparse matrix: {error}",
+            where=str(folder / name),
+            hint="Train the model again, or clear the cache below the data folder.",
+        ) from error
     matrix = sparse.csr_array((rows, columns), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix
@@ -113,7 +121,11 @@ def read_mask(folder: Path, name: str) -> np.ndarray[Any, Any]:
         if bits.dtype != np.uint8 or bits.shape != ((rows + 7) // 8, columns):
             raise ValueError("its size does not fit its shape")
     except (ValueError, TypeError, OverflowError) as error:
-        raise BadDataError(f"not a mask: {error}", where=str(folder / name)) from error
+        raise BadDataError(
+            f"not a mask: {error}",
+            where=str(folder / name),
+            hint="Train the model again, or clear the cache below the data folder.",
+        ) from error
     return np.unpackbits(bits, axis=0, count=rows).astype(bool)
 
 
@@ -132,4 +144,8 @@ def read_json(folder: Path, name: str) -> Any:
             raise ValueError("there is no such file")
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadDataError(f"not readable JSON: {error}", where=str(path)) from error
+        raise BadDataError(
+            f"not readable JSON: {error}",
+            where=str(path),
+            hint="Train the model again, or clear the cache below the data folder.",
+        ) from error

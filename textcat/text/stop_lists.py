@@ -60,7 +60,9 @@ def _read(name: str, path: Path) -> StopList:
         raise _unknown(name) from None
     except OSError as error:
         raise DataNotAvailableError(
-            f"the stop list cannot be read: {error.strerror}", where=str(path)
+            f"the stop list cannot be read: {error.strerror}",
+            where=str(path),
+            hint="Name a text file with a word a line, or a list that textcat has.",
         ) from error
     try:
         lines = content.decode("utf-8").splitlines()

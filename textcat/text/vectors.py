@@ -169,11 +169,17 @@ class Vectorizer:
         seen, kept = unpack(arrays["seen"]), arrays["kept"]
         containing, concentration = arrays["containing"], arrays["concentration"]
         if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):
-            raise BadDataError("the terms are not a list of words", where="vectorizer")
+            raise BadDataError(
+                "the terms are not a list of words", where="vectorizer", hint="Train the model again."
+            )
         counted = np.issubdtype(containing.dtype, np.integer) and kept.dtype == np.bool_
         whole = counted and np.issubdtype(concentration.dtype, np.floating)
         shapes = {containing.shape, concentration.shape, kept.shape}
         if not whole or shapes != {(len(seen),)}:
-            raise BadDataError(f"its parts do not fit its {len(seen)} terms", where="vectorizer")
+            raise BadDataError(
+                f"its parts do not fit its {len(seen)} terms",
+                where="vectorizer",
+                hint="Train the model again.",
+            )
         settings = VectorSettings.model_validate(description["settings"])
         return cls(settings, seen, containing, concentration, int(arrays["documents"]), kept)

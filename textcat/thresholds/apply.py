@@ -17,7 +17,10 @@ NEVER = float("inf")
 def accept(scores: Floats, thresholds: Floats) -> Bools:
     """Decisions, documents x categories."""
     if scores.ndim != 2 or thresholds.shape != (scores.shape[1],):
-        raise UsageError(f"{thresholds.shape} thresholds do not fit scores of shape {scores.shape}")
+        raise UsageError(
+            f"{thresholds.shape} thresholds do not fit scores of shape {scores.shape}",
+            hint="Give one threshold a category.",
+        )
     return scores >= thresholds
 
 

@@ -30,7 +30,10 @@ def cross_validated_thresholds(
     for it; where no fold has, the rule's `no_positives` stands.
     """
     if fold_of_document.shape != (len(labels),):
-        raise UsageError(f"{fold_of_document.shape} fold numbers for {len(labels)} documents")
+        raise UsageError(
+            f"{fold_of_document.shape} fold numbers for {len(labels)} documents",
+            hint="Give the number of a fold for each document.",
+        )
     if combination == "pooled":
         return tuned_thresholds(held_out_scores, labels, rule)
     by_fold = []

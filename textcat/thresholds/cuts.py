@@ -41,10 +41,16 @@ class Cuts:
 def cuts(scores: Floats, labels: Bools) -> Cuts:
     """Rank every category's documents; equal scores are never divided."""
     if scores.shape != labels.shape or scores.ndim != 2:
-        raise UsageError(f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}")
+        raise UsageError(
+            f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
+            hint="Give both as documents x categories.",
+        )
     if np.isnan(scores).any():
         document, category = np.argwhere(np.isnan(scores))[0]
-        raise BadDataError(f"the score of document {document} for category {category} is not a number")
+        raise BadDataError(
+            f"the score of document {document} for category {category} is not a number",
+            hint="Look at the training that left it: a larger regularization usually helps.",
+        )
     documents, categories = scores.shape
     order = np.argsort(-scores, axis=0, kind="stable")
     ranked = np.full((documents + 2, categories), np.inf)

@@ -48,9 +48,15 @@ class TuningRule:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.fraction <= 1.0:
-            raise UsageError(f"a fraction of an interval lies between 0 and 1, not at {self.fraction}")
+            raise UsageError(
+                f"a fraction of an interval lies between 0 and 1, not at {self.fraction}",
+                hint="Give a number from 0 to 1, or lowest, midpoint or highest.",
+            )
         if not (self.accept_everything >= 0 and (self.accept_nothing is None or self.accept_nothing >= 0)):
-            raise UsageError("a threshold stands some distance outside the scores, and that is not negative")
+            raise UsageError(
+                "a threshold stands some distance outside the scores, and that is not negative",
+                hint="Give a number of 0 or more.",
+            )
 
     @property
     def fraction(self) -> float:

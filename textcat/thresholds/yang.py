@@ -43,7 +43,8 @@ def rcut(scores: Floats, categories_per_document: int) -> Bools:
     """Accept every document for its highest categories; of equal scores the earlier category goes first."""
     if not 0 <= categories_per_document <= scores.shape[1]:
         raise UsageError(
-            f"a document cannot be given {categories_per_document} of {scores.shape[1]} categories"
+            f"a document cannot be given {categories_per_document} of {scores.shape[1]} categories",
+            hint="Ask for at least one category and no more than there are.",
         )
     first = np.argsort(-scores, axis=1, kind="stable")[:, :categories_per_document]
     decisions = np.zeros(scores.shape, dtype=np.bool_)
@@ -58,7 +59,10 @@ def pcut(scores: Floats, priors: Floats, documents_per_category: float) -> Bools
     cannot exceed the documents there are; of equal scores the earlier document goes first.
     """
     if priors.shape != (scores.shape[1],):
-        raise UsageError(f"{priors.shape} priors do not fit scores of shape {scores.shape}")
+        raise UsageError(
+            f"{priors.shape} priors do not fit scores of shape {scores.shape}",
+            hint="Give one prior a category.",
+        )
     return most_wanted(scores, np.floor(priors * documents_per_category * len(priors) + 0.5))
 
 

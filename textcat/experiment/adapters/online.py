@@ -36,5 +36,8 @@ def fit_online(name: str, problem: Problem, parameters: OnlineParameters, jobs: 
 
 def _cost(parameters: OnlineParameters) -> float:
     if parameters.cost is None:
-        raise UsageError("a large-margin learner needs `cost`, the bound of a document's multiplier")
+        raise UsageError(
+            "a large-margin learner needs `cost`, the bound of a document's multiplier",
+            hint="Write, say, `parameters: {cost: 1}`.",
+        )
     return parameters.cost

@@ -18,7 +18,11 @@ def objectives(subject: Subject) -> Findings:
     approximation.least_excess, .greatest_excess_times_gamma: over categories and the gammas of MLR-CG.
     """
     if subject.weights is None:
-        raise UsageError("only linear models have an SVM objective", where="evaluation.studies")
+        raise UsageError(
+            "only linear models have an SVM objective",
+            where="evaluation.studies",
+            hint="Leave `objectives` out of the run's studies, or choose a linear learner.",
+        )
     lam = float(subject.run.parameters.get("lam", 1e-3))
     signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
     reached = signs * subject.train_scores

@@ -34,7 +34,11 @@ class Subject:
         if wanted is None:
             return np.arange(len(self.vectors.categories))
         if wanted not in self.vectors.categories:
-            raise UsageError(f"there is no category {wanted!r} to study", where="evaluation.study_category")
+            raise UsageError(
+                f"there is no category {wanted!r} to study",
+                where="evaluation.study_category",
+                hint="Name one of the categories that the experiment keeps.",
+            )
         return np.array([list(self.vectors.categories).index(wanted)])
 
 

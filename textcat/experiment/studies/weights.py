@@ -13,7 +13,11 @@ MOST = 100
 def weights(subject: Subject) -> Findings:
     """The features of the studied category that have a weight, by falling size, and their weights."""
     if subject.weights is None:
-        raise UsageError("only linear models have weights", where="evaluation.studies")
+        raise UsageError(
+            "only linear models have weights",
+            where="evaluation.studies",
+            hint="Leave `weights` out of the run's studies, or choose a linear learner.",
+        )
     column = subject.weights[:, subject.columns[0]]
     largest = np.argsort(-np.abs(column), kind="stable")[:MOST]
     used = largest[column[largest] != 0]

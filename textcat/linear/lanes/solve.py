@@ -60,14 +60,14 @@ def _refuse(loss: str, prior: str, tol: float) -> None:
     if loss not in LOSSES:
         raise UsageError(f"unknown loss {loss!r}", hint=f"one of {', '.join(LOSSES)}")
     if prior not in ("gaussian", "laplace"):
-        raise UsageError(f"unknown prior {prior!r}", hint="one of gaussian, laplace")
+        raise UsageError(f"unknown prior {prior!r}", hint="Choose gaussian or laplace.")
     if prior == "laplace" and not LOSSES[loss].smooth:
         raise UsageError(
             f"{loss} loss with a laplace prior is not smooth in any coordinate",
-            hint="take squared_hinge, or the gaussian prior",
+            hint="Take squared_hinge, or the gaussian prior.",
         )
     if not tol > 0:
-        raise UsageError(f"tol must be positive, not {tol}")
+        raise UsageError(f"tol must be positive, not {tol}", hint="Give a number such as 1e-4.")
 
 
 def _checked(X: Any, Y: ArrayLike) -> tuple[sp.csr_matrix, NDArray[np.bool_]]:
@@ -78,14 +78,24 @@ def _checked(X: Any, Y: ArrayLike) -> tuple[sp.csr_matrix, NDArray[np.bool_]]:
     labels = np.asarray(Y, bool)
     labels = labels[:, None] if labels.ndim == 1 else labels
     if labels.shape[0] != matrix.shape[0]:
-        raise UsageError(f"{matrix.shape[0]} documents but labels for {labels.shape[0]}")
+        raise UsageError(
+            f"{matrix.shape[0]} documents but labels for {labels.shape[0]}",
+            hint="Give a row of labels for each document.",
+        )
     if not np.isfinite(matrix.data).all():
-        raise UsageError("the matrix holds values that are not finite")
+        raise UsageError(
+            "the matrix holds values that are not finite", hint="Replace or leave out what is not a number."
+        )
     return matrix, labels
 
 
 def _check_positive(limits: Array, importance: Array, shape: tuple[int, ...]) -> None:
     if limits.shape != shape[1:] or not (limits > 0).all() or not np.isfinite(limits).all():
-        raise UsageError("C must be positive and finite, one number or one a category")
+        raise UsageError(
+            "C must be positive and finite, one number or one a category", hint="Give a number such as 1."
+        )
     if importance.shape != shape[:1] or not (importance >= 0).all() or not np.isfinite(importance).all():
-        raise UsageError("sample weights must be finite and not negative, one a document")
+        raise UsageError(
+            "sample weights must be finite and not negative, one a document",
+            hint="Give a number of 0 or more for each document.",
+        )

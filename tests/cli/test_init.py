@@ -1,0 +1,224 @@
+"""`textcat init` guesses right on tables of many kinds, and what it writes runs."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textcat.cli.main import main
+from textcat.corpora.own_look import look_at
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.experiment.configs import load_experiment
+
+WORDS = {
+    "grain": ["wheat", "harvest", "bushels"],
+    "money": ["bank", "dollar", "rate"],
+    "sea": ["port", "ship"],
+}
+Row = dict[str, Any]
+
+
+def rows(number: int = 90, most: int = 2) -> list[Row]:
+    """Documents of three categories, with one label or several."""
+    draw = random.Random(5)
+    found = []
+    for place in range(number):
+        labels = draw.sample(sorted(WORDS), draw.randint(1, most))
+        words = [draw.choice(WORDS[label]) for label in labels for _ in range(3)]
+        body = " ".join([*words, *draw.choices(["the", "of", "said", "in", "and"], k=6)])
+        title = f"{words[0]} {words[-1]}"
+        found.append({"n": f"d{place}", "title": title, "body": body, "labels": labels, "k": str(place % 7)})
+    return found
+
+
+def table(path: Path, separator: str, parted: str = "|", most: int = 2, extra: str = "") -> Path:
+    lines = [separator.join(["id", "Title", "body", "topics", *filter(None, [extra])])]
+    for place, row in enumerate(rows(most=most)):
+        side = ["train", "train", "test"][place % 3]
+        values = [
+            row["n"],
+            row["title"],
+            row["body"],
+            parted.join(row["labels"]),
+            *filter(None, [extra and side]),
+        ]
+        lines.append(separator.join(f'"{value}"' for value in values))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def jsonl(path: Path) -> Path:
+    keep = ("n", "body", "labels")
+    path.write_text("".join(json.dumps({k: row[k] for k in keep}) + "\n" for row in rows()))
+    return path
+
+
+def folders(path: Path) -> Path:
+    for row in rows(most=1):
+        (path / row["labels"][0]).mkdir(parents=True, exist_ok=True)
+        (path / row["labels"][0] / row["n"]).write_text(row["body"])
+    return path
+
+
+def vectors(path: Path) -> Path:
+    terms = sorted({word for words in WORDS.values() for word in words})
+    lines = []
+    for row in rows():
+        counts = [(k + 1, row["body"].split().count(term)) for k, term in enumerate(terms)]
+        pairs = " ".join(f"{k}:{n}" for k, n in counts if n)
+        lines.append(f"{','.join(row['labels'])} {pairs}")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def unnamed(path: Path) -> Path:
+    """Columns whose names say nothing: only their values do."""
+    lines = [
+        "a\tb\tc",
+        *(f"{row['k']}x{k}\t{row['body']}\t{row['labels'][0]}" for k, row in enumerate(rows())),
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def latin(path: Path) -> Path:
+    lines = ["text,label", *(f"caf\xe9 {row['body']},{row['labels'][0]}" for row in rows())]
+    path.write_bytes("\n".join(lines).encode("latin-1"))
+    return path
+
+
+def ragged(path: Path) -> Path:
+    lines = table(path, ",").read_text().splitlines()
+    path.write_text("\n".join([*lines[:5], "one,two", *lines[5:]]) + "\n")
+    return path
+
+
+MADE: dict[str, tuple[str, Callable[[Path], Path]]] = {
+    "csv": ("mine.csv", lambda path: table(path, ",")),
+    "tsv in a .txt": ("mine.txt", lambda path: table(path, "\t", "; ")),
+    "split": ("mine.csv", lambda path: table(path, ",", ",", extra="split")),
+    "single": ("mine.csv", lambda path: table(path, ",", most=1)),
+    "spaces": ("mine.tsv", lambda path: table(path, "\t", " ")),
+    "jsonl": ("mine.jsonl", jsonl),
+    "folders": ("documents", folders),
+    "svmlight": ("mine.svm", vectors),
+    "unnamed": ("mine.tsv", unnamed),
+    "latin": ("mine.csv", latin),
+    "ragged": ("mine.csv", ragged),
+    "hidden": (".mine 'odd' \"name\".csv", lambda path: table(path, ",")),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "label", "separator", "single"),
+    [
+        ("csv", ("Title", "body"), "topics", "|", False),
+        ("tsv in a .txt", ("Title", "body"), "topics", ";", False),
+        ("split", ("Title", "body"), "topics", ",", False),
+        ("single", ("Title", "body"), "topics", None, True),
+        ("spaces", ("Title", "body"), "topics", " ", False),
+        ("jsonl", ("body",), "labels", None, False),
+        ("unnamed", ("b",), "c", None, True),
+    ],
+)
+def test_columns_and_separators_are_guessed(
+    kind: str, text: tuple[str, ...], label: str, separator: str | None, single: bool, tmp_path: Path
+) -> None:
+    name, make = MADE[kind]
+    look = look_at(make(tmp_path / name))
+    assert (look.text, look.options["label"], look.options["label_separator"]) == (text, label, separator)
+    assert look.single_label == single
+
+
+def test_names_with_commas_are_not_torn_apart(tmp_path: Path) -> None:
+    names = ["Smith, John", "Doe, Jane", "Roe, Rick"]
+    lines = ["text,author,label", *(f'"some words of text {k}",x,"{names[k % 3]}"' for k in range(30))]
+    (tmp_path / "mine.csv").write_text("\n".join(lines))
+    assert look_at(tmp_path / "mine.csv").options["label_separator"] is None
+
+
+@pytest.mark.parametrize("kind", list(MADE))
+def test_what_is_written_runs(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, make = MADE[kind]
+    make(tmp_path / name)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert leave("init", f"../{name}") == 0
+    written = next(Path().glob("*.yaml"))
+    told = capsys.readouterr().out
+    assert "3 categories" in told
+    assert f"textcat run {written}" in told
+    assert leave("run", str(written), "-q", "-j", "1") == 0
+    results = json.loads(next(Path("results").rglob("results.json")).read_text())
+    assert results["corpus"]["categories"] == 3
+    for run in results["runs"].values():
+        assert run["measures"]["micro.f1"] > 70
+
+
+def leave(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as caught:
+        main(list(arguments))
+    return int(caught.value.code or 0)
+
+
+def test_a_file_that_is_there_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table(tmp_path / "mine.csv", ",")
+    target = tmp_path / "mine.yaml"
+    target.write_text("precious")
+    assert leave("init", str(tmp_path / "mine.csv"), "--to", str(target)) == 2
+    assert "--to" in capsys.readouterr().err
+    assert target.read_text() == "precious"
+
+
+def test_it_says_nothing_when_asked_to(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    table(tmp_path / "mine.csv", ",")
+    assert leave("init", str(tmp_path / "mine.csv"), "--to", str(tmp_path / "x.yaml"), "-q") == 0
+    captured = capsys.readouterr()
+    assert not captured.out + captured.err
+    assert load_experiment(tmp_path / "x.yaml").corpus.name == "csv"
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", "text;label\na b c;x\n", "semicolons"),
+        ("a.xlsx", "PK", "Save the sheet as CSV"),
+        ("a.json", '[{"text": "a"}]', "JSON list"),
+        ("a.csv", "", "empty"),
+        ("a.csv", "t\0e\0x\0t\0", "utf-16"),
+        ("a.csv", "text,label\n", "no documents"),
+        ("a.txt", "just a line of prose\nand one more\n", "neither a header"),
+        ("a.csv", "1,2\n3,4\n5,6\n", "no column of text"),
+    ],
+)
+def test_what_cannot_be_guessed_is_said(name: str, content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises((UsageError, BadDataError)) as caught:
+        look_at(tmp_path / name)
+    assert message in str(caught.value)
+    assert caught.value.hint
+
+
+def test_documents_in_several_folders_are_told(tmp_path: Path) -> None:
+    folders(tmp_path / "documents")
+    assert "more than one folder" not in "".join(look_at(tmp_path / "documents").told)
+    for place in ("sea", "money"):
+        (tmp_path / "documents" / place / "twice").write_text("the same words")
+    assert "1 documents lie in more than one folder" in "".join(look_at(tmp_path / "documents").told)
+
+
+def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
+    folders(tmp_path / "training")
+    folders(tmp_path / "test")
+    with pytest.raises(UsageError, match="not classes") as caught:
+        look_at(tmp_path)
+    assert "training" in caught.value.hint
+    with pytest.raises(DataNotAvailableError):
+        look_at(tmp_path / "nowhere")

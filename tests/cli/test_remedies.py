@@ -1,0 +1,90 @@
+"""Every error that a person may meet ends with what to do."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import textcat
+from textcat import errors
+from textcat.cli.main import main
+from textcat.errors import TextcatError
+
+PACKAGE = Path(textcat.__file__).parent
+KINDS = {name for name, kind in vars(errors).items() if isinstance(kind, type)}
+PLACED = "error_at"
+
+
+def calls() -> Iterator[tuple[str, ast.Call, str]]:
+    """Where errors are made: place, call, name of what is called."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = _name(node.func) if isinstance(node, ast.Call) else ""
+            if isinstance(node, ast.Call) and (name in KINDS or name == PLACED):
+                yield f"{path.relative_to(PACKAGE)}:{node.lineno}", node, name
+
+
+def _name(function: ast.expr) -> str:
+    if isinstance(function, ast.Name):
+        return function.id
+    of_click = isinstance(function, ast.Attribute) and ast.unparse(function.value) == "click"
+    return function.attr if isinstance(function, ast.Attribute) and not of_click else ""
+
+
+def remedy(call: ast.Call, name: str) -> ast.expr | None:
+    """The expression that says what to do."""
+    named = next((each.value for each in call.keywords if each.arg == "hint"), None)
+    return call.args[2] if named is None and name == PLACED and len(call.args) > 2 else named
+
+
+def test_every_error_says_what_to_do() -> None:
+    found = list(calls())
+    assert len(found) > 200
+    without = [
+        place
+        for place, call, name in found
+        if remedy(call, name) is None or (getattr(remedy(call, name), "value", "some") == "")
+    ]
+    assert not without
+
+
+def test_remedies_are_sentences() -> None:
+    for place, call, name in calls():
+        told = remedy(call, name)
+        if isinstance(told, ast.Constant):
+            text = str(told.value)
+            assert text[0].isupper() or text[0] == "`", place
+            assert text.endswith("."), place
+
+
+BROKEN = {
+    "not yaml": "title: [",
+    "a list": "- title",
+    "unknown key": "title: t\ncorpus: {name: csv}\nrums: {}\n",
+    "missing key": "title: t\ncorpus: {name: csv}\n",
+    "wrong type": "title: t\ncorpus: {name: csv}\nseed: many\nruns: {a: {learner: CLG}}\n",
+    "wrong mapping": "title: t\ncorpus: {name: csv}\nseed: {}\nruns: {a: {learner: CLG}}\n",
+    "no learner": "title: t\ncorpus: {name: csv}\nruns: {a: {learner: CGL}}\n",
+    "no documents": "title: t\ncorpus: {name: csv, path: no.csv}\nruns: {a: {learner: CLG}}\n",
+    "a date": "title: 2001-01-01\n",
+    "no collection": "title: t\ncorpus: {name: routers}\nruns: {a: {learner: CLG}}\n",
+}
+
+
+@pytest.mark.parametrize("kind", list(BROKEN))
+def test_what_a_person_sees_ends_with_what_to_do(
+    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[TextcatError] = []
+    monkeypatch.setattr("textcat.cli.main._report", seen.append)
+    experiment = tmp_path / "mine.yaml"
+    experiment.write_text(BROKEN[kind])
+    with pytest.raises(SystemExit):
+        main(["run", str(experiment), "--data", str(tmp_path / "data"), "--offline"])
+    last = capsys.readouterr().err.rstrip().splitlines()[-1]
+    assert seen
+    assert seen[0].hint.splitlines()[-1] == last
+    assert last.endswith((".", "?"))

@@ -1,0 +1,81 @@
+"""BibTeX for the software, papers, collections and experiments: every work once, every learner covered."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+import textcat
+from textcat.cli.main import group
+from textcat.corpora import corpus_names
+from textcat.experiment.configs import experiment_files
+from textcat.experiment.learners import LEARNERS
+from textcat.published.load import PAPERS
+from textcat.report import citations
+
+TABLE = yaml.safe_load((Path(citations.__file__).parent / "references.yaml").read_text())
+
+
+def well_formed(text: str) -> list[str]:
+    """The keys of entries whose braces close and whose fields are parted by commas."""
+    entries = [entry for entry in re.split(r"\n(?=@)", text.strip()) if entry]
+    for entry in entries:
+        assert re.fullmatch(r"@\w+\{[\w.:-]+,\n(.+)\n\}\s*", entry, re.DOTALL), entry
+        assert entry.count("{") == entry.count("}")
+        body = entry.split(",\n", 1)[1].rstrip("}\n ")
+        fields = re.split(r",\n(?=\s+\w+\s*=)", body)
+        assert all(re.match(r"\s*\w+\s*=\s*[{\d]", field) for field in fields), entry
+        assert {"author", "editor"} & {field.split("=")[0].strip() for field in fields}
+    return citations.keys_of(entries)
+
+
+@pytest.mark.parametrize("name", ["textcat", *PAPERS, *corpus_names()])
+def test_each_thing_has_an_entry(name: str) -> None:
+    assert len(well_formed(citations.cited(name))) == 1
+
+
+@pytest.mark.parametrize("name", list(experiment_files()))
+def test_an_experiment_cites_each_work_once(name: str) -> None:
+    keys = well_formed(citations.cited(name))
+    assert keys[0] == "textcat"
+    assert len(keys) == len(set(keys))
+    paper = name.partition("/")[0]
+    assert paper in keys or paper not in PAPERS
+
+
+def test_an_experiment_cites_what_it_uses() -> None:
+    keys = citations.keys_of([citations.cited("reuters_modapte")])
+    wanted = {"textcat", "zhang_oles_2001", "reuters21578", "mccallum1998eventmodels", "platt1998smo"}
+    assert wanted <= set(keys)
+    assert "littlestone1988winnow" not in keys
+
+
+def test_every_learner_and_every_reference_is_known() -> None:
+    assert set(TABLE["learners"]) == set(LEARNERS)
+    lists = [*TABLE["learners"].values(), *TABLE["rules"].values(), *TABLE["stop_list"].values()]
+    lists += [TABLE["stem"], TABLE["selection"], TABLE["projection"]]
+    used = {key for keys in lists for key in keys}
+    assert used - set(PAPERS) == set(citations.references())
+    well_formed("\n".join(citations.references().values()))
+
+
+def test_the_citation_file_is_of_this_version() -> None:
+    facts = citations.citation_file()
+    assert facts["version"] == textcat.__version__
+    assert {"cff-version", "message", "title", "authors", "license"} <= set(facts)
+
+
+def test_the_command_prints_it() -> None:
+    result = CliRunner().invoke(group, ["cite", "genkin_2004"])
+    assert result.exit_code == 0
+    assert result.output.startswith("@techreport{genkin_2004,")
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
+    result = CliRunner().invoke(group, ["cite", "reuters_modapt"])
+    assert result.exception is not None
+    assert "reuters_modapte" in str(result.exception)

@@ -1,0 +1,135 @@
+"""What a page shows beyond the measures: the worst mistakes are the worst, and their words decided."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiment.own_table import carried_out
+from textcat.experiment.fitting import load_model
+from textcat.experiment.results import collect
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.report.looks import Looks, look
+from textcat.report.mistakes import Decided, Place, most_mistaken, most_wrong
+from textcat.report.writer import write_report
+from textcat.store.arrays import read_array, read_mask
+
+RUNS = {
+    "logistic": {"learner": "CLG", "parameters": {"lam": 0.3}, "title": "Logistic"},
+    "bayes": {"learner": "naive_bayes"},
+}
+
+
+def looked(folder: Path, settings: dict[str, Any], single: bool = False, **options: Any) -> Any:
+    plan, workshop, _ = carried_out(folder, settings, single)
+    results = collect(plan, workshop)
+    looks = look(plan, workshop, results["runs"], folder / "data", **options)
+    return plan, workshop, results, looks
+
+
+def decided(scores: list[list[float]], labels: list[list[int]]) -> Decided:
+    values = np.asarray(scores)
+    return Decided(
+        scores=values,
+        decisions=values >= 0,
+        thresholds=np.zeros(values.shape[1]),
+        labels=np.asarray(labels, dtype=bool),
+        documents=[f"d{k}" for k in range(len(values))],
+        categories=[f"c{k}" for k in range(values.shape[1])],
+    )
+
+
+def test_the_worst_come_first_and_a_document_once() -> None:
+    given = decided([[3.0, 5.0], [1.0, -1.0], [2.0, 2.0], [9.0, 0.0]], [[0, 0], [0, 0], [0, 0], [1, 1]])
+    wrong = given.decisions & ~given.labels
+    assert most_wrong(given, wrong, 10) == [Place(0, 1, 5.0), Place(2, 0, 2.0), Place(1, 0, 1.0)]
+    assert most_wrong(given, wrong, 1) == [Place(0, 1, 5.0)]
+
+
+def test_thresholds_that_are_never_reached_are_no_margin() -> None:
+    given = decided([[-1.0, -2.0]], [[1, 1]])
+    given.thresholds[0] = np.inf
+    assert most_wrong(given, ~given.decisions & given.labels, 5) == [Place(0, 1, -2.0)]
+
+
+def test_of_one_category_a_document_the_difference_to_its_own_counts() -> None:
+    given = decided([[3.0, -1.0], [0.5, 0.2], [4.0, 1.0]], [[0, 1], [0, 1], [1, 0]])
+    given.decisions[:, 1] = False
+    assert most_mistaken(given, 5) == [Place(0, 0, 4.0, 1), Place(1, 0, pytest.approx(0.3), 1)]
+
+
+def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
+    plan, workshop, _, looks = looked(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
+    chain = plan.chains[0]
+    model: Any = load_model(chain.trained.artifact(workshop).folder)
+    vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
+    thresholds = read_array(chain.decided.artifact(workshop).folder, "thresholds")
+    found = [each for kind in looks.mistakes.kinds.values() for each in kind]
+    assert len(found) > 3
+    for each in found:
+        column = list(vectors.categories).index(each.category)
+        score = sum(word.weight for word in each.words) + model.intercept[column]
+        row = list(vectors.test_ids).index(each.document)
+        assert vectors.test[[row]].nnz <= 8
+        assert each.margin == pytest.approx(score - thresholds[column], abs=1e-6)
+        assert (each.category in each.labels) == (each.margin < 0)
+
+
+def test_own_documents_are_quoted_unless_asked_not_to(tmp_path: Path) -> None:
+    *_, looks = looked(tmp_path, {"runs": RUNS})
+    lines = dict(line.split(",")[:2] for line in (tmp_path / "documents.csv").read_text().splitlines()[1:])
+    quoted = [each for kind in looks.mistakes.kinds.values() for each in kind]
+    assert looks.quoted
+    assert all(each.excerpt == lines[each.document] for each in quoted)
+    *_, silent = looked(tmp_path, {"runs": RUNS}, quote=False)
+    assert not any(each.excerpt for kind in silent.mistakes.kinds.values() for each in kind)
+
+
+def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
+    logistic = {"learner": "CLG", "parameters": {"lam": 0.001}, "title": "Logistic"}
+    twice = {"one": logistic, "same": logistic, "bayes": RUNS["bayes"]}
+    plan, workshop, _, looks = looked(tmp_path, {"runs": twice})
+    assert looks.mistakes.runs == 2
+    evaluated = plan.chains[2].evaluated.artifact(workshop).folder
+    vectors = read_vectors(plan.chains[2].vectorized.artifact(workshop).folder)
+    accepted = read_mask(evaluated, "decisions")
+    assert looks.mistakes.run == "Logistic"
+    for each in (each for kind in looks.mistakes.kinds.values() for each in kind):
+        row, column = (
+            list(vectors.test_ids).index(each.document),
+            list(vectors.categories).index(each.category),
+        )
+        bayes_too = bool(accepted[row, column]) == (each.margin > 0)
+        assert each.others == 1 + bayes_too
+
+
+def test_a_model_without_weights_of_words_says_so(tmp_path: Path) -> None:
+    runs = {"tree": {"learner": "perceptron_tree", "projection": {"dimensions": 3}}}
+    _, _, results, looks = looked(tmp_path, {"runs": runs})
+    write_report(tmp_path / "report", results, {}, looks)
+    assert "no weights of words" in (tmp_path / "report" / "report.html").read_text()
+
+
+def test_a_page_has_curves_mistakes_and_how_to_cite(tmp_path: Path) -> None:
+    _, _, results, looks = looked(tmp_path, {"runs": RUNS}, single=True)
+    write_report(tmp_path / "report", results, {"train": 1.0}, looks)
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert page.count("<polyline") == 2
+    assert "Most wrong" in page
+    assert "@software{textcat," in page
+    assert "mccallum1998eventmodels" in page
+    assert all(run["signature"] in page for run in results["runs"].values())
+
+
+def test_a_page_reaches_for_nothing(tmp_path: Path) -> None:
+    _, _, results, looks = looked(tmp_path, {"runs": RUNS})
+    write_report(tmp_path / "report", results, {}, looks)
+    page = (tmp_path / "report" / "report.html").read_text()
+    assert "<script" not in page
+    assert "@import" not in page
+    assert "url(" not in page
+    assert 'src="http' not in page
+    assert isinstance(looks, Looks)

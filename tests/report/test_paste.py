@@ -1,0 +1,103 @@
+"""Tables that paste into a paper: LaTeX compiles whatever names hold, and Markdown keeps its columns."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.experiment.own_table import results_of
+from textcat.report.escaping import latex_number
+from textcat.report.latex import as_latex
+from textcat.report.tables import ComparedTable, TableCell, as_text
+from textcat.report.writer import write_report
+
+NAMES = [
+    "50% & more_of $x^2$",
+    "a|b",
+    r"\input{/etc/passwd}",
+    "{",
+    "~^#",
+    '"<b>"',
+    "new\nline\x1b",
+    "`*[x](y)",
+]
+UNESCAPED = re.compile(r"(?<!\\)(?:\\\\)*[%$#_^~]")
+
+
+def table(printed: str = "86.9", unit: str = "percent") -> ComparedTable:
+    def cell(row: str, column: str, verdict: str) -> TableCell:
+        return TableCell(row, column, printed, unit, 86.84, -0.06, verdict)
+
+    columns = NAMES[:4]
+    cells = {(r, c): cell(r, c, v) for r in NAMES for c, v in zip(columns, VERDICTS, strict=True)}
+    return ComparedTable("paper_1.table_2", "100% of it & more", NAMES, columns, cells)
+
+
+VERDICTS = ["reproduced", "close", "differs", "better"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    learner = {"learner": "naive_bayes"}
+    runs = {f"run{k}": {**learner, "title": name} for k, name in enumerate(NAMES)}
+    return results_of(tmp_path_factory.mktemp("paste"), {"runs": runs, "title": "A & B_1"})
+
+
+def test_environments_close_and_rows_have_their_columns(results: dict[str, Any]) -> None:
+    text = as_latex(results, [table()])
+    opened = re.findall(r"\\(begin|end)\{(\w+)\}", text)
+    assert opened == 2 * [("begin", "table"), ("begin", "tabular"), ("end", "tabular"), ("end", "table")]
+    for shape, body in re.findall(r"\\begin\{tabular\}\{(l\w*)\}(.*?)\\end\{tabular\}", text, re.DOTALL):
+        rows = [line for line in body.splitlines() if line.endswith(r" \\")]
+        assert len(rows) == len(NAMES) + 1
+        for row in rows:
+            assert len(re.findall(r"(?<!\\)&", row)) == len(shape) - 1, row
+            plain = re.sub(r"\$[^$\\]*(?:\\sim)?\$", "", row.replace(r"\$", ""))
+            assert not UNESCAPED.search(plain), row
+
+
+def test_latex_compiles(results: dict[str, Any], tmp_path: Path) -> None:
+    compiler = shutil.which("pdflatex")
+    if compiler is None:
+        pytest.skip("no pdflatex on this machine (apt install texlive-latex-recommended)")
+    head = "\\documentclass{article}\n\\usepackage{booktabs}\n\\usepackage[T1]{fontenc}\n\\begin{document}\n"
+    (tmp_path / "paper.tex").write_text(head + as_latex(results, [table()]) + "\\end{document}\n")
+    done = subprocess.run(
+        [compiler, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+@pytest.mark.parametrize(
+    ("number", "written"),
+    [("86.9", "86.9"), ("-0.5", "$-0.5$"), ("10^-3", "$10^{-3}$"), ("-", "--"), ("about 90", "about 90")],
+)
+def test_numbers_are_written_as_papers_write_them(number: str, written: str) -> None:
+    assert latex_number(number) == written
+
+
+def test_markdown_keeps_its_columns(results: dict[str, Any], tmp_path: Path) -> None:
+    for line in as_text(table()).splitlines():
+        assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
+    write_report(tmp_path, results, {})
+    lines = [line for line in (tmp_path / "table.md").read_text().splitlines() if line.startswith("|")]
+    assert len(lines) == len(NAMES) + 2
+    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
+
+
+def test_an_experiment_that_makes_no_table_of_a_paper_has_its_runs(
+    results: dict[str, Any], tmp_path: Path
+) -> None:
+    write_report(tmp_path, results, {})
+    text = (tmp_path / "table.tex").read_text()
+    assert r"\caption{A \& B\_1}" in text
+    assert r"\label{tab:small.runs}" in text

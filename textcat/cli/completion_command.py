@@ -1,0 +1,34 @@
+"""`textcat completion`: the script that completes commands, options and names in a shell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from textcat.cli.options import folders, verbosity, workplace
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command("completion", epilog='Example:  eval "$(textcat completion bash)"')
+@click.argument("shell", type=click.Choice(SHELLS))
+@folders
+@verbosity
+def command(shell: str, **settings: Any) -> None:
+    """Print a script that completes commands, options, experiments, collections, tables and models.
+
+    \b
+    bash   eval "$(textcat completion bash)"              in ~/.bashrc
+    zsh    eval "$(textcat completion zsh)"               in ~/.zshrc, after compinit
+    fish   textcat completion fish > ~/.config/fish/completions/textcat.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    from textcat.cli.main import group
+
+    workplace(settings)
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"There is no completion for {shell}.")
+    click.echo(kind(group, {}, "textcat", "_TEXTCAT_COMPLETE").source())

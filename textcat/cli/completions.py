@@ -1,0 +1,98 @@
+"""What a shell completes: names taken from files, without numerics, so that a keystroke costs no second."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+import textcat
+
+_TABLE = re.compile(r"^  (\w+):", re.MULTILINE)
+
+Items = list[CompletionItem]
+
+
+def experiment_names() -> list[str]:
+    """The experiments that can be named."""
+    from textcat.experiment.names import experiment_files
+
+    return list(experiment_files())
+
+
+def collection_names() -> list[str]:
+    """The collections that have a card."""
+    return _stems("corpora/tables")
+
+
+def paper_names() -> list[str]:
+    """The papers whose numbers are published here."""
+    return sorted({table.partition(".")[0] for table in table_names()})
+
+
+def table_names() -> list[str]:
+    """The printed tables: what is indented below `tables:` in a paper's file."""
+    found = []
+    for path in sorted((Path(textcat.__file__).parent / "published").glob("*_[0-9]*.yaml")):
+        _, _, tables = path.read_text(encoding="utf-8").partition("\ntables:\n")
+        found += [f"{path.stem}.{name}" for name in _TABLE.findall(tables)]
+    return found
+
+
+def model_folders(data: Path) -> list[str]:
+    """The model directories below a data folder, as paths."""
+    return [str(path.parent) for path in sorted((data / "models").rglob("categorizer.json"))]
+
+
+def run_names(data: Path) -> list[str]:
+    """EXPERIMENT/RUN of every trained model."""
+    top = data / "models"
+    return [path.parent.relative_to(top).as_posix() for path in sorted(top.rglob("categorizer.json"))]
+
+
+def experiments(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """Names of experiments, or files."""
+    return _named(experiment_names(), incomplete, otherwise="file")
+
+
+def collections(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """Names of collections, or files of experiments."""
+    return _named(collection_names(), incomplete, otherwise="file")
+
+
+def anything(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """What `show` shows: collections, printed tables and experiments, or files."""
+    return _named([*collection_names(), *table_names(), *experiment_names()], incomplete, otherwise="file")
+
+
+def citable(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """What `cite` cites: the software, papers, collections and experiments, or files."""
+    names = ["textcat", *paper_names(), *collection_names(), *experiment_names()]
+    return _named(names, incomplete, otherwise="file")
+
+
+def models(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """Model directories below the data folder, or any folder."""
+    return _named(model_folders(_data(context)), incomplete, otherwise="dir")
+
+
+def runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+    """EXPERIMENT/RUN of trained models, or any folder."""
+    return _named(run_names(_data(context)), incomplete, otherwise="dir")
+
+
+def _data(context: click.Context) -> Path:
+    return Path(context.params.get("data") or "data")
+
+
+def _named(names: Iterable[str], incomplete: str, otherwise: str) -> Items:
+    """The names that begin so; where none does, whatever files the shell finds."""
+    found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return found or [CompletionItem(incomplete, type=otherwise)]
+
+
+def _stems(folder: str) -> list[str]:
+    return sorted(path.stem for path in (Path(textcat.__file__).parent / folder).glob("*.yaml"))

@@ -1,0 +1,70 @@
+"""`textcat init`: an experiment file from a look at the user's own documents."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+from textcat.cli.options import folders, verbosity, workplace
+
+
+@click.command("init", epilog="Example:  textcat init documents.csv")
+@click.argument("documents", type=click.Path(path_type=Path), metavar="DOCUMENTS")
+@click.option(
+    "--to",
+    "target",
+    type=click.Path(path_type=Path),
+    help="The file to write.  [default: DOCUMENTS' name .yaml]",
+)
+@folders
+@verbosity
+def command(documents: Path, target: Path | None, **settings: Any) -> None:
+    """Write a commented experiment file from a look at your own documents.
+
+    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with a folder for each class. Which
+    columns hold text and labels, and what parts several labels, is guessed and told. A file that is there
+    already is left as it is.
+    """
+    from textcat.corpora.own_look import look_at
+    from textcat.experiment.configs import load_experiment
+    from textcat.experiment.first_file import first_file
+
+    place = workplace(settings)
+    written = target or Path(f"{_named(documents)}.yaml")
+    _refuse_to_overwrite(written)
+    look = look_at(documents)
+    path = os.path.relpath(documents.resolve(), written.resolve().parent)
+    _write_new(written, first_file(look, _named(documents), path))
+    load_experiment(written)
+    for line in look.told:
+        place.say(line)
+    place.say(f"Written: {written}. Look through it, then: textcat run {written}")
+
+
+def _named(documents: Path) -> str:
+    """A name for the experiment, which names a folder of results."""
+    stem = documents.resolve().name if documents.is_dir() else documents.stem
+    plain = "".join(c if c.isprintable() and c not in "/\\" else "-" for c in stem).strip(". ")
+    return plain[:50] or "mine"
+
+
+def _refuse_to_overwrite(path: Path) -> None:
+    from textcat.errors import UsageError
+
+    if path.exists():
+        hint = "Name another file with --to, or move this one away."
+        raise UsageError("the file is there already", where=str(path), hint=hint)
+
+
+def _write_new(path: Path, text: str) -> None:
+    from textcat.errors import UsageError
+
+    try:
+        with path.open("x", encoding="utf-8") as opened:
+            opened.write(text)
+    except OSError as error:
+        hint = "Name a file in a folder that is there and may be written to, with --to."
+        raise UsageError(f"cannot be written: {error.strerror}", where=str(path), hint=hint) from error

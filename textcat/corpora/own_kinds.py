@@ -1,0 +1,95 @@
+"""What kind of documents a file or folder of a user's holds, from its name and its first lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+_OTHER_PROGRAMS = {
+    ".gz": "Unpack it first.",
+    ".zip": "Unpack it first.",
+    ".bz2": "Unpack it first.",
+    ".xz": "Unpack it first.",
+    ".xlsx": "Save the sheet as CSV.",
+    ".xls": "Save the sheet as CSV.",
+    ".ods": "Save the sheet as CSV.",
+    ".parquet": "Write it as CSV or JSON Lines.",
+    ".pdf": "Extract the text: a text file for each document, in a folder for each class.",
+    ".docx": "Extract the text: a text file for each document, in a folder for each class.",
+}
+_SIDES = {"train", "training", "test", "testing", "dev", "valid", "validation"}
+_VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
+_SAMPLE = 1 << 20
+_HINT = "CSV, TSV, JSON Lines, svmlight and a folder for each class are read."
+
+
+def kind_of(path: Path) -> str:
+    """csv, tsv, jsonl, folders or svmlight."""
+    if path.is_dir():
+        return _checked_folder(path)
+    if not path.is_file():
+        raise DataNotAvailableError("there is no such file or folder", where=str(path), hint="Mend the path.")
+    ending = path.suffix.lower()
+    if ending in _OTHER_PROGRAMS:
+        raise UsageError(f"files {ending} are not read", where=str(path), hint=_OTHER_PROGRAMS[ending])
+    first = _first_line(path)
+    if _VECTOR.match(first):
+        return "svmlight"
+    if ending == ".json" and first.lstrip().startswith("["):
+        raise UsageError("a JSON list is not read", where=str(path), hint="Write an object a line (.jsonl).")
+    if first.lstrip().startswith("{"):
+        return "jsonl"
+    return _table_kind(path, first)
+
+
+def encoding_of(path: Path) -> str:
+    """utf-8 where the beginning of a file is, else latin-1, in which every byte is a character."""
+    with path.open("rb") as opened:
+        sample = opened.read(_SAMPLE)
+    try:
+        # The sample may end within a character.
+        sample[: sample.rfind(b"\n") + 1 or None].decode("utf-8")
+    except UnicodeDecodeError:
+        return "latin-1"
+    return "utf-8"
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as opened:
+        beginning = opened.read(_SAMPLE)
+    if b"\0" in beginning:
+        raise BadDataError("not a text file, or one in utf-16", where=str(path), hint="Convert it to utf-8.")
+    lines = beginning.decode("utf-8-sig", errors="replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if not first:
+        raise BadDataError("the file is empty", where=str(path), hint="Name a file with documents.")
+    return first
+
+
+def _table_kind(path: Path, header: str) -> str:
+    separators = {"tsv": header.count("\t"), "csv": header.count(","), ";": header.count(";")}
+    best = max(separators, key=lambda kind: separators[kind])
+    if not separators[best]:
+        raise UsageError(
+            "its first line is neither a header of columns, nor JSON, nor a vector",
+            where=str(path),
+            hint=_HINT,
+        )
+    if best == ";":
+        hint = "Save it with commas or tabs between the columns."
+        raise UsageError("its columns are parted by semicolons", where=str(path), hint=hint)
+    return best
+
+
+def _checked_folder(path: Path) -> str:
+    inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    folders = [entry for entry in inside if entry.is_dir()]
+    if {entry.name.lower() for entry in folders} & _SIDES:
+        hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
+        raise UsageError("its folders are training and test parts, not classes", where=str(path), hint=hint)
+    if not folders and not (path / "documents.zip").is_file():
+        hint = f"{_HINT} Put each class's documents into a folder of the class's name."
+        raise UsageError("the folder has no folders", where=str(path), hint=hint)
+    return "folders"

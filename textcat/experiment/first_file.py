@@ -1,0 +1,25 @@
+"""The first experiment file for a user's own documents, with a comment on all that one may want to change."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from textcat.corpora.own_look import OwnLook
+
+
+def first_file(look: OwnLook, title: str, path: str) -> str:
+    """An experiment file as text; `path` leads from it to the documents."""
+    source = files("textcat.experiment").joinpath("first_file.yaml.in").read_text(encoding="utf-8")
+    # What comes out is YAML, in which every value is quoted by `quoted`.
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    template = environment.from_string(source)
+    return template.render(look=look, title=title, path=path, quoted=_quoted)
+
+
+def _quoted(value: Any) -> str:
+    """JSON is YAML; a plain word needs no quotes, but what YAML reads as something else does."""
+    return json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,186 @@
+"""What a report shows besides measures, from the artifacts that the stages left: curves and the worst mistakes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textcat.evaluation.curves import micro_curve
+from textcat.experiment.fitting import load_model
+from textcat.experiment.pipeline import Chain, Plan
+from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.report.excerpts import excerpts_of, quoting_is_usual
+from textcat.report.mistakes import (
+    Decided,
+    Mistake,
+    Place,
+    Word,
+    deciding_words,
+    most_mistaken,
+    most_wrong,
+)
+from textcat.store.arrays import read_array, read_mask
+
+MOST_MISTAKES = 6
+MOST_WORDS = 8
+# A curve sorts every score; beyond so many it would take longer than the rest of the report.
+MOST_SCORES = 50_000_000
+
+Points = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """The worst mistakes of one run, under headings."""
+
+    run: str
+    runs: int
+    kinds: Mapping[str, Sequence[Mistake]]
+
+
+@dataclass(frozen=True)
+class Looks:
+    """Recall and precision of each run, and the mistakes of the best one."""
+
+    curves: Mapping[str, Points] = field(default_factory=dict)
+    mistakes: Mistakes | None = None
+    quoted: bool = False
+
+
+def look(
+    plan: Plan, workshop: Workshop, measures: Mapping[str, Any], data: Path, *, quote: bool | None = None
+) -> Looks:
+    """Look at the first split or fold of every run; `quote` documents, or None for one's own only."""
+    chains = [chain for chain in plan.chains if chain.repeat == 0]
+    # Scores of a large collection fill the memory: no more than two runs' are held at a time.
+    curves = {chain.run: _curve(_decided(chain, workshop)) for chain in chains}
+    best = max(chains, key=lambda chain: _merit(measures[chain.run]["measures"]))
+    mistakes = _mistakes(best, chains, plan, workshop)
+    quoted = quoting_is_usual(plan.experiment) if quote is None else quote
+    if quoted:
+        mistakes = _quoting(mistakes, plan, data)
+    return Looks(curves, mistakes, quoted)
+
+
+def _merit(measures: Mapping[str, float | None]) -> float:
+    for name in ("micro.f1", "micro.f1.mean", "accuracy", "accuracy.mean"):
+        if measures.get(name) is not None:
+            return float(measures[name] or 0.0)
+    return 0.0
+
+
+def _decided(chain: Chain, workshop: Workshop) -> Decided:
+    vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
+    folder = chain.evaluated.artifact(workshop).folder
+    return Decided(
+        scores=read_array(folder, "scores"),
+        decisions=read_mask(folder, "decisions"),
+        thresholds=read_array(chain.decided.artifact(workshop).folder, "thresholds"),
+        labels=vectors.test_labels,
+        documents=vectors.test_ids,
+        categories=vectors.categories,
+    )
+
+
+def _curve(decided: Decided) -> Points:
+    """Micro-averaged, every category at the same multiple of its size; points too near to be seen apart are left."""
+    if decided.scores.size > MOST_SCORES:
+        return []
+    curve = micro_curve(decided.scores, decided.labels)
+    points: Points = []
+    for recall, precision in zip(curve.recall, curve.precision, strict=True):
+        if not points or max(abs(recall - points[-1][0]), abs(precision - points[-1][1])) >= 0.8:
+            points.append((round(float(recall), 1), round(float(precision), 1)))
+    return points
+
+
+def _mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> Mistakes:
+    mine = _decided(best, workshop)
+    places = _mistaken(mine) if plan.experiment.corpus.single_label else _wrong(mine)
+    runs, others = _agreement(places, mine, [chain for chain in chains if chain is not best], workshop)
+    weights = _Weights(best, workshop)
+    kinds = {
+        heading: [_told(mine, place, weights, others[place]) for place in found]
+        for heading, found in places.items()
+        if found
+    }
+    return Mistakes(best.settings.title or best.run, runs, kinds)
+
+
+def _wrong(decided: Decided) -> dict[str, list[Place]]:
+    """False positives and false negatives."""
+    accepted, labels = decided.decisions, decided.labels
+    given = most_wrong(decided, accepted & ~labels, MOST_MISTAKES)
+    missed = most_wrong(decided, ~accepted & labels, MOST_MISTAKES)
+    return {"Given wrongly (false positives)": given, "Not given (false negatives)": missed}
+
+
+def _mistaken(decided: Decided) -> dict[str, list[Place]]:
+    """One category taken for another."""
+    return {"Given the wrong category": most_mistaken(decided, 2 * MOST_MISTAKES)}
+
+
+def _agreement(
+    places: Mapping[str, Sequence[Place]], mine: Decided, chains: Sequence[Chain], workshop: Workshop
+) -> tuple[int, Counter[Place]]:
+    """How many other runs decided on the same documents, and for each mistake how many of them make it too."""
+    runs, agreeing = 0, Counter[Place]()
+    for chain in chains:
+        other = _decided(chain, workshop)
+        if other.documents == mine.documents and other.categories == mine.categories:
+            runs += 1
+            agreeing.update(
+                place
+                for found in places.values()
+                for place in found
+                if other.decisions[place.row, place.column] == mine.decisions[place.row, place.column]
+            )
+    return runs, agreeing
+
+
+class _Weights:
+    """The words of test documents and their weights, where the run's model has any."""
+
+    def __init__(self, chain: Chain, workshop: Workshop) -> None:
+        vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
+        model = load_model(chain.trained.artifact(workshop).folder)
+        self.rows, self.terms = vectors.test, vectors.terms
+        self.coef = None if chain.projected else getattr(model, "coef", None)
+
+    def words(self, place: Place) -> tuple[Word, ...]:
+        """What decided for a category, or for it and against the document's own."""
+        if self.coef is None:
+            return ()
+        weights = self.coef[:, place.column]
+        if place.own is not None:
+            weights = weights - self.coef[:, place.own]
+        return deciding_words(self.rows[[place.row]], np.asarray(weights), self.terms, MOST_WORDS)
+
+
+def _told(decided: Decided, place: Place, weights: _Weights, others: int) -> Mistake:
+    names = decided.categories
+    return Mistake(
+        document=decided.documents[place.row],
+        category=names[place.column],
+        instead="" if place.own is None else names[place.own],
+        labels=tuple(names[int(k)] for k in np.flatnonzero(decided.labels[place.row])),
+        margin=place.margin,
+        words=weights.words(place),
+        others=others,
+    )
+
+
+def _quoting(mistakes: Mistakes, plan: Plan, data: Path) -> Mistakes:
+    wanted = {mistake.document for found in mistakes.kinds.values() for mistake in found}
+    texts = excerpts_of(plan.experiment, data, wanted)
+    kinds = {
+        heading: [replace(each, excerpt=texts.get(each.document, "")) for each in found]
+        for heading, found in mistakes.kinds.items()
+    }
+    return replace(mistakes, kinds=kinds)
