@@ -12,7 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.conftest import PROJECT
+
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+FILES_OF = re.compile(r"^<!-- files: (\S+) -->$", re.MULTILINE)
 COMMENT = re.compile(r"\s+# .*$")
 
 
@@ -30,6 +33,8 @@ class Step:
 def steps(page: Path) -> Iterator[Step]:
     """What a page has its reader do, in order."""
     text = page.read_text(encoding="utf-8")
+    for other in FILES_OF.findall(text):
+        yield from (step for step in steps(PROJECT / other) if step.kind == "file")
     for block in BLOCK.finditer(text):
         language, name, content = block.group(1), block.group(2), block.group(3)
         line = text.count("\n", 0, block.start()) + 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -17,6 +18,11 @@ from textcat.experiment.yaml_source import Source, did_you_mean, error_at
 
 __all__ = ["config_folders", "experiment_files", "find_experiment", "load_experiment", "name_of", "validated"]
 
+HOW_TO_FIND_ONE = (
+    "`textcat list experiments` names those there are; "
+    "`textcat init DOCUMENTS` writes one for documents of yours."
+)
+
 
 def find_experiment(wanted: str) -> Path:
     """The file of an experiment given by path or by name."""
@@ -27,7 +33,11 @@ def find_experiment(wanted: str) -> Path:
     name = wanted.removesuffix(".yaml").removeprefix("configs/")
     if name in known:
         return known[name]
-    raise UsageError(f"there is no experiment {wanted!r}", hint=did_you_mean(name, known))
+    if (beside := Path(f"{wanted}.yaml")).is_file():
+        return beside
+    what = f"there is no file {wanted}" if path.suffix == ".yaml" else f"there is no experiment {wanted!r}"
+    near = get_close_matches(name, known, n=3)
+    raise UsageError(what, hint=f"Did you mean {' or '.join(near)}?" if near else HOW_TO_FIND_ONE)
 
 
 def name_of(path: Path) -> str:

@@ -21,7 +21,8 @@ Every key that an experiment file may hold, what it takes and what it is when le
 refused with its line and the nearest name. An editor that knows JSON Schema completes them from
 `textcat show --schema`; `textcat show EXPERIMENT` prints an experiment with all its keys as they came out.
 
-Keys of `text`, `vector`, `selection`, `projection`, `threshold` and `evaluation` may stand in the experiment, for all
+Keys of `text`, `vector`, `selection`, `projection`, `calibration`,
+`threshold` and `evaluation` may stand in the experiment, for all
 its runs, and in a run, for that one alone: there they are laid over the experiment's, key by key. A file takes over
 the keys of those that `extends` names. This page is made from the model of the file, by
 `python -m textcat.experiment.reference`.
@@ -33,6 +34,7 @@ OWN_SECTIONS = {
     "VectorSettings": "vector",
     "SelectionSettings": "selection",
     "ProjectionSettings": "projection",
+    "CalibrationSettings": "calibration",
     "ThresholdSettings": "threshold",
     "EvaluationSettings": "evaluation",
     "RunSettings": "runs",
