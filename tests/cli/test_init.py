@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis.strategies import lists, sampled_from
 
 from textcat.cli.main import main
+from textcat.corpora import open_corpus, open_vectors
 from textcat.corpora.own_look import look_at
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
 from textcat.experiment.configs import load_experiment
+from textcat.experiment.first_file import first_file
 
 WORDS = {
     "grain": ["wheat", "harvest", "bushels"],
@@ -212,6 +216,58 @@ def test_documents_in_several_folders_are_told(tmp_path: Path) -> None:
     for place in ("sea", "money"):
         (tmp_path / "documents" / place / "twice").write_text("the same words")
     assert "1 documents lie in more than one folder" in "".join(look_at(tmp_path / "documents").told)
+
+
+PIECES = [
+    b"text",
+    b"label",
+    b",",
+    b"\t",
+    b"\n",
+    b'"',
+    b"a b c d e f",
+    b"x|y",
+    b"{",
+    b"}",
+    b":",
+    b"1:2",
+    b"\xff",
+    b"[]",
+]
+PIECES += [
+    b'{"text": "a b c d e f", "label": ["x"]}',
+    b"null",
+    b"\r\n",
+    b"\xef\xbb\xbf",
+    b"id",
+    b" ",
+    b"0",
+    b"'",
+]
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    pieces=lists(sampled_from(PIECES), max_size=40),
+    ending=sampled_from([".csv", ".tsv", ".jsonl", ".svm", ".json", ".txt", ""]),
+)
+def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
+    pieces: list[bytes], ending: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"any{ending}"
+    path.write_bytes(b"".join(pieces))
+    try:
+        look = look_at(path)
+    except TextcatError as error:
+        assert error.hint
+        return
+    written = tmp_path / "any.yaml"
+    written.write_text(first_file(look, "any", path.name), encoding="utf-8")
+    experiment = load_experiment(written)
+    assert experiment.corpus.name == look.kind
+    opener = open_vectors if look.weighted else open_corpus
+    opened: Any = opener(look.kind, path, **experiment.corpus.options)
+    assert look.weighted or list(opened.documents()) is not None
 
 
 def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:

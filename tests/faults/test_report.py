@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.browser import dom
 from tests.faults.workplace import Place
 from textcat.report.looks import Looks, Mistakes
 from textcat.report.mistakes import Mistake, Word
@@ -126,9 +125,6 @@ def test_figures_hold_names_as_text(page: Path) -> None:
 
 
 def test_a_browser_runs_nothing(page: Path, tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("no Chromium on this machine (apt install chromium)")
     # Without the page's own policy, escaping alone has to hold.
     bare = tmp_path / "bare.html"
     text = page.read_text(encoding="utf-8")
@@ -137,22 +133,10 @@ def test_a_browser_runs_nothing(page: Path, tmp_path: Path) -> None:
     bare.write_text(text.replace(policy, '<meta name="was-policy"'), encoding="utf-8")
     trap = tmp_path / "trap.html"
     trap.write_text(f"<title>x</title><script>{SIGN}</script>")
-    assert "<title>broken</title>" in _dom(browser, trap, tmp_path)
+    assert "<title>broken</title>" in dom(trap, tmp_path)
     for each in (page, bare):
-        dom = _dom(browser, each, tmp_path)
-        assert "<title>broken</title>" not in dom
+        shown = dom(each, tmp_path)
+        assert "<title>broken</title>" not in shown
         seen = Seen()
-        seen.feed(dom)
+        seen.feed(shown)
         assert seen.elements <= ALLOWED
-
-
-def _dom(browser: str, page: Path, scratch: Path) -> str:
-    options = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={scratch / 'profile'}"]
-    done = subprocess.run(
-        [browser, *options, "--dump-dom", page.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    return done.stdout

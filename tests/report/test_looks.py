@@ -109,6 +109,7 @@ def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
 def test_a_model_without_weights_of_words_says_so(tmp_path: Path) -> None:
     runs = {"tree": {"learner": "perceptron_tree", "projection": {"dimensions": 3}}}
     _, _, results, looks = looked(tmp_path, {"runs": runs})
+    assert all(each.words is None for kind in looks.mistakes.kinds.values() for each in kind)
     write_report(tmp_path / "report", results, {}, looks)
     assert "no weights of words" in (tmp_path / "report" / "report.html").read_text()
 
@@ -133,3 +134,11 @@ def test_a_page_reaches_for_nothing(tmp_path: Path) -> None:
     assert "url(" not in page
     assert 'src="http' not in page
     assert isinstance(looks, Looks)
+
+
+def test_a_document_without_a_weighted_word_was_decided_by_the_constant(tmp_path: Path) -> None:
+    lasso = {"learner": "CLG-lasso", "parameters": {"variance": 1e-9}}
+    _, _, results, looks = looked(tmp_path, {"runs": {"lasso": lasso}, "threshold": {"value": -5.0}})
+    assert all(each.words == () for kind in looks.mistakes.kinds.values() for each in kind)
+    write_report(tmp_path / "report", results, {}, looks)
+    assert "the constant decided" in (tmp_path / "report" / "report.html").read_text()

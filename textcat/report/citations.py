@@ -112,7 +112,7 @@ def software() -> str:
 def citation_file() -> dict[str, Any]:
     """CITATION.cff, beside the code in a checkout and within the package when installed."""
     package = Path(textcat.__file__).parent
-    places: Sequence[Path] = (package.parent / "CITATION.cff", package / "CITATION.cff")
+    places: Sequence[Path] = (package / "CITATION.cff", package.parent / "CITATION.cff")
     found = next(place for place in places if place.is_file())
     facts: dict[str, Any] = yaml.safe_load(found.read_text(encoding="utf-8"))
     return facts

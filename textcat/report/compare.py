@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from textcat.experiment.results_file import measures_of
@@ -14,15 +15,25 @@ from textcat.report.tables import ComparedTable, TableCell
 
 
 def compared_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
-    """The experiment's tables, in the order in which it names them."""
-    published = [cell for cell in all_cells() if cell.table_id in results["tables"]]
-    measured = measured_cells(published, {results["experiment"]: measures_of(results)})
+    """The experiment's tables, in the order in which it names them, as far as it makes them."""
+    name = results["experiment"]
+    published = [
+        cell for cell in all_cells() if cell.table_id in results["tables"] and cell.experiment == name
+    ]
+    measured = measured_cells(published, {name: measures_of(results)})
     judged = compare(measured, published, {}, load_deviations())
     return [
-        table_of([entry for entry in judged if entry.cell.table_id == table_id])
+        _without_empty_lines(table_of([entry for entry in judged if entry.cell.table_id == table_id]))
         for table_id in results["tables"]
         if any(entry.cell.table_id == table_id for entry in judged)
     ]
+
+
+def _without_empty_lines(table: ComparedTable) -> ComparedTable:
+    """Without the rows and columns that other experiments make."""
+    rows = [row for row in table.rows if any(row == of for of, _ in table.cells)]
+    columns = [column for column in table.columns if any(column == of for _, of in table.cells)]
+    return replace(table, rows=rows, columns=columns)
 
 
 def table_of(verdicts: Sequence[CellVerdict]) -> ComparedTable:

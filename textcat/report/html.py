@@ -19,7 +19,7 @@ from textcat.report.conclusions import conclusions_of
 from textcat.report.curves import lines_of
 from textcat.report.environment import facts_of
 from textcat.report.looks import Looks
-from textcat.report.runs_table import HEADLINE, headline_of, number, value_of
+from textcat.report.runs_table import headline_numbers, headline_of, number, value_of
 from textcat.report.tables import SIGNS, ComparedTable
 
 
@@ -118,8 +118,8 @@ def bibtex_of(results: Mapping[str, Any]) -> str:
 
 
 def _run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    values = [number(value_of(run["measures"], HEADLINE[column])) for column in columns]
-    return {"title": run["title"] or name, "numbers": values, "signature": run["signature"]}
+    numbers = headline_numbers(run["measures"], columns)
+    return {"title": run["title"] or name, "numbers": numbers, "signature": run["signature"]}
 
 
 def _categories(results: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textcat.report.escaping import latex, latex_number
-from textcat.report.runs_table import HEADLINE, headline_of, number, value_of
+from textcat.report.runs_table import headline_numbers, headline_of
 from textcat.report.tables import ComparedTable, TableCell
 
 HEAD = r"% In the preamble: \usepackage{booktabs}" + "\n"
@@ -41,7 +41,7 @@ def runs(results: Mapping[str, Any]) -> str:
     """The headline measures, a line a run."""
     columns = headline_of(results)
     rows = [
-        [latex(run["title"] or name), *(number(value_of(run["measures"], HEADLINE[c])) for c in columns)]
+        [latex(run["title"] or name), *headline_numbers(run["measures"], columns)]
         for name, run in results["runs"].items()
     ]
     return _environment(latex(results["title"]), f"{results['experiment']}.runs", columns, rows)

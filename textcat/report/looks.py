@@ -153,10 +153,10 @@ class _Weights:
         self.rows, self.terms = vectors.test, vectors.terms
         self.coef = None if chain.projected else getattr(model, "coef", None)
 
-    def words(self, place: Place) -> tuple[Word, ...]:
+    def words(self, place: Place) -> tuple[Word, ...] | None:
         """What decided for a category, or for it and against the document's own."""
         if self.coef is None:
-            return ()
+            return None
         weights = self.coef[:, place.column]
         if place.own is not None:
             weights = weights - self.coef[:, place.own]

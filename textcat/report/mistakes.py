@@ -47,7 +47,8 @@ class Mistake:
     """A document with a category that it was given wrongly, or was not given.
 
     `margin` is the score's distance from the threshold, or from the score of the category given in its
-    place; `others` counts the other runs that make the same mistake.
+    place; `words` is None where the model has no weights of words; `others` counts the other runs that make
+    the same mistake.
     """
 
     document: str
@@ -55,7 +56,7 @@ class Mistake:
     instead: str
     labels: tuple[str, ...]
     margin: float
-    words: tuple[Word, ...]
+    words: tuple[Word, ...] | None
     others: int
     excerpt: str = ""
 

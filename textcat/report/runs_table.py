@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tabulate import tabulate
@@ -39,14 +39,21 @@ def number(value: float | None, decimals: int = 1) -> str:
     return "" if value is None else f"{value:.{decimals}f}"
 
 
+def headline_numbers(measures: Mapping[str, float | None], columns: Sequence[str]) -> list[str]:
+    """A run's line of the table; errors are counted, unless they are a mean."""
+    found = []
+    for column in columns:
+        value = value_of(measures, HEADLINE[column])
+        counted = column == "errors" and value is not None and float(value).is_integer()
+        found.append(number(value, 0 if counted else 1))
+    return found
+
+
 def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
     """The headline measures as a Markdown table; `name` writes the runs' names, for a file `markdown`."""
     columns = headline_of(results)
     rows = [
-        [
-            name(run["title"] or key),
-            *(number(value_of(run["measures"], HEADLINE[column])) for column in columns),
-        ]
+        [name(run["title"] or key), *headline_numbers(run["measures"], columns)]
         for key, run in results["runs"].items()
     ]
     return tabulate(rows, headers=["run", *columns], tablefmt="github", disable_numparse=True)

@@ -1,0 +1,35 @@
+"""An experiment's page holds the cells that it makes, and none that another one makes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from textcat.experiment.results_file import read_results
+from textcat.published.load import all_cells
+from textcat.report.compare import compared_tables
+
+RESULTS = Path(__file__).resolve().parents[2] / "results"
+MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_tables_hold_the_cells_of_the_experiment(name: str) -> None:
+    results = read_results(RESULTS / name)
+    tables = compared_tables(results)
+    shown = {(table.id, row, column) for table in tables for row, column in table.cells}
+    assert shown == {
+        (cell.table_id, cell.row, cell.column)
+        for cell in all_cells()
+        if cell.experiment == name and cell.table_id in results["tables"] and cell.printed is not None
+    }
+    for table in tables:
+        assert {row for row, _ in table.cells} == set(table.rows)
+        assert {column for _, column in table.cells} == set(table.columns)
+
+
+def test_what_another_experiment_makes_is_not_missing_here() -> None:
+    first = compared_tables(read_results(RESULTS / "zhang_jin_2003/table3_univ6"))[0]
+    assert list(first.rows) == ["Univ-6"]
+    assert "missing" not in first.counts()
