@@ -76,7 +76,15 @@ def test_trained_models_are_completed(tmp_path: Path) -> None:
     (model / "categorizer.json").write_text("{}")
     for command in ("predict", "explain"):
         assert f"plain,{model}" in completed(f"textcat {command} --data {tmp_path} {tmp_path}/mod")
-    assert completions.run_names(tmp_path) == ["paper/table/logistic"]
+
+
+def test_runs_of_what_has_results(tmp_path: Path) -> None:
+    folder = tmp_path / "paper" / "table"
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text('{"runs": {"svm": {}, "logistic": {}}}')
+    assert completions.run_names(tmp_path, "pap") == ["paper/table:"]
+    assert completions.run_names(tmp_path, "paper/table:l") == ["paper/table:svm", "paper/table:logistic"]
+    assert completions.run_names(tmp_path, "nothing:l") == []
 
 
 def test_the_quick_lists_are_the_true_ones() -> None:

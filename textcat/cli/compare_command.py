@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from textcat.cli.completions import runs
 from textcat.cli.options import working, workplace
 
 if TYPE_CHECKING:
@@ -14,8 +15,8 @@ if TYPE_CHECKING:
 
 
 @click.command("compare", epilog="Example:  textcat compare reuters_modapte:svm logistic")
-@click.argument("left")
-@click.argument("right")
+@click.argument("left", shell_complete=runs)
+@click.argument("right", shell_complete=runs)
 @click.option(
     "-n", "--number", type=click.IntRange(min=0), default=20, show_default=True, help="How many categories."
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -47,10 +48,17 @@ def model_folders(data: Path) -> list[str]:
     return [str(path.parent) for path in sorted((data / "models").rglob("categorizer.json"))]
 
 
-def run_names(data: Path) -> list[str]:
-    """EXPERIMENT/RUN of every trained model."""
-    top = data / "models"
-    return [path.parent.relative_to(top).as_posix() for path in sorted(top.rglob("categorizer.json"))]
+def run_names(results: Path, incomplete: str) -> list[str]:
+    """EXPERIMENT: of every experiment with results, and once one is written, EXPERIMENT:RUN of its runs."""
+    experiment, colon, _ = incomplete.partition(":")
+    if not colon:
+        found = sorted(path.parent.relative_to(results) for path in results.rglob("results.json"))
+        return [f"{path.as_posix()}:" for path in found]
+    try:
+        text = (results / experiment / "results.json").read_text(encoding="utf-8")
+        return [f"{experiment}:{run}" for run in json.loads(text)["runs"]]
+    except (OSError, ValueError, KeyError):
+        return []
 
 
 def experiments(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
@@ -80,8 +88,9 @@ def models(context: click.Context, _parameter: click.Parameter, incomplete: str)
 
 
 def runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
-    """EXPERIMENT/RUN of trained models, or any folder."""
-    return _named(run_names(_data(context)), incomplete, otherwise="dir")
+    """EXPERIMENT:RUN of what has results, or any folder."""
+    results = Path(context.params.get("results") or "results")
+    return _named(run_names(results, incomplete), incomplete, otherwise="dir")
 
 
 def _data(context: click.Context) -> Path:
