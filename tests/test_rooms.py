@@ -34,7 +34,7 @@ MAY_KNOW = {
     "experiment": FOUNDATION,
     "serving": FOUNDATION | {"experiment"},
     "report": FOUNDATION | {"experiment"},
-    "bench": FOUNDATION | {"experiment"},
+    "bench": FOUNDATION | {"experiment", "serving"},
 }
 
 

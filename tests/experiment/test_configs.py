@@ -39,6 +39,9 @@ def test_our_experiments_resolve_and_make_published_tables(name: str) -> None:
         (("learner: CLS", "learner: CLS\n    selection: {features: none}"), "6:17", "features"),
         (("learner: CLS", "learner: CLS\n    thresholds: {}"), "6:5", "Did you mean threshold?"),
         (("learner: CLS", "learner: CLS\n    learner: CLG"), "6:5", "stands here twice"),
+        (("learner: CLS", "learner: CLS\n    threshold: {rule: expected-f1}"), "4:3", "needs probabilities"),
+        (("learner: CLS", "learner: CLS\n    calibration: {method: plat}"), "6:19", "platt"),
+        (("learner: CLS", "learner: CLS\n    threshold: {per_document: 0}"), "6:17", "per_document"),
     ],
 )
 def test_faults_are_shown_at_their_place(
@@ -49,6 +52,22 @@ def test_faults_are_shown_at_their_place(
     with pytest.raises(UsageError, match=message.replace("?", r"\?")) as caught:
         load_experiment(path)
     assert f"trial.yaml:{place}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        "learner: CLG",
+        "learner: softmax",
+        "learner: linear\n    parameters: {loss: logistic}",
+        "learner: CLS\n    calibration: {method: isotonic}",
+        "learner: CLS\n    calibration: {}\ncalibration: {folds: 3}",
+    ],
+)
+def test_expected_f1_takes_probabilities_from_the_learner_or_a_calibration(tmp_path: Path, run: str) -> None:
+    path = tmp_path / "trial.yaml"
+    path.write_text(PLAIN.replace("learner: CLS", run) + "threshold: {rule: expected-f1}\n")
+    assert load_experiment(path).runs["one"].threshold.rule == "expected-f1"
 
 
 def test_runs_take_the_experiments_settings_key_by_key(tmp_path: Path) -> None:

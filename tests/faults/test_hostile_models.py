@@ -42,6 +42,9 @@ def models(finished: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _with_trees(finished: Place) -> str:
     data = yaml.safe_load(finished.experiment.read_text())
     data["runs"]["trees"] = {"learner": "perceptron_tree", "projection": {"dimensions": 5}}
+    data["runs"]["trees"]["calibration"] = {"method": "isotonic", "folds": 2}
+    data["runs"]["bayes"]["calibration"] = {"method": "platt", "folds": 2}
+    data["runs"]["bayes"]["threshold"] = {"rule": "rcut", "per_document": "tuned"}
     return yaml.safe_dump(data)
 
 
@@ -50,6 +53,8 @@ def use(folder: Path) -> None:
     categorizer = read_categorizer(folder)
     scores = categorizer.scores([NewDocument("1", dict.fromkeys(categorizer.text.fields, "wheat and oil"))])
     assert categorizer.decisions(scores).shape == (1, len(categorizer.categories))
+    probabilities = categorizer.probabilities(scores)
+    assert probabilities is None or probabilities.shape == (1, len(categorizer.categories))
 
 
 class Opener:

@@ -38,6 +38,8 @@ FAST = "algorithm: fast, stop: optimality, tolerance: 1.0e-3"
 LOGISTIC = f"learner: linear, parameters: {{loss: logistic, cost: 1, {FAST}}}"
 BAYES = "learner: naive_bayes"
 LATENT = f"learner: linear, parameters: {{loss: hinge, cost: 1, {FAST}}}, projection: {{dimensions: 20}}"
+# The eigenvectors of a matrix as large as the number of terms are sought.
+LATENT += ", vector: {minimum_documents: 150}"
 RUNS = {
     "scut": (LOGISTIC, "{rule: scut}"),
     "scut_fbr": (LOGISTIC, "{rule: scut-fbr, fallback: 1}"),

@@ -69,11 +69,13 @@ def test_a_calibration_survives_its_arrays(method, problem):
         {"knots": np.array([0.0, np.nan, 0.0, 1.0])},
         {"levels": np.array([0.0, 2.0, 0.0, 1.0])},
         {"levels": np.zeros(3)},
+        {"levels": np.array([0.0, 1.0, 1.0, 0.5])},
+        {"knots": np.array([0.0, 0.0, 0.0, 1.0])},
     ],
     ids=str,
 )
 def test_steps_that_do_not_fit_are_refused(change):
-    whole = {"knots": np.array([0.0, 1.0, 0.0, 1.0]), "levels": np.array([0.0, 1.0, 0.0, 1.0])}
+    whole = {"knots": np.array([0.0, 1.0, -2.0, 1.0]), "levels": np.array([0.0, 1.0, 0.0, 1.0])}
     whole["ends"] = np.array([0, 2, 4])
     assert isinstance(calibration_from("isotonic", whole, 2), Isotonic)
     with pytest.raises(ValueError, match="calibration"):

@@ -96,6 +96,8 @@ def test_nothing_wanted_is_nothing_ever_accepted():
 
 
 def expected(probabilities, accepted) -> float:
+    if not accepted.any():
+        return float(np.prod(1 - probabilities))
     return 2 * probabilities[accepted].sum() / (accepted.sum() + probabilities.sum())
 
 
@@ -111,5 +113,5 @@ def test_no_fixed_threshold_promises_a_better_f1(problem):
             assert not decided[:, k].any()
             continue
         column = probabilities[:, k]
-        best = max(expected(column, scores[:, k] >= threshold) for threshold in scores[:, k])
+        best = max(expected(column, scores[:, k] >= threshold) for threshold in [*scores[:, k], math.inf])
         assert expected(column, decided[:, k]) == pytest.approx(best)

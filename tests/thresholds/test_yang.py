@@ -9,7 +9,7 @@ from hypothesis import given
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
 from textcat.thresholds.apply import accept
-from textcat.thresholds.expected_f1 import expected_f1_thresholds
+from textcat.thresholds.expected_f1 import expected_f1_thresholds, fixed_expected_f1_thresholds
 from textcat.thresholds.yang import pcut, rcut, scut, scut_fbr
 
 SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
@@ -63,17 +63,20 @@ def test_pcut_accepts_exactly_as_many_as_asked_for(problem):
 
 
 def ratio_of_expectations(probabilities, accepted) -> float:
+    """Of nothing accepted, that there is nothing to accept."""
+    if not accepted.any():
+        return float(np.prod(1 - probabilities))
     return 2 * probabilities[accepted].sum() / (accepted.sum() + probabilities.sum())
 
 
 def test_expected_f1_is_the_best_of_all_subsets():
     generator = np.random.default_rng(0)
-    for _ in range(20):
-        column = generator.beta(0.5, 1.5, size=8)
+    for number in range(40):
+        column = generator.beta(0.5, (1.5, 40.0)[number % 2], size=8)
         ours = accept(column[:, np.newaxis], expected_f1_thresholds(column[:, np.newaxis]))[:, 0]
         best = max(
             ratio_of_expectations(column, np.array([bool(mask >> bit & 1) for bit in range(8)]))
-            for mask in range(1, 256)
+            for mask in range(256)
         )
         assert ratio_of_expectations(column, ours) == pytest.approx(best)
 
@@ -92,6 +95,14 @@ def test_certain_probabilities_are_taken_at_their_word():
     assert accept(certain, thresholds).tolist() == [[True, False], [False, False], [True, False]]
     assert thresholds[1] == math.inf
     assert expected_f1_thresholds(np.zeros((0, 2))).tolist() == [math.inf, math.inf]
+
+
+def test_documents_that_are_all_improbable_are_not_all_accepted():
+    flat = np.full((3000, 1), 2 / 9600)
+    assert expected_f1_thresholds(flat).tolist() == [math.inf]
+    assert not accept(flat, fixed_expected_f1_thresholds(flat, flat, flat > 0)).any()
+    assert expected_f1_thresholds(np.array([[0.3]])).tolist() == [math.inf]
+    assert expected_f1_thresholds(np.array([[0.9]])).tolist() == [0.9]
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan])

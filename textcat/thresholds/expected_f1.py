@@ -3,7 +3,9 @@
 The best threshold depends on all probabilities of the set being decided on, so none that is fixed beforehand
 is optimal for every set; one that is best for held-out training documents decides new ones as they come.
 Expected F1 is approximated by the ratio of expectations, 2 sum_{accepted} p / (accepted + sum of all p), which
-is greatest when the k most probable documents are accepted, for some k.
+is greatest when the k most probable documents are accepted, for some k. Accepting nothing is right where there
+is nothing to accept, which counts 1: its expected F1 is the probability of that. Without it a category whose
+documents are all equally improbable would accept them all.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from textcat.thresholds.tuned import BBR, TuningRule, place
 def expected_f1_thresholds(probabilities: Floats) -> Floats:
     """One threshold a category for exactly these documents: the least accepted probability.
 
-    A category with no probability above zero accepts nothing; the smallest of equally good divisions wins.
+    The smallest of equally good divisions wins.
     """
     _check(probabilities)
     if not len(probabilities):
@@ -28,7 +30,7 @@ def expected_f1_thresholds(probabilities: Floats) -> Floats:
     expected = _expected_f1(ranked)
     best = expected.argmax(axis=0)
     thresholds: Floats = np.take_along_axis(ranked, best[np.newaxis, :], axis=0)[0]
-    thresholds[ranked[0] == 0] = NEVER
+    thresholds[_probability_of_none(probabilities) >= expected.max(axis=0)] = NEVER
     return thresholds
 
 
@@ -45,7 +47,8 @@ def fixed_expected_f1_thresholds(
         return np.full(scores.shape[1], rule.no_positives)
     candidates = cuts(scores, labels)
     order = np.argsort(-scores, axis=0, kind="stable")
-    expected = np.zeros(candidates.possible.shape)
+    expected = np.empty(candidates.possible.shape)
+    expected[0] = -np.inf if rule.accept_nothing is None else _probability_of_none(probabilities)
     expected[1:] = _expected_f1(np.take_along_axis(probabilities, order, axis=0))
     expected[~candidates.possible] = -np.inf
     chosen = expected.argmax(axis=0).astype(np.int64)
@@ -59,6 +62,12 @@ def _expected_f1(ranked: Floats) -> Floats:
     gathered = np.cumsum(ranked, axis=0)
     size = np.arange(1, len(ranked) + 1)[:, np.newaxis] + gathered[-1]
     return np.asarray(2.0 * gathered / size)
+
+
+def _probability_of_none(probabilities: Floats) -> Floats:
+    """That a category has no document among these."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(np.log1p(-probabilities).sum(axis=0)))
 
 
 def _check(probabilities: Floats) -> None:

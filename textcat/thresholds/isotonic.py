@@ -49,6 +49,9 @@ class Isotonic:
             raise ValueError("the calibration's steps are not numbers")
         if not bool(np.all((levels >= 0.0) & (levels <= 1.0))):
             raise ValueError("the calibration's levels are not probabilities")
+        inside = np.delete(np.arange(len(knots) - 1), ends[1:-1] - 1)
+        if (np.diff(knots)[inside] <= 0).any() or (np.diff(levels)[inside] < 0).any():
+            raise ValueError("the calibration's steps do not rise")
         return cls(knots, levels, ends)
 
 
