@@ -94,7 +94,7 @@ def _read(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocu
     raise UsageError(
         "there is no document" + (f" {wanted!r}" if wanted else ""),
         where=file.name,
-        hint="--id names a value of the column or key `id`, or the document's number.",
+        hint="The option --id names a value of the column or key `id`, or the document's number.",
     )
 
 

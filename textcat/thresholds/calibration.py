@@ -48,7 +48,10 @@ def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools
     """Calibrate every category on scores of documents that its model has not seen."""
     if not np.isfinite(scores).all():
         document, category = np.argwhere(~np.isfinite(scores))[0]
-        raise BadDataError(f"the score of document {document} for category {category} is not finite")
+        raise BadDataError(
+            f"the score of document {document} for category {category} is not finite",
+            hint="Weigh or scale the features so that no weight overflows, or raise the prior's strength.",
+        )
     return fit_platt(scores, labels) if settings.method == "platt" else fit_isotonic(scores, labels)
 
 
