@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,7 @@ from textcat.published.summary import VERDICTS, summary
 from textcat.report.compare import table_of
 from textcat.report.gate import Results, judged
 from textcat.report.html import render
+from textcat.report.matrix_file import as_lines
 from textcat.report.tables import SIGNS, as_text, legend
 from textcat.store.files import write_whole
 
@@ -28,7 +28,7 @@ def write_matrix(folder: Path, results: Results) -> dict[str, Any]:
     verdicts = judged(results, everything=True)
     claims = evaluate_all(load_claims(), {name: measures_of(one) for name, one in results.items()})
     matrix = matrix_of(verdicts, claims, seconds_of(folder, results))
-    write_whole(folder / "reproduction.json", json.dumps(_without_seconds(matrix), indent=1) + "\n")
+    write_whole(folder / "reproduction.json", as_lines(matrix))
     write_whole(folder / "reproduction.md", as_markdown(matrix, verdicts))
     page = render(
         "matrix.html",
@@ -87,12 +87,6 @@ def _table(
         "counts": {**counts, "not run": counted["not_run"], "cannot run": counted["cannot_run"]},
         "cells": list(cells),
     }
-
-
-def _without_seconds(matrix: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what differs from run to run."""
-    tables = [{key: value for key, value in table.items() if key != "seconds"} for table in matrix["tables"]]
-    return {**matrix, "tables": tables}
 
 
 def as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> str:

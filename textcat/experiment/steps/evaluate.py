@@ -35,7 +35,7 @@ def evaluate_step(
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
     recipe = Recipe(
-        "evaluate", 2, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
+        "evaluate", 3, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
     )
 
     def make(workshop: Workshop, target: Path) -> None:
