@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from textcat.linear.problem import Bools, Floats, Penalty, Problem, lanes_of
 from textcat.linear.progress import BlockResult
 
+# What it costs to come to a number of the matrix, in lanes that are then worked on.
+READING = 8
+
 SolveBlock = Callable[..., BlockResult]
 
 
@@ -31,7 +34,7 @@ def divided(problem: Problem, blocks: list[slice]) -> list[slice]:
 def _cheapest(mask: Bools, sizes: NDArray[Any], documents: int, block: slice) -> tuple[int, list[slice]]:
     """The least cost of a pass, in lanes times the numbers that each reads, and the division that has it."""
     width = block.stop - block.start
-    cost = lanes_of(width) * (documents + int(sizes[mask[:, block].any(axis=1)].sum()))
+    cost = (READING + lanes_of(width)) * (documents + int(sizes[mask[:, block].any(axis=1)].sum()))
     if width < 2:
         return cost, [block]
     middle = block.start + width // 2
