@@ -1,6 +1,10 @@
 """What the slice measured on copies of Reuters-21578 other than the one that the pinned numbers were made from.
 
-`python -m tests.gate.pins RESULTS` accepts the numbers of a run as those of its copy.
+Where a mirror of the machine has another copy, its numbers are pinned here. To accept new ones, let the copy be
+fetched anew and run, without a mirror:
+
+    textcat run tests/gate/slice/*.yaml --data DATA --results RESULTS
+    python -m tests.gate.pins RESULTS
 """
 
 from __future__ import annotations
