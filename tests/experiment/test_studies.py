@@ -46,6 +46,15 @@ def test_margins_count_every_document_on_its_side(subject: Subject) -> None:
     assert 0 <= found.measures["margins.overlap"] <= 100
 
 
+def test_the_upper_tail_is_beyond_three_deviations_on_the_right_side_only(subject: Subject) -> None:
+    labels = np.ones((1000, 2), dtype=bool)
+    vectors = replace(subject.vectors, train_labels=labels, test_labels=labels)
+    scores = np.ones((1000, 2))
+    scores[:5], scores[5:11] = 50.0, -50.0
+    found = margins(replace(looking_at(subject, "a"), vectors=vectors, train_scores=scores)).measures
+    assert found["margins.upper_tail"] == found["margins.tail"] == pytest.approx(0.5)
+
+
 def test_sides_that_are_apart_do_not_overlap_and_equal_ones_do_wholly(subject: Subject) -> None:
     labels = subject.vectors.train_labels
     apart = replace(subject, train_scores=np.where(labels, 1.0, -1.0))

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from textcat.corpora import fetch
-from textcat.errors import DataNotAvailableError
-
-TEXTCAT = [sys.executable, "-c", "from textcat.cli.main import main; main()"]
-PROJECT = Path(__file__).resolve().parents[2]
-
-
-def textcat(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TEXTCAT, *arguments], capture_output=True, text=True, check=False, cwd=PROJECT)
+from tests.gate.commands import reuters_in, textcat
 
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with Reuters-21578 in it, and the results of a run."""
     folder = tmp_path_factory.mktemp("gate")
-    beside = PROJECT.parent / "shared" / "data"
-    mirror = ["--mirror", str(beside)] if beside.is_dir() else []
-    try:
-        fetch("reuters21578", folder / "data", mirror=beside if beside.is_dir() else None)
-    except DataNotAvailableError as error:
-        pytest.skip(f"Reuters-21578 cannot be had here: {str(error).splitlines()[0]}")
-    done = textcat(
-        "run", "reuters_modapte", "--data", f"{folder}/data", "--results", f"{folder}/results", *mirror
-    )
+    done = textcat("run", "reuters_modapte", *reuters_in(folder))
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -25,13 +25,13 @@ def test_the_papers_numbers_bear_out_their_claims():
     outcomes = evaluate_all(load_claims(), printed_results())
     assert {result.claim.id for result in outcomes if result.outcome == "fails"} == set()
     held = [result for result in outcomes if result.outcome == "holds"]
-    assert len(held) == 51
+    assert len(held) == 52
 
 
 def test_every_paper_has_claims_and_every_claim_is_new():
     claims = load_claims()
     assert {claim.paper for claim in claims} == set(PAPERS)
-    assert len({claim.statement for claim in claims}) == len(claims) == 80
+    assert len({claim.statement for claim in claims}) == len(claims) == 81
 
 
 def test_without_results_nothing_holds():
@@ -66,6 +66,10 @@ def pick(*names: str, minus: str = "") -> str:
 
 
 AB, CD, C = pick("a", "b"), pick("c", "d"), pick("c")
+LOSES_MORE = (
+    f"{{test: loses_more, before: {pick('a')}, after: {pick('b')}, "
+    f"others_before: {pick('c')}, others_after: {pick('d')}, by: 1}}"
+)
 
 
 @pytest.mark.parametrize(
@@ -100,6 +104,9 @@ AB, CD, C = pick("a", "b"), pick("c", "d"), pick("c")
             {"a": 5, "b": 1, "c": 4, "d": 2},
             "fails",
         ),
+        (LOSES_MORE, {"a": 9, "b": 4, "c": 5, "d": 2}, "holds"),
+        (LOSES_MORE, {"a": 9, "b": 4, "c": 5, "d": 1}, "fails"),
+        (LOSES_MORE, {"a": 9, "b": 9, "c": 5, "d": 4}, "fails"),
         (
             f"{{test: ratio_between, left: {AB}, right: {C}, low: 1, high: 2}}",
             {"a": 6, "b": 3, "c": 3},

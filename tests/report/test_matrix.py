@@ -41,6 +41,29 @@ def test_the_json_says_the_same_whatever_the_seconds(tmp_path: Path) -> None:
     assert "seconds" not in json.loads((tmp_path / "reproduction.json").read_text())["tables"][0]
 
 
+def test_the_json_has_every_cell_and_claim_and_says_no_text_twice(tmp_path: Path) -> None:
+    matrix = write_matrix(tmp_path, {})
+    text = (tmp_path / "reproduction.json").read_text()
+    kept = json.loads(text)
+    assert (kept["totals"], kept["claims"]) == (matrix["totals"], matrix["claims"])
+    for given, table in zip(matrix["tables"], kept["tables"], strict=True):
+        for cell, found in zip(given["cells"], table["cells"], strict=True):
+            named = {
+                "deviation": kept["deviations"].get(found.get("deviation")),
+                "cannot_run": kept["reasons"].get(found.get("cannot_run")),
+                "paper": table["table"].partition(".")[0],
+                "table": table["table"].partition(".")[2],
+            }
+            assert {key: {**found, **named}.get(key) or None for key in cell} == {
+                key: value or None for key, value in cell.items()
+            }
+    for claim, found in zip(matrix["each_claim"], kept["each_claim"], strict=True):
+        places = [(e["experiment"], e["run"], e["measure"]) for e in claim["evidence"]]
+        assert all(measure in found["evidence"][e][run] for e, run, measure in places)
+    for reason in [*kept["deviations"].values(), *kept["reasons"].values()]:
+        assert text.count(json.dumps(reason)) == 1
+
+
 @pytest.mark.parametrize("figure", ["zhang_oles_2001.figure4", "gao_2003.figure2", "genkin_2004.figure1"])
 def test_a_paper_figure_is_drawn_the_same_twice_as_svg_and_png(figure: str, tmp_path: Path) -> None:
     results = results_of(tmp_path, {"figures": [figure], "runs": {"run": {"learner": "naive_bayes"}}})

@@ -86,6 +86,8 @@ def workplace(settings: dict[str, Any]) -> Workplace:
     """Take the shared options out of a command's arguments, and set up logging."""
     quiet = settings.pop("quiet", False)
     set_up_logging(settings.pop("verbose", 0), quiet)
+    if settings.get("jobs"):
+        limit_libraries(settings["jobs"])
     return Workplace(
         data=settings.pop("data"),
         results=settings.pop("results"),
@@ -95,6 +97,12 @@ def workplace(settings: dict[str, Any]) -> Workplace:
         dry_run=settings.pop("dry_run", False),
         quiet=quiet,
     )
+
+
+def limit_libraries(jobs: int) -> None:
+    """Hold the libraries of dense matrices to as many threads; they read this once, when they are loaded."""
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, str(jobs))
 
 
 def set_up_logging(verbose: int, quiet: bool) -> None:

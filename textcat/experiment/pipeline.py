@@ -81,7 +81,9 @@ def _chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerp
     tokenized = tokenize_step(experiment.corpus, run.text, folder, fingerprint)
     vectorized = vectorize_step(experiment, run, repeat, tokenized)
     selected = select_step(run, vectorized)
-    projected = project_step(run, seed, vectorized)
+    # Latent dimensions do not depend on labels: experiments that learn some categories share those of all.
+    everybody = vectorize_step(_of_all_categories(experiment), run, repeat, tokenized)
+    projected = project_step(run, seed, everybody)
     trained = train_step(run, seed, vectorized, selected, projected)
     sources = (vectorized, selected, projected)
     calibrated = calibrate_step(run, seed, trained, sources)
@@ -90,3 +92,8 @@ def _chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerp
     return Chain(
         name, repeat, run, tokenized, vectorized, selected, projected, trained, calibrated, decided, evaluated
     )
+
+
+def _of_all_categories(experiment: Experiment) -> Experiment:
+    corpus = experiment.corpus.model_copy(update={"learn": None})
+    return experiment.model_copy(update={"corpus": corpus})

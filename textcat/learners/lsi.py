@@ -24,8 +24,14 @@ Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Projection = Literal["document", "axis"]
 Solver = Literal["auto", "gram", "lanczos"]
 
+MANY = 2_000
+"""Up to so many documents or terms the whole decomposition takes a second."""
+
 GRAM_LIMIT = 12_000
 """Sides up to this many are solved exactly: the square matrix of float64 takes 1.2 GB at the limit."""
+
+FEW_AXES = 20
+"""Where the sides have so many times more than the axes asked for, Lanczos is the quicker way to the same axes."""
 
 SMALLEST_TOLERANCE = 1e-7
 """A Gram matrix holds squared singular values: those below about 1e-8 of the largest are rounding."""
@@ -111,7 +117,7 @@ def learn_axes(
     `gram` solves the smaller Gram matrix exactly, `lanczos` asks ARPACK for the leading axes of a larger one.
     """
     _check_settings(documents, dimensions, tolerance, length)
-    chosen = _choose_solver(documents, solver)
+    chosen = _choose_solver(documents, dimensions, solver)
     if chosen == "gram":
         axes, values = _by_gram_matrix(documents, dimensions)
     else:
@@ -145,10 +151,14 @@ def _check_settings(
         )
 
 
-def _choose_solver(documents: scipy.sparse.csr_matrix, solver: Solver) -> Literal["gram", "lanczos"]:
+def _choose_solver(
+    documents: scipy.sparse.csr_matrix, dimensions: int | None, solver: Solver
+) -> Literal["gram", "lanczos"]:
     if solver != "auto":
         return solver
-    return "gram" if min(documents.shape) <= GRAM_LIMIT else "lanczos"
+    smaller = min(documents.shape)
+    few = dimensions is not None and smaller > MANY and dimensions * FEW_AXES <= smaller
+    return "lanczos" if few or smaller > GRAM_LIMIT else "gram"
 
 
 def _by_gram_matrix(

@@ -9,7 +9,7 @@ instances 2 (CLS), 3 (CMLS) and 4 (CLG); genkin_2004 algorithms 1 (CLG) and 2 (C
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from textcat.linear import column_kernels as kernels
 from textcat.linear import column_step
-from textcat.linear.certificate import measure, scores_of, signs_of
+from textcat.linear.certificate import Measures, measure, scores_of, signs_of
 from textcat.linear.options import ColumnOptions
 from textcat.linear.problem import Problem, lanes_of
 from textcat.linear.progress import BlockResult, Progress
@@ -132,25 +132,51 @@ def solve_block(
 ) -> BlockResult:
     """Relax one block of categories until its stopping rule holds for each of them."""
     began = time.perf_counter()
-    width = start.shape[1]
+    kept = np.arange(start.shape[1])
     lanes = prepare(problem, block, options, start)
-    scores = refresh(problem, lanes, width)
-    progress = Progress(options.stop, options.tol, options.max_passes, width)
+    scores = refresh(problem, lanes, len(kept))
+    progress = Progress(options.stop, options.tol, options.max_passes, len(kept))
     progress.begin(scores, lambda: measure(problem, block, np.zeros_like(start)))
+    weights = start.copy()
     sweep = _sweeper(problem, lanes, options)
+
+    def latest(total: NDArray[Any], moving: NDArray[Any]) -> NDArray[np.float64]:
+        total[:, kept] = moving[:, : len(kept)]
+        return total
+
+    def scores_now() -> NDArray[np.float64]:
+        return latest(scores.copy(), lanes.state + lanes.target)
+
+    def measured() -> Measures:
+        return measure(problem, block, latest(weights, lanes.weight))
+
     while progress.running.any():
         beyond = options.beyond(progress.passes + 1)
         sweep(beyond)
         if progress.passes % REFRESH[options.precision] == 0:
-            refresh(problem, lanes, width)
-        progress.end_pass(
-            lambda: np.asarray(lanes.state[:, :width] + lanes.target[:, :width], dtype=np.float64),
-            lambda: measure(problem, block, lanes.weight[:, :width].astype(np.float64)),
-            settled=beyond == 0.0,
-        )
-        lanes.active[:width] = progress.running
-    weights = lanes.weight[:, :width].astype(np.float64)
+            refresh(problem, lanes, len(kept))
+        progress.end_pass(scores_now, measured, settled=beyond == 0.0)
+        lanes.active[: len(kept)] = progress.running[kept]
+        if 0 < lanes_of(int(progress.running.sum())) < len(lanes.active):
+            latest(weights, lanes.weight)
+            lanes = _without_idle(lanes, np.flatnonzero(lanes.active))
+            kept, sweep = np.flatnonzero(progress.running), _sweeper(problem, lanes, options)
+    latest(weights, lanes.weight)
     return BlockResult(weights, progress.certificates(measure(problem, block, weights), began))
+
+
+def _without_idle(lanes: Lanes, moving: NDArray[np.int64]) -> Lanes:
+    """The lanes that still move, in arrays as narrow as they allow; idle ones fill them up."""
+    wanted = lanes_of(len(moving))
+    idle = np.setdiff1d(np.arange(len(lanes.active)), moving)[: wanted - len(moving)]
+    chosen = np.concatenate([moving, idle])
+
+    def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
+        if name == "visits" or values.shape[-1] != len(lanes.active):
+            return values
+        return np.ascontiguousarray(values[..., chosen])
+
+    return Lanes(**{each.name: narrowed(each.name, getattr(lanes, each.name)) for each in fields(lanes)})
 
 
 def _sweeper(problem: Problem, lanes: Lanes, options: ColumnOptions) -> Any:

@@ -20,7 +20,7 @@ Bools = NDArray[np.bool_]
 
 # A block holds at most this many categories: rows of 256 bytes in single precision, 512 in double.
 LANES = 64
-LANE_STEP = 16
+LANE_STEP = 8
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def blocks_of(categories: int) -> list[slice]:
 
 
 def lanes_of(width: int) -> int:
-    """The width of the arrays that hold a block: the next multiple of LANE_STEP (idle lanes are masked)."""
-    return -(-width // LANE_STEP) * LANE_STEP
+    """The width of the arrays that hold a block: 1, or the next multiple of LANE_STEP (idle lanes are masked)."""
+    return width if width < 2 else -(-width // LANE_STEP) * LANE_STEP
 
 
 def matrix_with_bias(X: Any, bias: float) -> tuple[sp.csr_matrix, sp.csc_matrix]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
-from textcat.linear import column, combinations, conjugate_gradient, fast, row
+from textcat.linear import column, combinations, conjugate_gradient, fast, narrow, row
 from textcat.linear.losses import loss_named
 from textcat.linear.model import LinearModel
 from textcat.linear.options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
@@ -42,19 +43,21 @@ class Algorithm:
 
     `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or
     dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
+    `narrow`: a block is shown the features that it selects, and is divided where that makes it cheaper.
     """
 
     solve_block: Callable[..., BlockResult]
     options: type[Options]
     starts_from_dual: bool = False
     blocks: Callable[..., list[slice]] = lane_blocks
+    narrow: bool = True
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     "column": Algorithm(column.solve_block, ColumnOptions),
     "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.blocks),
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
-    "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.blocks),
+    "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.blocks, narrow=False),
 }
 
 
@@ -111,8 +114,11 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     means = ALGORITHMS[settings.algorithm]
     problem = pose(X, Y, settings, options)
     start = _start(problem, settings.init, means.starts_from_dual)
-    blocks = means.blocks(problem, options)
-    jobs = (delayed(means.solve_block)(problem, block, options, start[:, block]) for block in blocks)
+    blocks, solve_block = means.blocks(problem, options), means.solve_block
+    if means.narrow and problem.mask is not None:
+        blocks = narrow.divided(problem, blocks)
+        solve_block = partial(narrow.solve_narrow, means.solve_block, dual=means.starts_from_dual)
+    jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
     return _model(problem, results, settings.describe())
 

@@ -188,6 +188,24 @@ class DifferenceBetween(_Strict):
         )
 
 
+class LosesMore(_Strict):
+    """From `before` to `after` each number falls by more than its partner among the others, by more than `by`."""
+
+    test: Literal["loses_more"]
+    before: Selection
+    after: Selection
+    others_before: Selection
+    others_after: Selection
+    by: float = 0.0
+
+    def answer(self, number: Lookup) -> Answer:
+        """Compare two losses pair by pair."""
+        losses = [before - after for before, after in _pairs(self.before, self.after, number)]
+        others = [before - after for before, after in _pairs(self.others_before, self.others_after, number)]
+        pairs = list(zip(losses, others, strict=True))
+        return Answer(all(loss > other + self.by for loss, other in pairs), f"losses {_shown_pairs(pairs)}")
+
+
 class RatioBetween(_Strict):
     """Each number on the left divided by its partner lies between `low` and `high`; x/0 does not."""
 
@@ -246,6 +264,7 @@ ClaimTest = Annotated[
     | Within
     | Between
     | DifferenceBetween
+    | LosesMore
     | RatioBetween
     | Rises
     | Significant,

@@ -9,9 +9,12 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
+# Marks and lines of more runs than this cannot be told apart.
+MOST_RUNS = 12
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
 
 STYLE: Any = {
@@ -23,6 +26,7 @@ STYLE: Any = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
+    "axes.axisbelow": True,
     "grid.color": "#e3e6e9",
     "legend.frameon": False,
 }
@@ -34,6 +38,13 @@ def axes_of(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, A
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots()
+
+
+def decades(axes: Any) -> None:
+    """A horizontal axis by powers of ten, labelled in plain figures: names of runs may not be read as formulas."""
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def style_of(position: int) -> dict[str, Any]:
@@ -86,10 +97,11 @@ def largest_categories(
 ) -> Figure:
     """F1 of the largest categories, a mark a run."""
     shown = list(categories[:most])
+    apart = min(0.1, 0.7 / max(len(runs), 1))
     with axes_of(height=0.34 * len(shown) + 1.4) as (figure, axes):
         for position, (title, measures) in enumerate(runs.items()):
             values = [measures.get(f"category.{name}.f1") for name in shown]
-            heights = [place + (position - len(runs) / 2) * 0.1 for place in range(len(shown))]
+            heights = [place + (position - (len(runs) - 1) / 2) * apart for place in range(len(shown))]
             axes.plot(
                 [float("nan") if v is None else v for v in values],
                 heights,

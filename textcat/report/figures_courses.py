@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
-from textcat.report.figures import COLOURS, STYLE, axes_of, macro_by_classes, style_of
+from textcat.report.figures import COLOURS, STYLE, axes_of, decades, macro_by_classes, style_of
 
 Points = list[tuple[float, float]]
 
@@ -27,7 +27,7 @@ def by_features(results: Mapping[str, Any]) -> Figure:
         if "features_all" in runs:
             level = runs["features_all"]["measures"]["micro.bep"]
             axes.axhline(level, color=COLOURS[1], linestyle="--", label="no selection")
-        axes.set_xscale("log")
+        decades(axes)
         axes.set(xlabel="number of features", ylabel="micro break-even point (%)")
         axes.legend(fontsize=9)
         return figure
@@ -41,7 +41,7 @@ def by_lambda(results: Mapping[str, Any]) -> Figure:
     ]
     with axes_of() as (figure, axes):
         axes.plot(*zip(*sorted(points), strict=True), marker="o", color=COLOURS[0])
-        axes.set_xscale("log")
+        decades(axes)
         axes.set(xlabel="lambda", ylabel="micro break-even point (%)")
         return figure
 
@@ -81,7 +81,7 @@ def objective_by_seconds(results: Mapping[str, Any]) -> Figure:
     with plt.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 5.2), layout="constrained")
         for axes, topic in zip(figure.subplots(2, 2).flat, topics, strict=False):
-            points = list(_on_the_way(runs, topic))
+            points = _on_the_way(runs, topic)
             axes.plot(*zip(*points, strict=True), marker="o", markersize=3, color=COLOURS[0], label="MLR-CG")
             final = runs["svm"]["measures"][f"category.{topic}.svm_objective"]
             axes.axhline(final, color=COLOURS[1], linestyle="--", label="SVM")
@@ -90,12 +90,14 @@ def objective_by_seconds(results: Mapping[str, Any]) -> Figure:
         return figure
 
 
-def _on_the_way(runs: Mapping[str, Any], topic: str) -> Iterable[tuple[float, float]]:
-    """Steps of the same work each stand for the time, which no two machines share."""
-    for name, run in sorted(runs.items()):
+def _on_the_way(runs: Mapping[str, Any], topic: str) -> Points:
+    """By steps, which stand for the time: they are of the same work each, and no two machines share seconds."""
+    points = []
+    for name, run in runs.items():
         steps = re.fullmatch(r"mlr_cg(?:_(\d+))?", name)
         if steps:
-            yield float(steps[1] or 200), run["measures"][f"category.{topic}.svm_objective"]
+            points.append((float(steps[1] or 200), run["measures"][f"category.{topic}.svm_objective"]))
+    return sorted(points)
 
 
 def gaussian_paths(results: Mapping[str, Any]) -> Figure:
@@ -122,7 +124,7 @@ def _paths(results: Mapping[str, Any], prior: str) -> Figure:
         for position, (term, points) in enumerate(weights.items()):
             axes.plot(*zip(*sorted(points), strict=True), label=term, **style_of(position))
         axes.axvline(0.01, color="#888888", linewidth=0.8, linestyle=":")
-        axes.set_xscale("log")
+        decades(axes)
         axes.set(xlabel="prior variance", ylabel="weight")
         axes.legend(fontsize=8, ncols=2)
         return figure

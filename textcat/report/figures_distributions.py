@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ def margin_histograms(results: Mapping[str, Any]) -> Figure:
     runs = results["runs"]
     with plt.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 3.4), layout="constrained")
-        panels = np.atleast_1d(figure.subplots(1, len(runs), sharey=True))
+        panels = np.atleast_1d(figure.subplots(1, len(runs), sharex=True, sharey=True))
         for axes, (name, run) in zip(panels, runs.items(), strict=True):
             series = run["series"]
             axes.stairs(series["margins.counts"], series["margins.edges"], fill=True, color=COLOURS[0])
@@ -27,27 +27,25 @@ def margin_histograms(results: Mapping[str, Any]) -> Figure:
 
 
 def sides_before_and_after(results: Mapping[str, Any]) -> Figure:
-    """Figure 4 of gao_2003: the misclassification measure of both classes before and after learning."""
+    """Figure 4 of gao_2003: the misclassification measure of both classes before and after learning.
+
+    d is that of the positive class for both, so that learning moves the positives left and the negatives right;
+    heights are densities, as the histograms before and after have bins of different width.
+    """
     with axes_of() as (figure, axes):
         position = 0
         for run in results["runs"].values():
-            series = run["series"]
-            centres = _centres(series["scores.edges"])
-            for side, sign in (("positive", -1.0), ("negative", 1.0)):
-                counts = np.asarray(series[f"scores.{side}"], dtype=float)
-                shares = counts / max(counts.sum(), 1.0)
+            edges = np.asarray(run["series"]["scores.edges"], dtype=float)
+            for side in ("positive", "negative"):
+                counts = np.asarray(run["series"][f"scores.{side}"], dtype=float)
+                density = counts / max(counts.sum(), 1.0) / np.diff(edges)
                 label = f"{run['title']}, {side} class"
-                axes.plot(sign * centres, shares, label=label, **style_of(position))
+                axes.plot(-(edges[1:] + edges[:-1]) / 2.0, density, label=label, **style_of(position))
                 position += 1
         axes.axvline(0.0, color="#888888", linewidth=0.8)
-        axes.set(xlabel="misclassification measure d (right decisions below 0)", ylabel="share of the class")
+        axes.set(xlabel="d-value (below 0 the document is accepted)", ylabel="density within the class")
         axes.legend(fontsize=8)
         return figure
-
-
-def _centres(edges: Sequence[float]) -> Any:
-    ends = np.asarray(edges, dtype=float)
-    return (ends[1:] + ends[:-1]) / 2.0
 
 
 def parallel_errors(results: Mapping[str, Any]) -> Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from textcat.published.load import load_paper
 from textcat.published.summary import VERDICTS, summary
 from textcat.report.compare import table_of
 from textcat.report.gate import Results, judged
+from textcat.report.matrix_file import as_lines
 from textcat.report.matrix_page import SHOWN, matrix_page
 from textcat.report.tables import as_text, legend
 from textcat.store.files import write_whole
@@ -27,7 +27,7 @@ def write_matrix(folder: Path, results: Results) -> dict[str, Any]:
     claims = evaluate_all(load_claims(), {name: measures_of(one) for name, one in results.items()})
     seconds = seconds_of(folder, results)
     matrix = matrix_of(verdicts, claims, seconds)
-    write_whole(folder / "reproduction.json", json.dumps(_without_seconds(matrix), indent=1) + "\n")
+    write_whole(folder / "reproduction.json", as_lines(matrix))
     write_whole(folder / "reproduction.md", as_markdown(matrix, verdicts))
     write_whole(folder / "reproduction.html", matrix_page(folder, results, matrix, verdicts, seconds))
     return matrix
@@ -78,12 +78,6 @@ def _table(
         "counts": {**counts, "not run": counted["not_run"], "cannot run": counted["cannot_run"]},
         "cells": list(cells),
     }
-
-
-def _without_seconds(matrix: Mapping[str, Any]) -> dict[str, Any]:
-    """Without what differs from run to run."""
-    tables = [{key: value for key, value in table.items() if key != "seconds"} for table in matrix["tables"]]
-    return {**matrix, "tables": tables}
 
 
 def as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> str:

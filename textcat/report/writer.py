@@ -15,6 +15,8 @@ from textcat.report.runs_table import runs_as_text
 from textcat.report.tables import as_csv, as_markdown, as_text, legend
 from textcat.store.files import write_whole
 
+Drawn = tuple[str, str, Any]
+
 
 def terminal_text(results: Mapping[str, Any]) -> str:
     """The published tables with our numbers, or the runs of an experiment that makes none."""
@@ -38,26 +40,49 @@ def write_report(
 
 
 def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
-    """The papers' figures that it makes, or else those that every experiment has."""
-    from textcat.report.figures import largest_categories, macro_by_classes, save  # noqa: PLC0415 - it is slow
+    """The papers' figures that it makes, or else those that every experiment has; others are cleared away."""
+    from textcat.report.figures import save  # noqa: PLC0415 - it is slow
+
+    drawings = _of_papers(results) if results["figures"] else _of_every_experiment(results)
+    pictures = {
+        name: Picture(caption, save(figure, folder, name).read_bytes())
+        for name, caption, figure in drawings
+        if figure
+    }
+    for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
+        if path.stem not in pictures:
+            path.unlink()
+    return list(pictures.values())
+
+
+def _of_papers(results: Mapping[str, Any]) -> list[Drawn]:
     from textcat.report.figures_table import FIGURES  # noqa: PLC0415
 
+    return [
+        (
+            figure_id.replace(".", "_"),
+            f"{figure_id}: {FIGURES[figure_id].caption}",
+            FIGURES[figure_id].draw(results),
+        )
+        for figure_id in results["figures"]
+    ]
+
+
+def _of_every_experiment(results: Mapping[str, Any]) -> list[Drawn]:
+    """Two comparisons of the runs, where a picture can hold so many."""
+    from textcat.report.figures import MOST_RUNS, largest_categories, macro_by_classes  # noqa: PLC0415
+
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
+    if len(runs) > MOST_RUNS:
+        return []
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     by_size = sorted(counts, key=lambda name: -counts[name])
-    pictures = []
-    for figure_id in results["figures"]:
-        figure = FIGURES[figure_id].draw(results)
-        if figure:
-            path = save(figure, folder, figure_id.replace(".", "_"))
-            pictures.append(Picture(f"{figure_id}: {FIGURES[figure_id].caption}", path.read_bytes()))
-    if results["figures"]:
-        return pictures
-    macro = macro_by_classes(runs, len(counts))
-    if macro:
-        path = save(macro, folder, "macro_f1_by_classes")
-        pictures.append(Picture("Macro F1 over the largest classes", path.read_bytes()))
-    if any(name.startswith("category.") for measures in runs.values() for name in measures):
-        path = save(largest_categories(runs, by_size), folder, "largest_categories")
-        pictures.append(Picture("F1 of the largest categories", path.read_bytes()))
-    return pictures
+    each = any(name.startswith("category.") for measures in runs.values() for name in measures)
+    return [
+        ("macro_f1_by_classes", "Macro F1 over the largest classes", macro_by_classes(runs, len(counts))),
+        (
+            "largest_categories",
+            "F1 of the largest categories",
+            largest_categories(runs, by_size) if each else None,
+        ),
+    ]

@@ -38,7 +38,7 @@ def evaluate_step(
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
-    recipe = Recipe("evaluate", 2, parameters, inputs_of(**inputs))
+    recipe = Recipe("evaluate", 3, parameters, inputs_of(**inputs))
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)

@@ -9,12 +9,14 @@ from textcat.experiment.studies.study import Findings, Floats, Subject, rounded
 
 BINS = 60
 FAR = 2.0
+DEVIATIONS = 3.0
 
 
 def margins(subject: Subject) -> Findings:
     """Histograms of score times label, and of the scores of either side, over the training documents.
 
     margins.tail: percent of the documents whose score times label exceeds 2, twice what least squares aims at;
+    margins.upper_tail: percent of them more than three standard deviations above its mean;
     margins.kurtosis: its excess kurtosis; margins.overlap: the area, in percent, that the histograms of both
     sides' scores share when each has area 1.
     """
@@ -28,6 +30,7 @@ def margins(subject: Subject) -> Findings:
     return Findings(
         {
             "margins.tail": float(100.0 * np.mean(signed > FAR)),
+            "margins.upper_tail": float(100.0 * np.mean(signed > signed.mean() + DEVIATIONS * signed.std())),
             "margins.kurtosis": float(stats.kurtosis(signed)) if np.ptp(signed) > 0 else float("nan"),
             "margins.overlap": float(100.0 * np.minimum(inside, outside).sum()),
         },

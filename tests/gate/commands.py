@@ -1,0 +1,32 @@
+"""The command line in a process of its own, and Reuters-21578 where this machine can have it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import mirror_folder
+from textcat.corpora import fetch
+from textcat.errors import DataNotAvailableError
+
+TEXTCAT = [sys.executable, "-c", "from textcat.cli.main import main; main()"]
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def textcat(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """What `textcat` with these arguments did, in the project's folder."""
+    return subprocess.run([*TEXTCAT, *arguments], capture_output=True, text=True, check=False, cwd=PROJECT)
+
+
+def reuters_in(folder: Path) -> list[str]:
+    """Bring Reuters-21578 into a folder, from the mirror of this machine or the network; options for runs there."""
+    mirror = mirror_folder()
+    try:
+        fetch("reuters21578", folder / "data", mirror=mirror)
+    except DataNotAvailableError as error:
+        pytest.skip(f"Reuters-21578 cannot be had here: {str(error).splitlines()[0]}")
+    where = ["--data", f"{folder}/data", "--results", f"{folder}/results"]
+    return [*where, "--mirror", str(mirror)] if mirror else where

@@ -1,0 +1,93 @@
+"""The gate on a slice of each paper: cheap runs of its own experiments, from the Reuters files to the verdicts.
+
+The experiments in `slice` are the papers' own with most runs left out. Tables 2 and 3 of zhang_oles_2001 have a test
+module to themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gate.commands import reuters_in, textcat
+from tests.gate.pins import fingerprint_of, load_pins, moved
+from textcat.experiment.configs import load_experiment
+from textcat.published.load import PAPERS
+from textcat.report.gate import collected, pinned_sources
+
+SLICE = sorted((Path(__file__).parent / "slice").glob("*.yaml"))
+NAMES = [load_experiment(path).name for path in SLICE]
+JUDGED = {
+    "zhang_jin_2003/table2_reuters": 8,
+    "genkin_2004/table5": 7,
+    "gao_2003/table2": 2,
+    "gao_2003/table4": 11,
+    "zhang_2000/table1": 24,
+}
+"""How many gated cells each slice measures anew."""
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The results of all slices, one run of the command for all."""
+    folder = tmp_path_factory.mktemp("slice")
+    where = reuters_in(folder)
+    done = textcat("run", *map(str, SLICE), *where, "--quiet")
+    assert done.returncode == 0, done.stderr
+    return folder / "results"
+
+
+def measured(facts: dict[str, Any]) -> list[dict[str, Any]]:
+    return [cell for cell in facts["cells"] if cell["state"] == "run" and cell["gated"]]
+
+
+def test_every_paper_has_its_slice() -> None:
+    assert set(NAMES) == set(JUDGED)
+    assert {name.split("/")[0] for name in NAMES} | {"zhang_oles_2001"} == set(PAPERS)
+    for path, name in zip(SLICE, NAMES, strict=True):
+        assert set(load_experiment(path).runs) <= set(load_experiment(name).runs)
+
+
+def test_every_measured_cell_stands_as_pinned(results: Path) -> None:
+    done = textcat("check", str(results), "--json")
+    assert done.returncode == 0, done.stderr
+    facts = json.loads(done.stdout)
+    cells = measured(facts)
+    assert Counter(cell["experiment"] for cell in cells) == JUDGED
+    read = collected([results])
+    copy = fingerprint_of(read)
+    if copy in pinned_sources().values():
+        assert all(cell["pinned"] is not None for cell in cells)
+    else:
+        assert moved(read, load_pins()[copy]) == []
+
+
+@pytest.mark.parametrize("name", JUDGED)
+def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, name: str) -> None:
+    shutil.copytree(results / name, tmp_path / name)
+    cell = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))[0]
+    raise_number(tmp_path / name / "results.json", cell, 9.0)
+    read = collected([tmp_path])
+    copy = fingerprint_of(read)
+    if copy in pinned_sources().values():
+        done = textcat("check", str(tmp_path))
+        assert done.returncode == 1
+        assert cell["id"] in done.stderr
+    else:
+        assert cell["id"] in moved(read, load_pins()[copy])
+
+
+def raise_number(path: Path, cell: dict[str, Any], by: float) -> None:
+    results = json.loads(path.read_text())
+    run = results["runs"][cell["run"]]
+    if cell["measure"] in run["measures"]:
+        run["measures"][cell["measure"]] += by
+    else:
+        category, _, kind = cell["measure"].removeprefix("category.").rpartition(".")
+        run["by_category"][kind][results["corpus"]["categories_in_order"].index(category)] += by
+    path.write_text(json.dumps(results))

@@ -1,0 +1,30 @@
+"""Categories that are done leave their lanes to the others, and nobody's numbers notice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from textcat.linear import fit
+
+
+@pytest.mark.parametrize("stop", ["scores", "optimality"])
+@pytest.mark.parametrize("prior", ["gaussian", "laplace"])
+def test_fifty_categories_stop_one_by_one_as_each_does_alone(prior: str, stop: str) -> None:
+    generator = np.random.default_rng(11)
+    X: Any = sp.random_array((300, 60), density=0.1, format="csr", rng=generator)
+    Y = generator.random((300, 50)) < np.linspace(0.004, 0.5, 50)
+    settings: dict[str, Any] = {"prior": prior, "lam": np.geomspace(1e-2, 1e-5, 50), "tol": 1e-5}
+    together = fit(X, Y, options={"stop": stop}, **settings)
+    passes = [each.passes for each in together.certificate]
+    assert max(passes) > 3 * min(passes)
+    for category in range(0, 50, 7):
+        alone = fit(
+            X, Y[:, [category]], options={"stop": stop}, **{**settings, "lam": settings["lam"][category]}
+        )
+        np.testing.assert_array_equal(together.coef[:, category], alone.coef[:, 0])
+        assert together.certificate[category].passes == alone.certificate[0].passes
+        assert together.certificate[category].objective == pytest.approx(alone.certificate[0].objective)
