@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import working, workplace
+from textcat.cli.options import crewed, working, workplace
 from textcat.cli.stages import EPILOG, carry
 
 
@@ -19,6 +19,7 @@ from textcat.cli.stages import EPILOG, carry
 @click.option(
     "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
 )
+@crewed
 @working
 def command(experiments: tuple[str, ...], matrix: bool, **settings: Any) -> int:
     """Write an experiment's tables, figures and page.

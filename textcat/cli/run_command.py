@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import working, workplace
+from textcat.cli.options import crewed, working, workplace
 from textcat.cli.stages import carry
 
 
@@ -14,6 +14,7 @@ from textcat.cli.stages import carry
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...")
 @click.option("--all", "all_papers", is_flag=True, help="Every experiment of the five papers.")
 @click.option("--keep-going", is_flag=True, help="Go on with the other experiments when one fails.")
+@crewed
 @working
 def command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool, **settings: Any) -> int:
     """Fetch, tokenize, select, train, evaluate and report.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,14 +47,30 @@ def _out_of_fold_scores(
 ) -> NDArray[np.float64]:
     """Scores of each training document by a model that has not seen it."""
     scores = np.empty(problem.labels.shape, dtype=np.float64)
-    parameters = parameters_of(run.learner, run.parameters)
-    for fold in range(run.threshold.folds):
-        workshop.progress(fold, run.threshold.folds, f"folds of {run.title or run.learner}")
-        held_out = np.flatnonzero(folds == fold)
-        inner = problem.rows(np.flatnonzero(folds != fold))
-        model = fit_learner(run.learner, parameters, inner, workshop.jobs)
-        scores[held_out] = model.scores(problem.X[held_out])
+    number, title = run.threshold.folds, f"folds of {run.title or run.learner}"
+    workshop.progress(0, number, title)
+    shared = _Folds(run, problem, folds, workshop.jobs_of_a_piece)
+    for fold, found in enumerate(workshop.each(_scores_of_fold, shared, range(number))):
+        scores[folds == fold] = found
+        workshop.progress(fold + 1, number, title)
     return scores
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """What all folds share."""
+
+    run: RunSettings
+    problem: Problem
+    numbers: NDArray[np.int64]
+    jobs: int
+
+
+def _scores_of_fold(folds: _Folds, fold: int) -> NDArray[np.float64]:
+    run, problem = folds.run, folds.problem
+    inner = problem.rows(np.flatnonzero(folds.numbers != fold))
+    model = fit_learner(run.learner, parameters_of(run.learner, run.parameters), inner, folds.jobs)
+    return model.scores(problem.X[np.flatnonzero(folds.numbers == fold)])
 
 
 def read_thresholds(folder: Path) -> NDArray[Any]:
