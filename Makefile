@@ -54,7 +54,7 @@ clean:
 	rm -rf $(VENV) data/cache
 
 # Coverage-guided fuzzing of every reader: make fuzz [FORMATS="sgml yaml"] [RUNS=1000000]; cases that it finds go to tests/fuzz/cases
-FORMATS ?= sgml reuters_json medline tokens qrels svmlight csv jsonl new_csv new_jsonl yaml
+FORMATS ?= sgml reuters_json medline tokens qrels svmlight html packed csv jsonl new_csv new_jsonl yaml
 RUNS    ?= 1000000
 
 .PHONY: fuzz faults

@@ -12,7 +12,6 @@ import hashlib
 import http.client
 import json
 import os
-import shutil
 import socket
 import time
 import urllib.error
@@ -24,10 +23,10 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from textcat.corpora.pace import Meter, Patience, Progress, ProgressCallback, TryAgainError
+from textcat.corpora.room import require_room
 from textcat.errors import BadDataError, DataNotAvailableError
 
 _STEP = 1 << 16
-_SPARE_BYTES = 50_000_000
 __all__ = ["Download", "Patience", "Progress", "ProgressCallback"]
 _WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -155,7 +154,7 @@ class Download:
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
         total = self._expected_total(answer, held)
-        self._check_room((total or 0) - held)
+        require_room(self.target.parent, (total or 0) - held)
         self._write_note(answer)
         digest = self._digest_of_part(held)
         limit = total if total is not None else self.max_bytes
@@ -185,15 +184,6 @@ class Download:
                 f"the server offers {total} bytes where {self.size} are expected", where=self.url
             )
         return total if total is not None else self.size
-
-    def _check_room(self, needed: int) -> None:
-        free = shutil.disk_usage(self.target.parent).free
-        if needed + _SPARE_BYTES > free:
-            raise DataNotAvailableError(
-                f"{needed:,} bytes are to come and only {free:,} are free",
-                where=str(self.target.parent),
-                hint="Make room, or name another folder for the data.",
-            )
 
     def _write_note(self, answer: http.client.HTTPResponse) -> None:
         validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
