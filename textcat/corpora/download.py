@@ -27,7 +27,7 @@ from textcat.corpora.room import require_room
 from textcat.errors import BadDataError, DataNotAvailableError
 
 _STEP = 1 << 16
-__all__ = ["Download", "Patience", "Progress", "ProgressCallback"]
+__all__ = ["Download", "Patience", "Progress", "ProgressCallback", "forget_note"]
 _WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -63,7 +63,7 @@ class Download:
             raise DataNotAvailableError("only http and https addresses can be fetched", where=self.url)
         self.continued = False
         self.part = self.target.with_name(self.target.name + ".part")
-        self.note = self.target.with_name(self.target.name + ".part.json")
+        self.note = _note_of(self.target)
 
     def run(self) -> str:
         """Bring the file; return its sha256."""
@@ -214,3 +214,12 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def _note_of(target: Path) -> Path:
+    return target.with_name(target.name + ".part.json")
+
+
+def forget_note(target: Path) -> None:
+    """Remove what a run that was killed after the last byte left beside a file."""
+    _note_of(target).unlink(missing_ok=True)
