@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from tests.workers.cluster import Cluster
 from tests.workers.pieces import Shared, be_killed, be_killed_once, note_process, refuse, scaled_sum
 from textcat.errors import BadDataError, StageFailedError, UsageError
+from textcat.linear import fit
 from textcat.workers import BACKENDS, Alone, Crew, hired
 
 dask_cluster = pytest.importorskip("textcat.workers.dask_cluster", reason="Dask is not installed")
@@ -64,6 +66,17 @@ def test_two_other_processes_share_the_work(
     workers = set(crew_of(name).each(note_process, shared, range(6)))
     assert len(workers) == 2
     assert os.getpid() not in workers
+
+
+def test_fit_obeys_joblibs_own_dask_backend(crew_of: Callable[[str], Crew]) -> None:
+    """For those who call `fit` themselves; 130 categories are three blocks."""
+    draw = np.random.default_rng(1)
+    X, Y = draw.random((200, 30)), draw.random((200, 130)) < 0.3
+    here = fit(X, Y, lam=1e-3, max_passes=10)
+    with parallel_config(backend="dask", client=crew_of("dask").client):  # type: ignore[attr-defined]
+        there = fit(X, Y, lam=1e-3, max_passes=10)
+    assert there.coef.tobytes() == here.coef.tobytes()
+    assert len(there.certificate) == 130
 
 
 def test_a_killed_process_is_told_as_want_of_memory(crew_of: Callable[[str], Crew], shared: Shared) -> None:

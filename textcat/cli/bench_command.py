@@ -12,7 +12,7 @@ from textcat.cli.options import Workplace, working, workplace
 if TYPE_CHECKING:
     from textcat.corpora import Document
 
-WHAT = ("text", "solvers", "corpora")
+WHAT = ("text", "solvers", "corpora", "backends")
 
 
 @click.command("bench", epilog="Example:  textcat bench text --json")
@@ -27,7 +27,8 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     text: counting words, beside scikit-learn. solvers: training all categories to the same optimum, at a
     relative gap of 1e-5, beside liblinear, scikit-learn, skglm and celer, on one thread. Peers that are not
     installed (`pip install 'textcat[bench]'`) are left out. corpora: reading and counting each collection of
-    text that is on this machine.
+    text that is on this machine. backends: the same work by one and by two workers, of each backend; kept in
+    results/bench.
     """
     from textcat.bench.machine import machine_facts
 
@@ -38,8 +39,11 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     if what == "corpora":
         rows = _corpora(place)
     else:
-        rows = {"text": _text, "solvers": _solvers}[what](_documents(corpus, place), repeats)
+        measure = {"text": _text, "solvers": _solvers, "backends": _backends}[what]
+        rows = measure(_documents(corpus, place), repeats)
     facts = machine_facts()
+    if what == "backends":
+        _keep_backends(rows, facts, place)
     if as_json:
         click.echo(json.dumps([{**row, "machine": facts} for row in rows], indent=1))
         return
@@ -76,6 +80,23 @@ def _text(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
     from textcat.bench.text import bench_text
 
     return bench_text(documents, repeats)
+
+
+def _backends(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
+    from importlib.util import find_spec
+
+    from textcat.bench.backends import bench_backends
+    from textcat.workers import BACKENDS
+
+    installed = [name for name in BACKENDS if name != "dask" or find_spec("distributed")]
+    return bench_backends(documents, repeats, installed)
+
+
+def _keep_backends(rows: list[dict[str, Any]], facts: dict[str, object], place: Workplace) -> None:
+    from textcat.bench.backends import keep
+
+    for path in keep(rows, facts, place.results / "bench"):
+        click.echo(f"kept: {path}", err=True)
 
 
 def _solvers(documents: list[Document], repeats: int) -> list[dict[str, Any]]:

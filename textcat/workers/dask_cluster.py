@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from platform import node, python_version
+from platform import node, python_version_tuple
 from typing import Any
 
 from distributed import CancelledError, Client, KilledWorker, LocalCluster
@@ -158,7 +158,9 @@ class _Piece:
 @cache
 def versions() -> dict[str, str]:
     """Of all that has a hand in a result."""
-    return {"python": python_version()} | {name: version(name) for name in _DECIDE_NUMBERS}
+    return {"python": ".".join(python_version_tuple()[:2])} | {
+        name: version(name) for name in _DECIDE_NUMBERS
+    }
 
 
 def _reached(scheduler: str) -> Any:
