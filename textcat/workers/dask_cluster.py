@@ -21,6 +21,7 @@ from typing import Any
 from distributed import CancelledError, Client, KilledWorker, LocalCluster
 from distributed import TimeoutError as NotYet
 
+import textcat
 from textcat.errors import StageFailedError
 from textcat.workers.crew import Item, Result, Shared, worker_died
 from textcat.workers.machine import alone
@@ -31,7 +32,7 @@ SECONDS_TO_ANSWER = 10.0
 SECONDS_WITHOUT_WORKERS = 60.0
 SECONDS_BETWEEN_LOOKS = 1.0
 TIMES_DATA_IS_SENT = 4
-_DECIDE_NUMBERS = ("textcat", "numpy", "scipy", "numba")
+_DECIDE_NUMBERS = ("numpy", "scipy", "numba")
 
 
 class OfCluster:
@@ -158,9 +159,8 @@ class _Piece:
 @cache
 def versions() -> dict[str, str]:
     """Of all that has a hand in a result."""
-    return {"python": ".".join(python_version_tuple()[:2])} | {
-        name: version(name) for name in _DECIDE_NUMBERS
-    }
+    own = {"textcat": textcat.__version__, "python": ".".join(python_version_tuple()[:2])}
+    return own | {name: version(name) for name in _DECIDE_NUMBERS}
 
 
 def _reached(scheduler: str) -> Any:
