@@ -83,7 +83,7 @@ lowest: $(LATEST)
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python -r $(VENV)/lowest.txt
 	PYTHONPATH=. $(VENV)/lowest/bin/python -m pytest -m 'not slow'
 
-# Known vulnerabilities of what is locked; asks a public service
+# Known vulnerabilities of what is locked; asks a public service, and fails where that does not know a package
 audit: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
-	$(BIN)/pip-audit --require-hashes --disable-pip -r .ci/requirements.txt
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip -r .ci/requirements.txt

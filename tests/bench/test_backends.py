@@ -31,12 +31,12 @@ def documents() -> list[Document]:
 def test_a_row_for_each_work_backend_and_number_of_workers(documents: list[Document], tmp_path: Path) -> None:
     rows = backends.bench_backends(documents, 1, ["threads"])
     assert [(row["work"], row["workers"]) for row in rows] == [
-        ("count words", 1), ("grid on folds", 1), ("count words", 2), ("grid on folds", 2),
+        ("count words", 1), ("count words", 2), ("grid on folds", 1), ("grid on folds", 2),
     ]  # fmt: skip
     for row in rows:
         assert row["seconds"] > 0
         assert row["speedup"] > 0
-    assert [row["speedup"] for row in rows[:2]] == [1.0, 1.0]
+    assert [row["speedup"] for row in rows if row["workers"] == 1] == [1.0, 1.0]
     table, plot = backends.keep(rows, {"cores": 2}, tmp_path)
     assert [row["machine"] for row in json.loads(table.read_text())] == [{"cores": 2}] * 4
     assert "<svg" in plot.read_text()
@@ -44,4 +44,4 @@ def test_a_row_for_each_work_backend_and_number_of_workers(documents: list[Docum
 
 def test_other_numbers_are_no_result() -> None:
     with pytest.raises(StageFailedError, match="other numbers"):
-        backends._best(lambda crew: [np.ones(2)], Alone(), 1, [np.zeros(2)])
+        backends._best(lambda crew: [np.ones(2)], [Alone()], 1, [np.zeros(2)])
