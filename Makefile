@@ -1,5 +1,5 @@
 # make run    set up .venv, fetch Reuters-21578, run configs/reuters_modapte.yaml, print the tables
-# make test   set up .venv, lint, type-check, run the tests
+# make test   set up .venv, lint, type-check, run the tests; with LOCKED=1 on the versions of .ci/requirements.txt
 # make reproduce-tables   every table of the five papers, and results/reproduction.md
 PYTHON ?= python3
 VENV   := .venv
@@ -32,8 +32,8 @@ $(READY): pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	touch $@
 
-$(LATEST): pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+$(LATEST): pyproject.toml $(if $(LOCKED),.ci/requirements.txt) | $(VENV)/bin/python
+	$(if $(LOCKED),.ci/install $(BIN),$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]')
 	touch $@ $(READY)
 
 # Every table of the five papers that the data on this machine allows; what is done is not done again.
@@ -58,7 +58,7 @@ clean:
 	rm -rf $(VENV) data/cache
 
 # Coverage-guided fuzzing of every reader: make fuzz [FORMATS="sgml yaml"] [RUNS=1000000]; cases that it finds go to tests/fuzz/cases
-FORMATS ?= sgml reuters_json medline tokens qrels svmlight csv jsonl new_csv new_jsonl yaml
+FORMATS ?= sgml reuters_json medline tokens qrels svmlight html packed csv jsonl new_csv new_jsonl yaml
 RUNS    ?= 1000000
 
 .PHONY: fuzz faults
@@ -74,11 +74,11 @@ faults: $(LATEST)
 # What continuous integration installs, with hashes; and the tests on the oldest versions that pyproject.toml allows
 RESOLVE := $(BIN)/uv pip compile --quiet --python-version 3.11 --no-header --no-annotate --no-emit-index-url
 
-.PHONY: lock lowest
+.PHONY: lock lowest audit
 
 lock: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
-	$(RESOLVE) --upgrade --generate-hashes --extra test --extra lint pyproject.toml -o .ci/requirements.txt
+	$(RESOLVE) --upgrade --generate-hashes --extra test --extra lint pyproject.toml .ci/build.txt -o .ci/requirements.txt
 
 lowest: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
@@ -86,3 +86,8 @@ lowest: $(LATEST)
 	$(BIN)/uv venv --quiet --clear $(VENV)/lowest
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python -r $(VENV)/lowest.txt
 	PYTHONPATH=. $(VENV)/lowest/bin/python -m pytest -m 'not slow'
+
+# Known vulnerabilities of what is locked; asks a public service, and fails where that does not know a package
+audit: $(LATEST)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --strict --require-hashes --disable-pip -r .ci/requirements.txt

@@ -20,13 +20,15 @@ FOUNDATION = {
     "evaluation",
     "published",
     "store",
+    "workers",
 }
 MAY_KNOW = {
     "store": set(),
+    "workers": set(),
     "corpora": set(),
-    "text": set(),
+    "text": {"workers"},
     "selection": {"text"},
-    "linear": set(),
+    "linear": {"workers"},
     "learners": {"linear"},
     "thresholds": set(),
     "evaluation": {"thresholds"},

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 from click.testing import CliRunner
 
+from tests.conftest import PROJECT
 from textcat.bench.corpora import bench_corpus
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
@@ -38,3 +40,19 @@ def test_reading_is_measured(tmp_path: Path) -> None:
     assert row["documents"] == 300
     assert row["nonzeros"] > 0
     assert row["documents_per_second"] > 0
+
+
+def test_an_experiment_runs_over_what_was_generated(tmp_path: Path) -> None:
+    """configs/rcv1_like.yaml on fewer documents, from the token files to the report; nothing is fetched."""
+    generate(tmp_path / "data" / "rcv1-like", 1)
+    (tmp_path / "configs").mkdir()
+    experiment = tmp_path / "configs" / "rcv1_like.yaml"
+    experiment.write_text((PROJECT / "configs" / "rcv1_like.yaml").read_text())
+    where = ["--data", str(tmp_path / "data"), "--results", str(tmp_path / "results"), "--offline", "-j", "1"]
+    result = CliRunner().invoke(group, ["run", str(experiment), *where])
+    assert result.exit_code == 0, result.output
+    [written] = (tmp_path / "results").rglob("results.json")
+    corpus = json.loads(written.read_text())["corpus"]
+    assert corpus["name"] == "rcv1-like"
+    assert corpus["train_documents"] + corpus["test_documents"] == 300
+    assert "Ridge logistic" in result.output

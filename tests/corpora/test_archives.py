@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 import io
+import shutil
 import stat
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path, PurePosixPath
 
@@ -13,10 +16,11 @@ import pytest
 from textcat.corpora import archives
 from textcat.corpora.archives import Placement
 from textcat.corpora.sinks import FolderSink
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, DataNotAvailableError
 
 
 def unpack(archive: Path, folder: Path, place: Placement, *, max_bytes: int) -> int:
+    folder.mkdir(exist_ok=True)
     return archives.unpack(archive, FolderSink(folder), place, max_bytes=max_bytes)
 
 
@@ -150,3 +154,44 @@ def test_something_else_than_an_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("<html>You need to sign in first</html>" * 50)
     with pytest.raises(BadDataError, match="damaged"):
         unpack(tmp_path / "page.html", tmp_path / "out", everything, max_bytes=100)
+
+
+def header_bomb(path: Path, kind: bytes, size: int) -> Path:
+    """A tar whose extended header, which readers hold in memory, is nothing but zeros."""
+    info = special("header", kind)
+    info.size = size
+    with gzip.open(path, "wb", 1) as packed:
+        packed.write(info.tobuf(tarfile.GNU_FORMAT))
+        for _ in range(size >> 20):
+            packed.write(bytes(1 << 20))
+    return path
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.XGLTYPE])
+def test_a_bomb_in_a_header_is_refused_before_it_fills_the_memory(tmp_path: Path, kind: bytes) -> None:
+    bomb = header_bomb(tmp_path / "x.tar.gz", kind, 300 << 20)
+    assert bomb.stat().st_size < 2 << 20
+    tracemalloc.start()
+    with pytest.raises(BadDataError, match="header is larger"):
+        unpack(bomb, tmp_path / "out", everything, max_bytes=10**9)
+    assert tracemalloc.get_traced_memory()[1] < 20 << 20
+    tracemalloc.stop()
+
+
+def test_what_is_left_out_counts_too(tmp_path: Path) -> None:
+    archive = tar(tmp_path / "x.tar.gz", {"unwanted": bytes(5_000_000), "wanted": b"1"})
+    with pytest.raises(BadDataError, match="larger"):
+        unpack(
+            archive, tmp_path / "out", lambda path: path if path.name == "wanted" else None, max_bytes=10_000
+        )
+
+
+@pytest.mark.parametrize("pack", [tar, zipped])
+def test_a_full_disk_is_noticed_before_a_file_is_written(
+    tmp_path: Path, pack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    archive = pack(tmp_path / "x", {"a": bytes(60)})
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 10, 10))
+    with pytest.raises(DataNotAvailableError, match="only 10 are free"):
+        unpack(archive, tmp_path / "out", everything, max_bytes=100)
+    assert found(tmp_path / "out") == {}

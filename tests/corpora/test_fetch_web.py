@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import functools
 import gzip
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,10 +16,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.faults.kills import die_at
+from tests.faults.workplace import exit_code_of
 from textcat.corpora import CorpusCard, describe, fetch, is_fetched, staging
 from textcat.corpora import fetch as fetch_function
 from textcat.corpora.card import Package, RemoteFile
 from textcat.corpora.download import Patience
+from textcat.corpora.manifest import MANIFEST
 from textcat.errors import BadDataError, DataNotAvailableError
 
 fetch_module = sys.modules[fetch_function.__module__]
@@ -99,6 +104,37 @@ def test_what_a_killed_run_left_is_swept(card: CorpusCard, tmp_path: Path) -> No
     (left / "half").write_text("x")
     fetch("rcv1", tmp_path / "data", patience=QUICK)
     assert not left.exists()
+
+
+def _killed_at(operation: int, data: Path) -> bool:
+    """Fetch in a child that is killed at its so-manieth change to a file; whether it came to that."""
+    child = os.fork()
+    if child:
+        return exit_code_of(child) == -signal.SIGKILL
+    try:
+        die_at(operation, data)
+        fetch("rcv1", data, patience=QUICK)
+        os._exit(0)
+    finally:
+        os._exit(99)
+
+
+def _contents(data: Path) -> dict[str, bytes]:
+    found = (path for path in data.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return {path.relative_to(data).as_posix(): path.read_bytes() for path in found if path.name != MANIFEST}
+
+
+def test_a_fetch_killed_at_any_change_to_a_file_is_taken_up(card: CorpusCard, tmp_path: Path) -> None:
+    fetch("rcv1", tmp_path / "whole", patience=QUICK)
+    whole = _contents(tmp_path / "whole")
+    kills = 0
+    while _killed_at(kills + 1, data := tmp_path / f"killed{kills + 1}"):
+        kills += 1
+        finished = is_fetched("rcv1", data)
+        assert fetch("rcv1", data, patience=QUICK).fresh is not finished
+        assert _contents(data) == whole
+    assert kills > 20
+    assert is_fetched("rcv1", data)
 
 
 def test_wrong_contents_are_refused_and_removed(card: CorpusCard, site, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from textcat.corpora import corpus_names, describe
 from textcat.experiment.configs import experiment_files, load_experiment
 from textcat.experiment.settings import Experiment
 from textcat.published.claims import load_claims
@@ -34,3 +35,10 @@ def test_an_experiment_names_tables_and_figures_that_there_are(name: str) -> Non
 def test_every_figure_is_drawn_by_one_experiment() -> None:
     drawn = [figure for experiment in EXPERIMENTS.values() for figure in experiment.figures]
     assert sorted(drawn) == sorted(FIGURES)
+
+
+@pytest.mark.parametrize("name", sorted(EXPERIMENTS))
+def test_an_experiment_names_a_split_that_its_collection_has(name: str) -> None:
+    corpus = EXPERIMENTS[name].corpus
+    if corpus.split and corpus.name in corpus_names():
+        assert corpus.split in describe(corpus.name).splits

@@ -15,6 +15,8 @@ from textcat.corpora.own_vectors import open_svmlight
 from textcat.corpora.rcv1 import Rcv1
 from textcat.corpora.rcv1_labels import Sides, read_qrels
 from textcat.corpora.reuters import Reuters21578
+from textcat.corpora.trees import PACKED
+from textcat.corpora.webkb import WebKB
 from textcat.errors import TextcatError
 from textcat.experiment.configs import validated
 from textcat.experiment.yaml_source import parse_source
@@ -102,6 +104,22 @@ def svmlight(data: bytes, scratch: Path) -> None:
         raise UndocumentedError("labels and vectors do not fit")
 
 
+def html(data: bytes, scratch: Path) -> None:
+    """A page of WebKB."""
+    page = scratch / "pages" / "course" / "cornell" / "page"
+    page.parent.mkdir(parents=True, exist_ok=True)
+    page.write_bytes(data)
+    _sound(WebKB(scratch / "pages").documents())
+
+
+def packed(data: bytes, scratch: Path) -> None:
+    """The pages of WebKB in one zip file."""
+    (scratch / "packed").mkdir(exist_ok=True)
+    corpus = WebKB(_placed(data, scratch / "packed", PACKED).parent)
+    _sound(corpus.documents())
+    corpus.fingerprint()
+
+
 def _own(kind: str) -> Target:
     def read(data: bytes, scratch: Path) -> None:
         _sound(OwnDocuments(kind, _placed(data, scratch, f"own.{kind}")).documents())
@@ -135,6 +153,8 @@ TARGETS: dict[str, Target] = {
     "tokens": tokens,
     "qrels": qrels,
     "svmlight": svmlight,
+    "html": html,
+    "packed": packed,
     "csv": _own("csv"),
     "jsonl": _own("jsonl"),
     "new_csv": _new("csv"),

@@ -7,7 +7,17 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-_PACKAGES = ("numpy", "scipy", "numba", "scikit-learn", "liblinear-official", "skglm", "celer")
+_PACKAGES = (
+    "numpy",
+    "scipy",
+    "numba",
+    "scikit-learn",
+    "liblinear-official",
+    "skglm",
+    "celer",
+    "joblib",
+    "distributed",
+)
 
 
 def machine_facts() -> dict[str, object]:

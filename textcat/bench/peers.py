@@ -74,7 +74,9 @@ def _scikit_learn(X: sp.csr_matrix, problem: Problem) -> Fit:
     def fit(signs: Array, tol: float) -> Array:
         common: dict[str, Any] = {"C": problem.C, "fit_intercept": False, "tol": tol, "max_iter": 10_000}
         if problem.loss == "logistic":
-            penalty = {"l1_ratio": 1.0} if lasso else {}
+            # Before scikit-learn 1.8 the penalty was named, and l1_ratio did not reach this solver.
+            of_lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
+            penalty: dict[str, Any] = of_lasso if lasso else {}
             model = LogisticRegression(solver="liblinear", dual=not lasso, **penalty, **common)
         else:
             model = LinearSVC(loss=problem.loss, penalty="l1" if lasso else "l2", dual=not lasso, **common)

@@ -12,7 +12,7 @@ from textcat.cli.options import Workplace, working, workplace
 if TYPE_CHECKING:
     from textcat.corpora import Document
 
-WHAT = ("text", "solvers", "corpora", "predict")
+WHAT = ("text", "solvers", "corpora", "predict", "backends")
 
 
 @click.command("bench", epilog="Example:  textcat bench text --json")
@@ -28,7 +28,8 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     relative gap of 1e-5, beside liblinear, scikit-learn, skglm and celer, on one thread. Peers that are not
     installed (`pip install 'textcat[bench]'`) are left out. corpora: reading and counting each collection of
     text that is on this machine. predict: labelling new documents, from the lines of a file to lines of JSON,
-    beside scikit-learn's vectors and scores alone.
+    beside scikit-learn's vectors and scores alone. backends: the same work by one and by two workers, of each
+    backend; kept in results/bench.
     """
     from textcat.bench.machine import machine_facts
 
@@ -39,10 +40,11 @@ def command(what: str, corpus: str, repeats: int, as_json: bool, **settings: Any
     if what == "corpora":
         rows = _corpora(place)
     else:
-        rows = {"text": _text, "solvers": _solvers, "predict": _predict}[what](
-            _documents(corpus, place), repeats
-        )
+        measure = {"text": _text, "solvers": _solvers, "predict": _predict, "backends": _backends}[what]
+        rows = measure(_documents(corpus, place), repeats)
     facts = machine_facts()
+    if what == "backends":
+        _keep_backends(rows, facts, place)
     if as_json:
         click.echo(json.dumps([{**row, "machine": facts} for row in rows], indent=1))
         return
@@ -85,6 +87,23 @@ def _predict(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
     from textcat.bench.predict import bench_predict
 
     return bench_predict(documents, repeats)
+
+
+def _backends(documents: list[Document], repeats: int) -> list[dict[str, Any]]:
+    from importlib.util import find_spec
+
+    from textcat.bench.backends import bench_backends
+    from textcat.workers import BACKENDS
+
+    installed = [name for name in BACKENDS if name != "dask" or find_spec("distributed")]
+    return bench_backends(documents, repeats, installed)
+
+
+def _keep_backends(rows: list[dict[str, Any]], facts: dict[str, object], place: Workplace) -> None:
+    from textcat.bench.backends import keep
+
+    for path in keep(rows, facts, place.results / "bench"):
+        click.echo(f"kept: {path}", err=True)
 
 
 def _solvers(documents: list[Document], repeats: int) -> list[dict[str, Any]]:

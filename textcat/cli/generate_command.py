@@ -28,7 +28,8 @@ def command(
     """Write a collection of RCV1-v2's formats and statistics, of any size: token files and topic labels.
 
     Vocabulary growth, document lengths, topic frequencies and their hierarchy follow the real collection; words
-    go with topics, so that learners learn. Speed at full size is measured on it.
+    go with topics, so that learners learn. Speed at full size is measured on it. An experiment reads it with
+    `corpus: {name: rcv1-like, path: FOLDER}`, as configs/rcv1_like.yaml does.
     """
     from textcat.cli.progress import watcher
     from textcat.corpora.generate import generate_rcv1_like

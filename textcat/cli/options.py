@@ -27,6 +27,8 @@ class Workplace:
     offline: bool
     dry_run: bool
     quiet: bool = False
+    backend: str | None = None
+    scheduler: str | None = None
 
     def say(self, text: str = "") -> None:
         """Tell a person how it went, on standard output; under --quiet files and the exit code alone do."""
@@ -82,6 +84,24 @@ def working(command: Command) -> Command:
     return verbosity(folders(command))
 
 
+def crewed(command: Command) -> Command:
+    """For commands whose pieces of work others may do: --backend and --scheduler."""
+    command = click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        envvar="TEXTCAT_SCHEDULER",
+        help="A Dask scheduler that stands, such as tcp://host:8786; without it --backend dask starts --jobs "
+        "workers here.  [env: TEXTCAT_SCHEDULER]",
+    )(command)
+    return click.option(
+        "--backend",
+        type=click.Choice(["threads", "processes", "dask"]),
+        envvar="TEXTCAT_BACKEND",
+        help="Who works on chunks of text, folds, grid points and blocks of categories at the same time.  "
+        "[env: TEXTCAT_BACKEND; default: processes for chunks, the rest one after another on --jobs threads]",
+    )(command)
+
+
 def workplace(settings: dict[str, Any]) -> Workplace:
     """Take the shared options out of a command's arguments, and set up logging."""
     quiet = settings.pop("quiet", False)
@@ -96,6 +116,8 @@ def workplace(settings: dict[str, Any]) -> Workplace:
         offline=settings.pop("offline", False),
         dry_run=settings.pop("dry_run", False),
         quiet=quiet,
+        backend=settings.pop("backend", None),
+        scheduler=settings.pop("scheduler", None),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from textcat.cli.completions import experiments
-from textcat.cli.options import working, workplace
+from textcat.cli.options import crewed, working, workplace
 from textcat.cli.stages import EPILOG, carry
 
 
@@ -25,6 +25,7 @@ from textcat.cli.stages import EPILOG, carry
     default=None,
     help="Quote the documents that are most wrong, in the page.  [default: one's own documents only]",
 )
+@crewed
 @working
 def command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, **settings: Any) -> int:
     """Write an experiment's tables, figures and page.

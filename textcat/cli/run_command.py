@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from textcat.cli.completions import experiments
-from textcat.cli.options import working, workplace
+from textcat.cli.options import crewed, working, workplace
 from textcat.cli.stages import carry
 
 
@@ -15,6 +15,7 @@ from textcat.cli.stages import carry
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=experiments)
 @click.option("--all", "all_papers", is_flag=True, help="Every experiment of the five papers.")
 @click.option("--keep-going", is_flag=True, help="Go on with the other experiments when one fails.")
+@crewed
 @working
 def command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool, **settings: Any) -> int:
     """Fetch, tokenize, select, train, evaluate and report.

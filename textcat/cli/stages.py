@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from textcat.cli.completions import experiments
-from textcat.cli.options import Workplace, working, workplace
+from textcat.cli.options import Workplace, crewed, working, workplace
 
 if TYPE_CHECKING:
     from textcat.experiment.runner import Site
+    from textcat.workers import Crew
 
 EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
 
@@ -25,6 +27,7 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
     @click.argument(
         "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=experiments
     )
+    @crewed
     @working
     def command(experiments: tuple[str, ...], **settings: Any) -> int:
         return carry(experiments, workplace(settings), until=stage, anew=stage == "report")
@@ -32,12 +35,12 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
     return command
 
 
-def site_of(place: Workplace) -> Site:
+def site_of(place: Workplace, crew: Crew | None = None) -> Site:
     """The workplace as the runner knows it, with progress on standard error when someone watches."""
     from textcat.cli.progress import download_watcher, watcher
     from textcat.experiment.runner import Site
 
-    return Site(place.data, place.mirror, place.jobs, place.offline, watcher(), download_watcher())
+    return Site(place.data, place.mirror, place.jobs, place.offline, watcher(), download_watcher(), crew)
 
 
 def carry(
@@ -51,25 +54,29 @@ def carry(
 ) -> int:
     """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
     from textcat.errors import TextcatError
+    from textcat.workers import hired
 
     worst = 0
-    for name in experiments:
-        try:
-            _carry_one(name, place, until, anew, quote)
-        except TextcatError as error:
-            if not keep_going or len(experiments) == 1:
-                raise
-            click.echo(f"{name}: {error}", err=True)
-            worst = worst or error.exit_code
+    with nullcontext() if place.dry_run else hired(place.backend, place.jobs, place.scheduler) as crew:
+        for name in experiments:
+            try:
+                _carry_one(name, place, crew, until, anew, quote)
+            except TextcatError as error:
+                if not keep_going or len(experiments) == 1:
+                    raise
+                click.echo(f"{name}: {error}", err=True)
+                worst = worst or error.exit_code
     return worst
 
 
-def _carry_one(name: str, place: Workplace, until: str, anew: bool, quote: bool | None) -> None:
+def _carry_one(
+    name: str, place: Workplace, crew: Crew | None, until: str, anew: bool, quote: bool | None
+) -> None:
     from textcat.experiment.configs import load_experiment
     from textcat.experiment.runner import carry_out, plan_of
 
     experiment = load_experiment(name)
-    site = site_of(place)
+    site = site_of(place, crew)
     if place.dry_run:
         _say_plan(experiment, site, until)
         return

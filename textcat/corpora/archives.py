@@ -8,10 +8,12 @@ refused whole.
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -20,10 +22,12 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
+from textcat.corpora.room import require_room
 from textcat.corpora.sinks import Sink
 from textcat.errors import BadDataError
 
 MAX_MEMBERS = 200_000
+MAX_HEADER = 1 << 20
 MAX_DEPTH = 2
 _ARCHIVE_ENDINGS = (".tar.gz", ".gtar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
 _STEP = 1 << 20
@@ -40,16 +44,33 @@ def is_archive(name: str) -> bool:
 
 def unpack(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
     """Put the members that `place` wants into the sink, those of archives inside the archive too."""
-    with archive.open("rb") as opened, _refusing(archive):
+    with archive.open("rb") as opened, refusing_damage(archive):
         return _Unpacking(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
 
 
+# What Python's readers of archives answer damage with.
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    ArithmeticError,
+    struct.error,
+)
+
+
 @contextmanager
-def _refusing(archive: Path) -> Iterator[None]:
+def refusing_damage(archive: Path) -> Iterator[None]:
+    """A documented error in place of what a reader of archives stumbles over."""
     try:
         yield
-    except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, lzma.LZMAError, OSError) as problem:
-        if isinstance(problem, OSError) and problem.errno is not None:
+    except _DAMAGE as problem:
+        # A false position in a zip file sends its reader before the start, which the system calls invalid.
+        if isinstance(problem, OSError) and problem.errno not in (None, errno.EINVAL):
             raise
         raise BadDataError(
             f"the archive is damaged or cut short ({problem})", where=str(archive), hint="Fetch it again."
@@ -72,26 +93,32 @@ class _Unpacking:
         opened.seek(0)
         zipped = start == b"PK\x03\x04"
         members = self._zip_members(opened) if zipped else self._tar_members(_decompressed(opened, start))
-        for name, content in members:
+        for name, size, content in members:
             path = self._checked(name)
             if depth > 1 and is_archive(path.name):
-                self.run(io.BytesIO(self._read_bounded(content)), depth - 1)
+                self.run(io.BytesIO(content.read()), depth - 1)
                 continue
             wanted = self.place(path)
             if wanted is not None:
+                require_room(self.sink.folder, size)
                 self._write(content, self._checked(wanted.as_posix()))
         return self.written
 
-    def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-        with tarfile.open(fileobj=opened, mode="r|") as tar:
+    def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+        metered = _Metered(opened, self._refused)
+        with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
             for member in tar:
                 self._count_member()
+                if member.size < 0:
+                    raise self._refused(f"member {member.name!r} is smaller than nothing")
+                self._spend(member.size)
+                metered.allow(member.size)
                 if member.isdir():
                     continue
                 content = tar.extractfile(member) if member.isreg() else None
                 if content is None:
                     raise self._refused(f"member {member.name!r} is a link or a device")
-                yield member.name, content
+                yield member.name, member.size, content
         self._drain(opened)
 
     def _drain(self, opened: IO[bytes]) -> None:
@@ -101,7 +128,7 @@ class _Unpacking:
                 return
         raise self._refused("there is too much behind its last member")
 
-    def _zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+    def _zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
         with zipfile.ZipFile(opened) as archive:
             for member in archive.infolist():
                 self._count_member()
@@ -109,8 +136,9 @@ class _Unpacking:
                     continue
                 if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
                     raise self._refused(f"member {member.filename!r} is a link or a device")
+                self._spend(member.file_size)
                 with archive.open(member) as content:
-                    yield member.filename, content
+                    yield member.filename, member.file_size, content
 
     def _count_member(self) -> None:
         self.members_left -= 1
@@ -123,20 +151,14 @@ class _Unpacking:
             raise self._refused(f"member {name!r} would be written outside the folder")
         return path
 
-    def _read_bounded(self, content: IO[bytes]) -> bytes:
-        held = content.read(self.bytes_left + 1)
-        if len(held) > self.bytes_left:
-            raise self._refused("its contents are larger than this collection can be")
-        return held
-
     def _write(self, content: IO[bytes], path: PurePosixPath) -> None:
         with self.sink.create(path) as out:
             while step := content.read(_STEP):
-                self._spend(len(step))
                 out.write(step)
         self.written += 1
 
     def _spend(self, number: int) -> None:
+        """What a member says is its size; readers give no more than that."""
         self.bytes_left -= number
         if self.bytes_left < 0:
             raise self._refused("its contents are larger than this collection can be")
@@ -147,6 +169,27 @@ class _Unpacking:
             where=self.archive,
             hint="This is not the published archive: fetch from another source.",
         )
+
+
+class _Metered:
+    """A stream that gives what members may have; more than that in their headers would be held in memory."""
+
+    def __init__(self, opened: IO[bytes], refused: Callable[[str], BadDataError]) -> None:
+        self.opened = opened
+        self.refused = refused
+        self.left = MAX_HEADER
+
+    def allow(self, number: int) -> None:
+        """So many bytes of content, and the next header."""
+        self.left = number + MAX_HEADER
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes."""
+        found = self.opened.read(size)
+        self.left -= len(found)
+        if self.left < 0:
+            raise self.refused("a member's header is larger than any can be")
+        return found
 
 
 def _decompressed(opened: IO[bytes], start: bytes) -> IO[bytes]:

@@ -12,7 +12,6 @@ import hashlib
 import http.client
 import json
 import os
-import shutil
 import socket
 import time
 import urllib.error
@@ -24,11 +23,11 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from textcat.corpora.pace import Meter, Patience, Progress, ProgressCallback, TryAgainError
+from textcat.corpora.room import require_room
 from textcat.errors import BadDataError, DataNotAvailableError
 
 _STEP = 1 << 16
-_SPARE_BYTES = 50_000_000
-__all__ = ["Download", "Patience", "Progress", "ProgressCallback"]
+__all__ = ["Download", "Patience", "Progress", "ProgressCallback", "forget_note"]
 _WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
@@ -68,7 +67,7 @@ class Download:
             )
         self.continued = False
         self.part = self.target.with_name(self.target.name + ".part")
-        self.note = self.target.with_name(self.target.name + ".part.json")
+        self.note = _note_of(self.target)
 
     def run(self) -> str:
         """Bring the file; return its sha256."""
@@ -167,7 +166,7 @@ class Download:
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
         total = self._expected_total(answer, held)
-        self._check_room((total or 0) - held)
+        require_room(self.target.parent, (total or 0) - held)
         self._write_note(answer)
         digest = self._digest_of_part(held)
         limit = total if total is not None else self.max_bytes
@@ -200,15 +199,6 @@ class Download:
             )
         return total if total is not None else self.size
 
-    def _check_room(self, needed: int) -> None:
-        free = shutil.disk_usage(self.target.parent).free
-        if needed + _SPARE_BYTES > free:
-            raise DataNotAvailableError(
-                f"{needed:,} bytes are to come and only {free:,} are free",
-                where=str(self.target.parent),
-                hint="Make room, or name another folder for the data.",
-            )
-
     def _write_note(self, answer: http.client.HTTPResponse) -> None:
         validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
         if validator is not None and validator.startswith("W/"):
@@ -238,3 +228,12 @@ def _flush_folder(folder: Path) -> None:
         os.fsync(opened)
     finally:
         os.close(opened)
+
+
+def _note_of(target: Path) -> Path:
+    return target.with_name(target.name + ".part.json")
+
+
+def forget_note(target: Path) -> None:
+    """Remove what a run that was killed after the last byte left beside a file."""
+    _note_of(target).unlink(missing_ok=True)

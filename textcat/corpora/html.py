@@ -11,11 +11,15 @@ from html import unescape
 
 _HEADER_LINE = re.compile(r"(?:HTTP/\d|[A-Za-z][A-Za-z0-9-]*:)")
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
-_TITLE = re.compile(r"<title\b[^>]*>(.*?)(?:</title|<body|<h1|\Z)", re.IGNORECASE | re.DOTALL)
-_UNSEEN = re.compile(
-    r"<!--.*?-->|<(script|style)\b.*?</\1\s*>|<title\b[^>]*>.*?</title\s*>", re.IGNORECASE | re.DOTALL
-)
+_OPENING = re.compile(r"<!--|<(?:(?P<script>script)|(?P<style>style)|(?P<title>title))\b", re.IGNORECASE)
+_ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script", "style", "title")} | {
+    "comment": re.compile("-->")
+}
+_TITLE_OPENING = re.compile(r"<title\b", re.IGNORECASE)
+_TITLE_END = re.compile(r"</title|<body|<h1|\Z", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z!?][^<>]*>?")
+# Python refuses to read so long a number; no character has it.
+_NO_CHARACTER = re.compile(r"&#[0-9]{4000,};?")
 
 
 def without_header(page: str) -> str:
@@ -28,15 +32,39 @@ def without_header(page: str) -> str:
 
 def title_of(page: str) -> str:
     """The text of the page's title."""
-    found = _TITLE.search(page)
-    return visible(found[1]) if found else ""
+    found = _TITLE_OPENING.search(page)
+    start = page.find(">", found.end()) + 1 if found else 0
+    end = _TITLE_END.search(page, start) if start else None
+    return visible(page[start : end.start()]) if end else ""
 
 
 def text_of(page: str) -> str:
     """What a reader sees of the page, without its title."""
-    return visible(_UNSEEN.sub(" ", page))
+    return visible(_without_unseen(page))
+
+
+def _without_unseen(page: str) -> str:
+    """Comments, scripts, styles and titles replaced by spaces; one that never ends stays.
+
+    An end that was once looked for in vain is not looked for again, so the time grows as the page.
+    """
+    kept: list[str] = []
+    endless: set[str] = set()
+    start = position = 0
+    while found := _OPENING.search(page, position):
+        kind, position = found.lastgroup or "comment", found.end()
+        if kind in endless:
+            continue
+        inside = page.find(">", position) + 1 if kind == "title" else position
+        end = _ENDS[kind].search(page, inside) if inside else None
+        if end is None:
+            endless.add(kind)
+        else:
+            kept.append(page[start : found.start()])
+            start = position = end.end()
+    return " ".join([*kept, page[start:]])
 
 
 def visible(markup: str) -> str:
     """Tags replaced by spaces, character entities decoded."""
-    return unescape(_TAG.sub(" ", markup)).strip()
+    return unescape(_NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", _TAG.sub(" ", markup))).strip()

@@ -35,6 +35,7 @@ _TEXT: dict[str, Callable[..., Corpus]] = {
     "ohsumed": ohsumed.Ohsumed,
     "ohsumed-23": ohsumed23.Ohsumed23,
     "rcv1": rcv1.Rcv1,
+    "rcv1-like": rcv1.Rcv1,
     "reuters21578": reuters.Reuters21578,
     "webkb": webkb.WebKB,
     "csv": partial(own.OwnDocuments, "csv"),
@@ -47,8 +48,9 @@ _VECTORS: dict[str, Callable[..., VectorCorpus]] = {
     "rcv1-vectors": rcv1_vectors.open_rcv1_vectors,
     "svmlight": own_vectors.open_svmlight,
 }
-# What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders`.
-OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight")
+# What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders` and
+# `rcv1-like`, the token files and labels that `textcat generate` writes in RCV1-v2's formats.
+OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
 _OWN_TEXT = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups.count,

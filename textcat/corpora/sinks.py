@@ -16,6 +16,11 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 class Sink(Protocol):
     """Something that takes files by relative path."""
 
+    @property
+    def folder(self) -> Path:
+        """On whose disk the files come to lie."""
+        ...
+
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
         """Open a new file for writing."""
         ...
@@ -37,8 +42,9 @@ class FolderSink:
 class ZipSink:
     """Members of a zip file, stored without compression."""
 
-    def __init__(self, archive: zipfile.ZipFile) -> None:
+    def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
         self.archive = archive
+        self.folder = folder
 
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
         """Open a new member for writing."""
@@ -49,7 +55,7 @@ class ZipSink:
 def packing(path: Path) -> Iterator[ZipSink]:
     """A sink that makes one zip file at `path`."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
-        yield ZipSink(archive)
+        yield ZipSink(archive, path.parent)
 
 
 def copy_into(sink: Sink, source: Path, path: PurePosixPath) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from textcat.corpora.card import Package, RemoteFile
-from textcat.corpora.download import Download, Patience, ProgressCallback
+from textcat.corpora.download import Download, Patience, ProgressCallback, forget_note
 from textcat.corpora.manifest import sha256_of
 from textcat.corpora.npm import npm_pack
 from textcat.corpora.staging import stage
@@ -50,6 +50,7 @@ class FromWeb:
         finally:
             for _, path in found:
                 path.unlink(missing_ok=True)
+                forget_note(path)
         return f"{self.package.title}, from {used[0] if len(used) == 1 else _hosts(used)}"
 
     def _urls(self, wanted: RemoteFile) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from pydantic import BaseModel
 from textcat.errors import BadDataError, StageFailedError, UsageError
 from textcat.experiment.learners import LEARNERS
 from textcat.store.arrays import read_array, read_json, write_array, write_json
+from textcat.workers import Crew
 
 
 class Model(Protocol):
@@ -67,13 +68,13 @@ def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -
 
 
 def search_each_category(
-    name: str, parameters: BaseModel, search: Any, problem: Problem, jobs: int
+    name: str, parameters: BaseModel, search: Any, problem: Problem, jobs: int, crew: Crew | None
 ) -> tuple[Model, Any]:
     """A model with a hyperparameter of its own for each category, and how it was chosen."""
     searcher = LEARNERS[name].searcher
     if searcher is None:
         raise UsageError(f"{name} cannot search for each category", hint="Leave `per_category` out.")
-    found: tuple[Model, Any] = _named(searcher)(name, problem, parameters, search, jobs)
+    found: tuple[Model, Any] = _named(searcher)(name, problem, parameters, search, jobs, crew)
     return found
 
 

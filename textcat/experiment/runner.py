@@ -17,6 +17,7 @@ from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
 from textcat.published.load import all_cells
 from textcat.store import Store
+from textcat.workers import Crew
 
 log = logging.getLogger(__name__)
 
@@ -46,6 +47,7 @@ class Site:
     offline: bool = False
     progress: Progress = silent
     transfers: ProgressCallback | None = None
+    crew: Crew | None = None
 
     @property
     def store(self) -> Store:
@@ -54,7 +56,7 @@ class Site:
 
     def workshop(self) -> Workshop:
         """The workshop of the steps."""
-        return Workshop(self.store, self.jobs, self.progress)
+        return Workshop(self.store, self.jobs, self.progress, self.crew)
 
 
 def is_here(experiment: Experiment, site: Site) -> bool:

@@ -13,7 +13,7 @@ from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import argmax_accuracy, micro_f1
 from textcat.experiment.fitting import Model, Problem, fit_learner, search_each_category
 from textcat.experiment.learners import parameters_of
-from textcat.experiment.resampling import folds_of
+from textcat.experiment.resampling import Rows, folds_of
 from textcat.experiment.settings import RunSettings, SearchSettings
 from textcat.experiment.steps.step import Workshop
 from textcat.thresholds.settings import set_thresholds
@@ -53,7 +53,14 @@ def searched(run: RunSettings, problem: Problem, workshop: Workshop) -> Found:
 
 def _for_all(run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop) -> Found:
     """Ties go to the first value in the grid."""
-    criterion = np.vstack([_criterion(run, search, value, problem, workshop) for value in search.grid])
+    parts = folds_of(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
+    pieces = [(value, fold) for value in search.grid for fold in range(len(parts))]
+    shared = _Trials(run, search, problem, parts, workshop.jobs_of_a_piece)
+    found = []
+    for goodness in workshop.each(_try, shared, pieces):
+        found.append(goodness)
+        workshop.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
+    criterion = np.array(found).reshape(len(search.grid), len(parts))
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = parameters_of(run.learner, {**run.parameters, search.parameter: best})
     model = fit_learner(run.learner, parameters, problem, workshop.jobs)
@@ -64,28 +71,37 @@ def _for_each_category(
     run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop
 ) -> Found:
     parameters = parameters_of(run.learner, run.parameters)
-    model, choice = search_each_category(run.learner, parameters, search, problem, workshop.jobs)
+    model, choice = search_each_category(
+        run.learner, parameters, search, problem, workshop.jobs, workshop.crew
+    )
     # The choice is ordered from the strongest prior to the weakest: large rates, small variances.
     grid = sorted(search.grid, reverse=search.parameter == "rate")
     chosen = [grid[best] for best in choice.best]
     return Found(model, search.parameter, chosen, grid, choice.likelihood.tolist())
 
 
-def _criterion(
-    run: RunSettings, search: SearchSettings, value: float, problem: Problem, workshop: Workshop
-) -> NDArray[np.float64]:
-    """The criterion of one value, one number a fold."""
+@dataclass(frozen=True)
+class _Trials:
+    """What all values and folds share."""
+
+    run: RunSettings
+    search: SearchSettings
+    problem: Problem
+    parts: list[tuple[Rows, Rows]]
+    jobs: int
+
+
+def _try(trials: _Trials, piece: tuple[float, int]) -> float:
+    """The criterion of one value of the grid on one fold."""
+    run, search, problem = trials.run, trials.search, trials.problem
+    value, fold = piece
+    train, held_out = trials.parts[fold]
+    inner = problem.rows(train)
     parameters = parameters_of(run.learner, {**run.parameters, search.parameter: value})
-    parts = folds_of(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
-    results = []
-    for fold, (train, held_out) in enumerate(parts):
-        workshop.progress(fold, len(parts), f"{search.parameter} {value:g}")
-        inner = problem.rows(train)
-        model = fit_learner(run.learner, parameters, inner, workshop.jobs)
-        thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
-        scores = model.scores(problem.X[held_out])
-        results.append(_goodness(search.criterion, scores, thresholds, problem.labels[held_out]))
-    return np.array(results)
+    model = fit_learner(run.learner, parameters, inner, trials.jobs)
+    thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
+    scores = model.scores(problem.X[held_out])
+    return _goodness(search.criterion, scores, thresholds, problem.labels[held_out])
 
 
 def _goodness(

@@ -25,7 +25,7 @@ class CorpusSettings(Settings):
 
     name: str = Field(
         description="A collection's name (see `textcat list corpora`), or the format of your own documents: "
-        "csv, tsv, jsonl, folders or svmlight."
+        "csv, tsv, jsonl, folders, svmlight or rcv1-like."
     )
     path: str = Field(default="", description="Where your own documents are, seen from the experiment file.")
     split: str = Field(default="", description="The collection's own division, such as modapte.")

@@ -17,6 +17,7 @@ from textcat.errors import UsageError
 from textcat.linear.fit import fit_path
 from textcat.linear.problem import Floats, labels_as_columns, matrix_with_bias
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
+from textcat.workers import Alone, Crew
 
 # The grids of section 4.4, from the strongest prior to the weakest.
 GAUSSIAN_VARIANCES = tuple(10.0**k for k in range(-4, 5))
@@ -68,13 +69,14 @@ def lams_of(prior: str, documents: int, grid: Sequence[float] | None = None) -> 
 
 def cross_validated(
     X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
-    runs: int = 2, seed: int = 0, **settings: Any,
+    runs: int = 2, seed: int = 0, crew: Crew | None = None, **settings: Any,
 ) -> Choice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
     Held-out documents count 1 each, also under sample weights. The paper splits anew for every category;
     here all share one split, drawn from the seed, so that a path over the grid is trained for all in one go.
-    Of equal likelihoods the strongest prior wins. `settings` go to `fit`.
+    Of equal likelihoods the strongest prior wins. A crew works on several parts at a time. `settings` go to
+    `fit`.
     """
     matrix, _ = matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
@@ -88,15 +90,32 @@ def cross_validated(
     weight = settings.pop("sample_weight", None)
     part = np.random.default_rng(seed).permutation(n) % folds
     strengths = np.sort(lams_of(prior, n, grid))[::-1]
+    chosen = {**settings, "prior": prior, "seed": seed, "loss": "logistic"}
+    parts = _Parts(matrix, labels, part, None if weight is None else np.asarray(weight), strengths, chosen)
     likelihood = np.zeros((len(strengths), labels.shape[1]))
-    for run in range(runs):
-        kept, held = np.flatnonzero(part != run), np.flatnonzero(part == run)
-        path = fit_path(
-            matrix[kept], labels[kept], [lam * n / len(kept) for lam in strengths], prior=prior, seed=seed,
-            sample_weight=None if weight is None else np.asarray(weight)[kept],
-            **{**settings, "loss": "logistic"},
-        )  # fmt: skip
-        signs = np.where(labels[held], 1.0, -1.0)
-        for g, model in enumerate(path):
-            likelihood[g] -= np.logaddexp(0.0, -signs * model.scores(matrix[held])).sum(axis=0)
+    for of_part in (crew or Alone()).each(_held_out_likelihood, parts, range(runs)):
+        likelihood += of_part
     return Choice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What all parts share: documents with their numbers of part, the grid, and the settings of `fit`."""
+
+    matrix: Any
+    labels: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
+    weight: Floats | None
+    strengths: Floats
+    settings: dict[str, Any]
+
+
+def _held_out_likelihood(parts: _Parts, number: int) -> Floats:
+    """The log-likelihood of one part by models of the others: grid x categories."""
+    kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
+    lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
+    weight = None if parts.weight is None else parts.weight[kept]
+    path = fit_path(parts.matrix[kept], parts.labels[kept], lams, sample_weight=weight, **parts.settings)
+    signs = np.where(parts.labels[held], 1.0, -1.0)
+    scores = (model.scores(parts.matrix[held]) for model in path)
+    return np.array([-np.logaddexp(0.0, -signs * each).sum(axis=0) for each in scores])

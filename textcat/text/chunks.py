@@ -52,7 +52,7 @@ def count_chunk(
     ]
 
 
-def count_chunk_alone(chunk: Chunk, settings: TextSettings) -> list[tuple[list[str], ChunkCounts]]:
+def count_chunk_alone(settings: TextSettings, chunk: Chunk) -> list[tuple[list[str], ChunkCounts]]:
     """The same in a process of its own: the pieces of each group in order of number, and their counts."""
     split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
     vocabularies = [new_vocabulary() for _ in settings.groups]

@@ -1,20 +1,20 @@
-"""Counting terms: documents in, a sparse matrix of counts out, in chunks and if wished in several processes.
+"""Counting terms: documents in, a sparse matrix of counts out, in chunks and if wished by several workers.
 
 Chunks are counted by piece of text, as the tokenizer's splitter gives them; words, stop words and stems are
 settled afterwards, over the distinct pieces. The terms are sorted at the end, so the result depends neither
-on the size of the chunks nor on the number of processes. Only counts and distinct pieces are kept, no text.
+on the size of the chunks nor on who counts them. Only counts and distinct pieces are kept, no text.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Protocol
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from scipy.sparse import csr_array
 
 from textcat.errors import UsageError
@@ -30,11 +30,12 @@ from textcat.text.counted import CountedDocuments
 from textcat.text.settings import TextSettings
 from textcat.text.terms import terms_of_pieces
 from textcat.text.tokenizers import TOKENIZERS
+from textcat.workers import Crew, hired
 
 # Documents whose words are counted together: with more, the words no longer fit the processor's cache.
 DOCUMENTS_A_CHUNK = 200
-# Chunks that each process is given at a time: enough to keep it busy, few enough to stay small in memory.
-CHUNKS_A_PROCESS = 16
+# Chunks that each worker is given at a time: enough to keep it busy, few enough to stay small in memory.
+CHUNKS_A_WORKER = 16
 
 
 class TextDocument(Protocol):
@@ -89,25 +90,23 @@ def count(
     chunk_size: int = DOCUMENTS_A_CHUNK,
     progress: Callable[[int], None] | None = None,
     missing_fields: bool = False,
+    crew: Crew | None = None,
 ) -> CountedDocuments:
-    """Count the terms of documents; the result is the same for any `n_jobs` and `chunk_size`.
+    """Count the terms of documents; the result is the same for any `n_jobs`, `chunk_size` and `crew`.
 
-    `progress` is called with the number of documents just done. A field of the settings that no document has
-    is an error unless `missing_fields` allows it.
+    With more than one of `n_jobs` chunks are counted in so many processes, with a crew by the crew. `progress`
+    is called with the number of documents just done. A field of the settings that no document has is an error
+    unless `missing_fields` allows it.
     """
     roll = _Roll()
     vocabularies = [new_vocabulary() for _ in settings.groups]
     chunks = roll.chunks(documents, settings, chunk_size)
-    counted = (
-        _counted_here(chunks, settings, vocabularies)
-        if n_jobs == 1
-        else _counted_in_processes(chunks, settings, vocabularies, n_jobs)
-    )
     parts: list[list[ChunkCounts]] = []
-    for part in counted:
-        parts.append(part)
-        if progress is not None:
-            progress(len(part[0].lengths))
+    with nullcontext(crew) if crew or n_jobs == 1 else hired("processes", n_jobs) as workers:
+        for part in _counted(chunks, settings, vocabularies, workers):
+            parts.append(part)
+            if progress is not None:
+                progress(len(part[0].lengths))
     if roll.ids and not missing_fields:
         _refuse_unknown_fields(settings, roll.fields)
     terms, of_pieces = terms_of_pieces(
@@ -121,25 +120,22 @@ def count(
     return CountedDocuments(counts, terms, roll.ids, roll.labels, roll.split)
 
 
-def _counted_here(
-    chunks: Iterator[Chunk], settings: TextSettings, vocabularies: list[defaultdict[str, int]]
+def _counted(
+    chunks: Iterator[Chunk],
+    settings: TextSettings,
+    vocabularies: list[defaultdict[str, int]],
+    workers: Crew | None,
 ) -> Iterator[list[ChunkCounts]]:
-    split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
-    for chunk in chunks:
-        yield count_chunk(chunk, split, vocabularies)
-
-
-def _counted_in_processes(
-    chunks: Iterator[Chunk], settings: TextSettings, vocabularies: list[defaultdict[str, int]], n_jobs: int
-) -> Iterator[list[ChunkCounts]]:
-    with Parallel(n_jobs=n_jobs) as pool:
-        while wave := list(islice(chunks, CHUNKS_A_PROCESS * effective_n_jobs(n_jobs))):
-            results = pool(delayed(count_chunk_alone)(chunk, settings) for chunk in wave)
-            for groups in results:
-                yield [
-                    counts.renumbered(piece_numbers(pieces, vocabulary))
-                    for (pieces, counts), vocabulary in zip(groups, vocabularies, strict=True)
-                ]
+    if workers is None:
+        split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
+        yield from (count_chunk(chunk, split, vocabularies) for chunk in chunks)
+        return
+    while wave := list(islice(chunks, CHUNKS_A_WORKER * workers.size)):
+        for groups in workers.each(count_chunk_alone, settings, wave):
+            yield [
+                counts.renumbered(piece_numbers(pieces, vocabulary))
+                for (pieces, counts), vocabulary in zip(groups, vocabularies, strict=True)
+            ]
 
 
 def _matrix(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> csr_array:

@@ -14,6 +14,7 @@ from textcat.linear import fit
 from textcat.linear.combinations import named_learners
 from textcat.linear.hyperparameters import Choice, cross_validated
 from textcat.linear.regularization import lam_from_c, lam_from_laplace_rate, lam_from_variance
+from textcat.workers import Crew
 
 
 def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> Model:
@@ -23,7 +24,12 @@ def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: 
 
 
 def search_linear(
-    name: str, problem: Problem, parameters: LinearParameters, search: SearchSettings, jobs: int
+    name: str,
+    problem: Problem,
+    parameters: LinearParameters,
+    search: SearchSettings,
+    jobs: int,
+    crew: Crew | None = None,
 ) -> tuple[Model, Choice]:
     """One strength of the prior a category, by the likelihood of held-out parts, and the model trained with it."""
     if search.parameter not in ("rate", "variance"):
@@ -36,7 +42,7 @@ def search_linear(
         grid = grid / 2.0
     choice = cross_validated(
         problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-        **{**settings, "seed": search.seed},
+        crew=crew,         **{**settings, "seed": search.seed},
     )  # fmt: skip
     return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from textcat.store import Artifact, Recipe, Store
+from textcat.workers import Alone, Crew
+from textcat.workers.crew import Item, Result, Shared
 
 
 class Progress(Protocol):
@@ -24,11 +26,27 @@ def silent(done: int, total: int | None, what: str) -> None:
 
 @dataclass(frozen=True)
 class Workshop:
-    """Where artifacts stand, how many threads may be used, and who is told of progress."""
+    """Where artifacts stand, how many threads may be used, who is told of progress, and who works.
+
+    Without a crew words are counted in `jobs` processes, and folds, grid points and blocks of categories follow
+    one another, each on `jobs` threads. A crew works on several of them at a time.
+    """
 
     store: Store
     jobs: int = 1
     progress: Progress = silent
+    crew: Crew | None = None
+
+    @property
+    def jobs_of_a_piece(self) -> int:
+        """Threads that a fold, grid point or block of categories may use."""
+        return 1 if self.crew else self.jobs
+
+    def each(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[Result]:
+        """function(shared, item) of each item, in their order, by the crew where there is one."""
+        return (self.crew or Alone()).each(function, shared, items)
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ def _counted(opened: Any, text: TextSettings, workshop: Workshop) -> Counts:
         done += more
         workshop.progress(done, None, f"tokenize {opened.name}")
 
-    counted = count(documents, text, n_jobs=workshop.jobs, progress=tell)
+    counted = count(documents, text, n_jobs=workshop.jobs, crew=workshop.crew, progress=tell)
     return Counts(counted, list(opened.categories))
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -56,10 +57,7 @@ def train_step(
         elif getattr(parameters, "checkpoints", None):
             save_model(target, _of_course(workshop, recipe, problem, run))
         else:
-            blocks = _blocks(problem, learner.categories_at_once)
-            parts = [
-                load_model(_block(workshop, recipe, problem, block, run, len(blocks))) for block in blocks
-            ]
+            parts = [load_model(folder) for folder in _block_folders(workshop, recipe, problem, run)]
             save_model(target, join_models(parts) if len(parts) > 1 else parts[0])
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
@@ -86,18 +84,31 @@ def _blocks(problem: Problem, at_once: int | None) -> list[Sequence[int]]:
     return [range(start, min(start + size, categories)) for start in range(0, categories, size)]
 
 
-def _block(
-    workshop: Workshop, whole: Recipe, problem: Problem, block: Sequence[int], run: RunSettings, blocks: int
-) -> Path:
-    """The folder of one block's model; each block is an artifact, finished before the next begins."""
-    recipe = Recipe("block", whole.version, {"first": block[0], "last": block[-1]}, {"train": whole.key})
+@dataclass(frozen=True)
+class _Training:
+    """What all blocks of categories share."""
 
-    def make(target: Path) -> None:
-        part = problem.restricted(np.asarray(block))
-        save_model(
-            target, fit_learner(run.learner, parameters_of(run.learner, run.parameters), part, workshop.jobs)
-        )
+    run: RunSettings
+    problem: Problem
+    jobs: int
 
-    folder = workshop.store.build(recipe, make).folder
-    workshop.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
-    return folder
+
+def _train_block(training: _Training, block: Sequence[int]) -> Model:
+    run, part = training.run, training.problem.restricted(np.asarray(block))
+    return fit_learner(run.learner, parameters_of(run.learner, run.parameters), part, training.jobs)
+
+
+def _block_folders(workshop: Workshop, whole: Recipe, problem: Problem, run: RunSettings) -> Iterator[Path]:
+    """The folders of the blocks' models; each is an artifact, kept as soon as it and those before are trained."""
+    blocks = _blocks(problem, LEARNERS[run.learner].categories_at_once)
+    recipes = [
+        Recipe("block", whole.version, {"first": block[0], "last": block[-1]}, {"train": whole.key})
+        for block in blocks
+    ]
+    missing = [
+        block for block, recipe in zip(blocks, recipes, strict=True) if workshop.store.find(recipe) is None
+    ]
+    trained = workshop.each(_train_block, _Training(run, problem, workshop.jobs_of_a_piece), missing)
+    for block, recipe in zip(blocks, recipes, strict=True):
+        yield workshop.store.build(recipe, lambda target: save_model(target, next(trained))).folder
+        workshop.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")

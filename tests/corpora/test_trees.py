@@ -1,0 +1,82 @@
+"""Collections of one file a document, packed by whoever: damage and bombs are told before memory fills."""
+
+from __future__ import annotations
+
+import tracemalloc
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from textcat.corpora import fetch, open_corpus, trees
+from textcat.corpora.trees import PACKED, DocumentTree
+from textcat.errors import BadDataError, DataNotAvailableError
+
+PAGE = "course/cornell/page"
+
+
+def packed(folder: Path, members: dict[str, bytes]) -> Path:
+    """documents.zip as a person might make it, compressed and with its folders."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(folder / PACKED, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.mkdir("course")
+        for name, content in members.items():
+            with archive.open(name, "w") as member:
+                for start in range(0, len(content), 1 << 20):
+                    member.write(content[start : start + (1 << 20)])
+    return folder
+
+
+def test_a_compressed_archive_with_folders_is_read(tmp_path: Path) -> None:
+    corpus = open_corpus("webkb", packed(tmp_path, {PAGE: b"<b>one</b>", "other/texas/x": b"two"}))
+    assert [(page.id, page.fields["body"]) for page in corpus.documents()] == [
+        (PAGE, "one"),
+        ("other/texas/x", "two"),
+    ]
+
+
+def test_a_document_that_expands_without_bound_is_refused(tmp_path: Path) -> None:
+    folder = packed(tmp_path, {PAGE: bytes(trees.MAX_DOCUMENT + 1)})
+    assert (folder / PACKED).stat().st_size < 100_000
+    tracemalloc.start()
+    for read in (lambda: list(open_corpus("webkb", folder).documents()), DocumentTree(folder).fingerprint):
+        with pytest.raises(BadDataError, match="larger than") as error:
+            read()
+        assert error.value.where == str(folder / PACKED)
+    assert tracemalloc.get_traced_memory()[1] < 10 << 20
+    tracemalloc.stop()
+
+
+def test_many_documents_that_expand_without_bound_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = packed(tmp_path, {f"{PAGE}{number}": bytes(100) for number in range(5)})
+    assert len(DocumentTree(folder).names) == 5
+    monkeypatch.setattr(trees, "MAX_TREE", 499)
+    with pytest.raises(BadDataError, match="more than any"):
+        list(open_corpus("webkb", folder).documents())
+    monkeypatch.setattr(trees, "MAX_TREE", 500)
+    monkeypatch.setattr(trees, "MAX_MEMBERS", 4)
+    with pytest.raises(BadDataError, match="more than any"):
+        DocumentTree(folder).fingerprint()
+
+
+def test_a_file_that_is_no_document_is_refused(tmp_path: Path) -> None:
+    page = tmp_path / PAGE
+    page.parent.mkdir(parents=True)
+    with page.open("wb") as opened:
+        opened.truncate(1 << 40)
+    with pytest.raises(BadDataError, match="larger than") as error:
+        list(open_corpus("webkb", tmp_path).documents())
+    assert error.value.where == str(page)
+
+
+@pytest.mark.parametrize("name", ["webkb", "20newsgroups"])
+def test_fetch_says_that_a_bomb_was_refused(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
+    packed(tmp_path / name, {PAGE: bytes(trees.MAX_DOCUMENT + 1)})
+    with pytest.raises(DataNotAvailableError, match="could not be brought") as error:
+        fetch(name, tmp_path, offline=True)
+    assert "larger than" in str(error.value)

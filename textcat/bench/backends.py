@@ -1,0 +1,136 @@
+"""The same work by one worker and by more, of each backend: seconds, and how much faster more of them are.
+
+Two kinds of work: counting words in chunks, and a grid on folds. Workers have started and compiled before the
+clock runs. Every answer is compared with that of one process: a faster way to other numbers is no result.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from textcat.corpora import Document, category_counts
+from textcat.errors import StageFailedError
+from textcat.linear.hyperparameters import cross_validated
+from textcat.store.files import write_whole
+from textcat.text.counting import count
+from textcat.text.settings import TextSettings
+from textcat.text.vectors import Vectorizer, VectorSettings
+from textcat.workers import BACKENDS, Alone, Crew, hired
+
+WORKERS = (1, 2)
+FOLDS = 4
+VARIANCES = (1.0, 10.0)
+TRAINING_DOCUMENTS = 6000
+Work = Callable[[Crew], Any]
+Row = dict[str, Any]
+
+
+def bench_backends(
+    documents: Sequence[Document], repeats: int, backends: Sequence[str] = BACKENDS
+) -> list[Row]:
+    """A row for each kind of work, backend and number of workers; the best of so many repeats."""
+    works = {"count words": _counting(documents), "grid on folds": _grid_on_folds(documents)}
+    expected = {name: work(Alone()) for name, work in works.items()}
+    rows: list[Row] = []
+    for backend in backends:
+        with ExitStack() as stack:
+            crews = [stack.enter_context(hired(backend, workers)) or Alone() for workers in WORKERS]
+            for name, work in works.items():
+                seconds = _best(work, crews, repeats, expected[name])
+                rows += [
+                    {"work": name, "backend": backend, "workers": workers, "seconds": best}
+                    for workers, best in zip(WORKERS, seconds, strict=True)
+                ]
+    return [row | {"speedup": _one_worker(rows, row) / row["seconds"]} for row in rows]
+
+
+def _one_worker(rows: Sequence[Row], of: Row) -> float:
+    """The seconds of the same work by the first number of workers of the same backend."""
+    return next(
+        float(row["seconds"]) for row in rows if (row["work"], row["backend"]) == (of["work"], of["backend"])
+    )
+
+
+def _best(work: Work, crews: Sequence[Crew], repeats: int, expected: Any) -> list[float]:
+    """The least seconds of each crew; they take turns, so that whatever else runs here slows all of them."""
+    times: list[list[float]] = [[] for _ in crews]
+    for _ in range(repeats + 1):
+        for crew, taken in zip(crews, times, strict=True):
+            started = perf_counter()
+            found = work(crew)
+            taken.append(perf_counter() - started)
+            if not _same(found, expected):
+                raise StageFailedError("workers came to other numbers than one process", where=repr(crew))
+    return [min(taken[1:]) for taken in times]
+
+
+def _same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def _settings(documents: Sequence[Document]) -> TextSettings:
+    fields = tuple(name for name in ("title", "body") if name in documents[0].fields)
+    return TextSettings(tokenizer="alphanumeric", fields=fields)
+
+
+def _counting(documents: Sequence[Document]) -> Work:
+    settings = _settings(documents)
+
+    def work(crew: Crew) -> list[Any]:
+        counted = count(documents, settings, crew=crew).counts
+        return [counted.data, counted.indices, counted.indptr]
+
+    return work
+
+
+def _grid_on_folds(documents: Sequence[Document]) -> Work:
+    training = [document for document in documents if document.split == "train"][:TRAINING_DOCUMENTS]
+    counted = count(training, _settings(documents))
+    vectors = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True)).transform(
+        counted
+    )
+    labels = counted.label_matrix(category_counts(documents).in_both())
+
+    def work(crew: Crew) -> list[Any]:
+        choice = cross_validated(
+            vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, crew=crew,
+            algorithm="fast", tol=1e-3, options={"stop": "optimality"},
+        )  # fmt: skip
+        return [choice.likelihood, choice.best]
+
+    return work
+
+
+def keep(rows: Sequence[Row], facts: dict[str, object], folder: Path) -> Iterator[Path]:
+    """backends.json and backends.svg in a folder."""
+    table = folder / "backends.json"
+    write_whole(table, json.dumps([{**row, "machine": facts} for row in rows], indent=1) + "\n")
+    yield table
+    plot = folder / "backends.svg"
+    _plot(rows).savefig(plot, metadata={"Date": None})
+    yield plot
+
+
+def _plot(rows: Sequence[Row]) -> Figure:
+    """The speedup over the number of workers, a line for each backend."""
+    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+    works = list(dict.fromkeys(row["work"] for row in rows))
+    for work, axes in zip(works, figure.subplots(1, len(works), sharey=True, squeeze=False)[0], strict=True):
+        axes.plot(WORKERS, WORKERS, color="0.7", linestyle=":", label="as many times as workers")
+        for backend in dict.fromkeys(row["backend"] for row in rows):
+            chosen = [row for row in rows if (row["work"], row["backend"]) == (work, backend)]
+            axes.plot(
+                [row["workers"] for row in chosen], [row["speedup"] for row in chosen], "o-", label=backend
+            )
+        axes.set(title=work, xlabel="workers", xticks=WORKERS, ylim=(0.0, None))
+    figure.axes[0].set_ylabel("times as fast as one worker")
+    figure.axes[0].legend(frameon=False)
+    return figure
