@@ -34,6 +34,7 @@ MAY_KNOW = {
     "experiment": FOUNDATION,
     "serving": FOUNDATION | {"experiment"},
     "report": FOUNDATION | {"experiment"},
+    "sklearn": FOUNDATION,
     "bench": FOUNDATION | {"experiment"},
 }
 

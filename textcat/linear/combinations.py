@@ -6,7 +6,7 @@ reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
@@ -87,6 +87,9 @@ RULES: dict[str, Rule] = {
     "conjugate_gradient": _conjugate_gradient,
     "fast": _fast,
 }
+QUICKEST_FIRST = ("fast", "column", "row", "conjugate_gradient")
+# Where time does not matter: a few dozen steps settle every digit, also of features on scales of their own.
+EXACTEST_FIRST = ("conjugate_gradient", "fast", "column", "row")
 
 
 def check(algorithm: str, request: Request) -> None:
@@ -103,6 +106,11 @@ def check(algorithm: str, request: Request) -> None:
             where=f"{request.loss.name} x {request.prior} x {algorithm}",
             hint="Algorithms that can: " + (", ".join(able) or "none"),
         )
+
+
+def first_able(request: Request, order: Sequence[str] = QUICKEST_FIRST) -> str:
+    """The first algorithm that can; where none can, one whose refusal says why."""
+    return next((name for name in order if RULES[name](request) is None), "column")
 
 
 @dataclass(frozen=True)

@@ -86,21 +86,22 @@ class Settings:
             "tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "options": dict(self.options),
         }  # fmt: skip
 
-    def algorithm_options(self) -> Options:
-        """Refuse what cannot work, before any work, and read the algorithm's options."""
-        loss = loss_named(self.loss, float(self.options.get("gamma", Options.gamma)))
-        prior = self.prior
-        request = combinations.Request(
-            loss,
-            prior.name,
+    def request(self) -> combinations.Request:
+        """What decides whether an algorithm can solve this."""
+        return combinations.Request(
+            loss_named(self.loss, float(self.options.get("gamma", Options.gamma))),
+            self.prior.name,
             self.penalize_bias,
             self.bias,
-            prior.informed,
-            prior.variance is None,
+            self.prior.informed,
+            self.prior.variance is None,
             self.class_weight is not None
             or np.ndim(self.sample_weight if self.sample_weight is not None else 0) > 1,
         )
-        combinations.check(self.algorithm, request)
+
+    def algorithm_options(self) -> Options:
+        """Refuse what cannot work, before any work, and read the algorithm's options."""
+        combinations.check(self.algorithm, self.request())
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
         return read_options(ALGORITHMS[self.algorithm].options, self.options, shared)
 
