@@ -29,11 +29,16 @@ from textcat.linear.problem import (
     matrix_with_bias,
 )
 from textcat.linear.progress import BlockResult
+from textcat.plugins import find, guarded, loaded
 
 
 def lane_blocks(problem: Problem, options: Options) -> list[slice]:
     """Blocks of lanes, whatever the options."""
     return blocks_of(problem.categories)
+
+
+def able(request: combinations.Request) -> None:
+    """No request is refused."""
 
 
 @dataclass(frozen=True)
@@ -42,12 +47,15 @@ class Algorithm:
 
     `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or
     dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
+    `cannot(request)`: why it cannot solve a request, or None; the built-in ones have theirs in
+    textcat.linear.combinations.
     """
 
     solve_block: Callable[..., BlockResult]
     options: type[Options]
     starts_from_dual: bool = False
     blocks: Callable[..., list[slice]] = lane_blocks
+    cannot: combinations.Rule = able
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -56,6 +64,20 @@ ALGORITHMS: dict[str, Algorithm] = {
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
     "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.blocks),
 }
+
+
+def algorithm_named(name: str) -> Algorithm:
+    """One of ALGORITHMS, or a plugin's."""
+    plugin = find("algorithms", name, ALGORITHMS)
+    if plugin is None:
+        return ALGORITHMS[name]
+    algorithm: Algorithm = loaded(plugin, Algorithm)
+    return replace(
+        algorithm,
+        solve_block=guarded(plugin, algorithm.solve_block),
+        blocks=guarded(plugin, algorithm.blocks),
+        cannot=guarded(plugin, algorithm.cannot),
+    )
 
 
 @dataclass(frozen=True)
@@ -101,15 +123,17 @@ class Settings:
 
     def algorithm_options(self) -> Options:
         """Refuse what cannot work, before any work, and read the algorithm's options."""
-        combinations.check(self.algorithm, self.request())
+        elsewhere = find("algorithms", self.algorithm, ALGORITHMS)
+        rule = None if elsewhere is None else algorithm_named(self.algorithm).cannot
+        combinations.check(self.algorithm, self.request(), rule)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
-        return read_options(ALGORITHMS[self.algorithm].options, self.options, shared)
+        return read_options(algorithm_named(self.algorithm).options, self.options, shared)
 
 
 def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     """Solve every category of Y under the settings."""
     options = settings.algorithm_options()
-    means = ALGORITHMS[settings.algorithm]
+    means = algorithm_named(settings.algorithm)
     problem = pose(X, Y, settings, options)
     start = _start(problem, settings.init, means.starts_from_dual)
     blocks = means.blocks(problem, options)

@@ -100,7 +100,7 @@ def bibtex_of(paper: str) -> str:
 
 
 def _run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    values = [number(value_of(run["measures"], HEADLINE[column])) for column in columns]
+    values = [number(value_of(run["measures"], HEADLINE.get(column, column))) for column in columns]
     return {"title": run["title"] or name, "numbers": values, "signature": run["signature"]}
 
 

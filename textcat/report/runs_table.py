@@ -19,13 +19,15 @@ HEADLINE = {
 
 
 def headline_of(results: Mapping[str, Any]) -> list[str]:
-    """The columns for which at least one run has a value."""
+    """The columns for which at least one run has a value, and the measures that were asked for besides."""
     runs = results["runs"].values()
-    return [
+    usual = [
         name
         for name, measure in HEADLINE.items()
         if any(value_of(run["measures"], measure) is not None for run in runs)
     ]
+    asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
+    return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE.values())]
 
 
 def value_of(measures: Mapping[str, float | None], measure: str) -> float | None:
@@ -43,7 +45,10 @@ def runs_as_text(results: Mapping[str, Any]) -> str:
     """The headline measures as a Markdown table."""
     columns = headline_of(results)
     rows = [
-        [run["title"] or name, *(number(value_of(run["measures"], HEADLINE[column])) for column in columns)]
+        [
+            run["title"] or name,
+            *(number(value_of(run["measures"], HEADLINE.get(column, column))) for column in columns),
+        ]
         for name, run in results["runs"].items()
     ]
     return tabulate(rows, headers=["run", *columns], tablefmt="github", disable_numparse=True)

@@ -43,7 +43,10 @@ def read_labels(y: Any) -> Labels:
         raise ValueError("y with several columns must be an indicator matrix of 0 and 1")
     classes, numbers = np.unique(given, return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"there is only one class to learn, {classes.tolist()}; a classifier needs two")
+        raise ValueError(
+            f"a classifier needs two classes, and of the documents with a sample_weight above 0 all are of one, "
+            f"{classes.tolist()}"
+        )
     columns = numbers.reshape(-1, 1) == np.arange(len(classes))
     return (
         Labels("binary", classes, columns[:, 1:])

@@ -27,10 +27,10 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     among_equal, least_f1, fallback, per_document and value are as there. cv: a number of folds, a splitter or
     splits, on whose held-out parts thresholds are tuned; None tunes on the scores of the training documents.
     For two classes and for indicator matrices; of one label among several the highest score decides, and
-    there is nothing to tune. Weights of documents go to the estimator; tuning counts each document once. A
-    classifier without decision_function gives the log odds of its probabilities. rcut, pcut and expected-f1
-    look at all documents that are predicted together. Probabilities are those of `estimator_`, and do not
-    know the thresholds.
+    there is nothing to tune. Weights of documents go to the estimator; tuning counts each document once, and
+    those of weight 0 not at all. A classifier without decision_function gives the log odds of its
+    probabilities. rcut, pcut and expected-f1 look at all documents that are predicted together. Probabilities
+    are those of `estimator_`, and do not know the thresholds.
 
     Fitted: estimator_ (trained on everything), thresholds_ (one a category), priors_, classes_.
     """
@@ -69,9 +69,10 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if y is None:
             raise ValueError("ThresholdTuner requires y to be passed, but the target y is None")
         X, y = indexable(X, y)
+        X, y, counting = _that_count(X, y, params)
         labels = _two_sided(y)
         settings = self._settings()
-        given = self._routed(params)
+        given = self._routed(counting)
         self.estimator_ = clone(self.estimator).fit(X, y, **given)
         self._kind = labels.kind
         self.classes_ = labels.classes
@@ -157,6 +158,17 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
 WITHOUT_TUNING = ("default", "rcut", "pcut", "expected-f1")
 THRESHOLD_KEYS = frozenset(ThresholdSettings.model_fields)
+
+
+def _that_count(X: Any, y: Any, params: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
+    """Without the documents of weight 0: they have no say in thresholds either."""
+    weights = params.get("sample_weight")
+    if weights is None or np.all(np.asarray(weights) != 0):
+        return X, y, params
+    rows = np.flatnonzero(np.asarray(weights))
+    documents = len(np.asarray(weights))
+    kept = {name: _part(value, rows, documents) for name, value in params.items()}
+    return _safe_indexing(X, rows), _safe_indexing(y, rows), kept
 
 
 def _two_sided(y: Any) -> Labels:

@@ -29,7 +29,7 @@ from textcat.text.chunks import (
 from textcat.text.counted import CountedDocuments
 from textcat.text.settings import TextSettings
 from textcat.text.terms import terms_of_pieces
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import tokenizer_named
 
 # Documents whose words are counted together: with more, the words no longer fit the processor's cache.
 DOCUMENTS_A_CHUNK = 200
@@ -124,7 +124,7 @@ def count(
 def _counted_here(
     chunks: Iterator[Chunk], settings: TextSettings, vocabularies: list[defaultdict[str, int]]
 ) -> Iterator[list[ChunkCounts]]:
-    split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
+    split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
     for chunk in chunks:
         yield count_chunk(chunk, split, vocabularies)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from textcat.errors import StageFailedError
+from textcat.plugins import Named, Plugin, find, guarded, loaded
 from textcat.thresholds.apply import NEVER, Bools, Floats, Ints, accept, default_thresholds
 from textcat.thresholds.break_even import break_even_thresholds
 from textcat.thresholds.cross_validated import Combination, cross_validated_thresholds
@@ -15,7 +17,7 @@ from textcat.thresholds.expected_f1 import expected_f1_thresholds
 from textcat.thresholds.tuned import AmongEqual, Point, TuningRule
 from textcat.thresholds.yang import pcut, rcut, scut_fbr
 
-Rule = Literal["default", "tuned", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1"]
+RULES = ("default", "tuned", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
 
 
 class ThresholdSettings(BaseModel):
@@ -23,7 +25,7 @@ class ThresholdSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rule: Rule = Field(
+    rule: Annotated[str, Named("thresholds", lambda: RULES)] = Field(
         default="default",
         description="default: the learner's own threshold; tuned: the best on training scores; break-even; scut-fbr: "
         "tuned, with a fallback where it would be poor; rcut: so many categories a document; pcut: in proportion "
@@ -71,6 +73,9 @@ def set_thresholds(
     settings: ThresholdSettings, scores: Floats, labels: Bools, fold_of_document: Ints | None = None
 ) -> Floats:
     """A threshold for each category, from scores of training documents."""
+    plugin = find("thresholds", settings.rule, RULES)
+    if plugin is not None:
+        return _set_by(plugin, settings, scores, labels)
     if settings.rule == "tuned":
         folds = np.zeros(len(labels), dtype=np.int64) if fold_of_document is None else fold_of_document
         return cross_validated_thresholds(scores, labels, folds, settings.tuning, settings.combination)
@@ -79,6 +84,17 @@ def set_thresholds(
     if settings.rule == "scut-fbr":
         return scut_fbr(scores, labels, settings.least_f1, settings.fallback, settings.tuning)
     return default_thresholds(scores.shape[1], settings.value)
+
+
+def _set_by(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
+    """Thresholds by a plugin's function of scores, labels and settings."""
+    thresholds = np.asarray(guarded(plugin, loaded(plugin))(scores, labels, settings), dtype=np.float64)
+    if thresholds.shape != (scores.shape[1],) or np.isnan(thresholds).any():
+        raise StageFailedError(
+            f"{plugin.title} gave thresholds of shape {thresholds.shape} or not numbers",
+            hint=f"It has to give one number for each of {scores.shape[1]} categories.",
+        )
+    return thresholds
 
 
 def decisions(settings: ThresholdSettings, scores: Floats, thresholds: Floats, priors: Floats) -> Bools:

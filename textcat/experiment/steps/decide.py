@@ -14,6 +14,7 @@ from textcat.experiment.resampling import fold_numbers
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.problem import assemble
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.settings import set_thresholds
@@ -23,9 +24,9 @@ def decide_step(
     run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
 ) -> Step:
     """Set the thresholds of a run by its rule."""
-    recipe = Recipe(
-        "threshold", 1, {**run.threshold.model_dump(mode="json"), "seed": seed}, inputs_of(model=trained)
-    )
+    parameters = {**run.threshold.model_dump(mode="json"), "seed": seed}
+    parameters |= identities(("thresholds", run.threshold.rule))
+    recipe = Recipe("threshold", 1, parameters, inputs_of(model=trained))
 
     def make(workshop: Workshop, target: Path) -> None:
         problem = assemble(workshop, run, seed, *sources)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.evaluation.elsewhere import more_measures
 from textcat.evaluation.summary import MeasureSettings, measure_all
 from textcat.experiment.fitting import Model, load_model
 from textcat.experiment.settings import EvaluationSettings, Experiment, RunSettings
@@ -18,6 +19,7 @@ from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.experiment.studies.study import Subject
 from textcat.experiment.studies.table import STUDIES
+from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask
 from textcat.thresholds.settings import decisions
@@ -34,6 +36,7 @@ def evaluate_step(
     """Measure a run on its test documents."""
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
+    parameters |= identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe(
         "evaluate", 2, parameters, inputs_of(model=trained, thresholds=decided, vectors=vectorized)
     )
@@ -89,6 +92,7 @@ def measured(
     """All measures; one that is undefined is None, which is null in JSON."""
     chosen = MeasureSettings(zero_division=settings.zero_division, largest=tuple(settings.largest))
     values = measure_all(scores, accepted, labels, vectors.categories, vectors.train_counts, chosen)
+    values |= more_measures(settings.measures, scores, accepted, labels)
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
