@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from math import log2, sqrt
 from statistics import NormalDist
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -15,9 +14,9 @@ from scipy.sparse import csr_array
 from sklearn.feature_selection import mutual_info_classif
 
 from textcat.selection import score
-from textcat.selection.scores import ScoreName
+from textcat.selection.scores import SCORES
 
-NAMES: tuple[ScoreName, ...] = get_args(ScoreName)
+NAMES = tuple(SCORES)
 
 
 def plain_score(name: str, x: NDArray[np.float64], y: NDArray[np.bool_]) -> float:
@@ -72,9 +71,7 @@ def random_problem(
     categories=st.integers(1, 4),
 )
 @settings(max_examples=40, deadline=None)
-def test_score_is_its_definition(
-    name: ScoreName, seed: int, documents: int, terms: int, categories: int
-) -> None:
+def test_score_is_its_definition(name: str, seed: int, documents: int, terms: int, categories: int) -> None:
     X, Y = random_problem(seed, documents, terms, categories)
     dense = X.toarray()
     expected = [[plain_score(name, dense[:, j], Y[:, k]) for k in range(categories)] for j in range(terms)]
@@ -84,7 +81,7 @@ def test_score_is_its_definition(
 @pytest.mark.parametrize("name", NAMES)
 @given(seed=st.integers(0, 10_000))
 @settings(max_examples=20, deadline=None)
-def test_order_of_documents_terms_and_categories_moves_nothing_but_places(name: ScoreName, seed: int) -> None:
+def test_order_of_documents_terms_and_categories_moves_nothing_but_places(name: str, seed: int) -> None:
     X, Y = random_problem(seed, 20, 7, 4)
     random = np.random.default_rng(seed + 1)
     rows, terms, categories = random.permutation(20), random.permutation(7), random.permutation(4)
@@ -93,7 +90,7 @@ def test_order_of_documents_terms_and_categories_moves_nothing_but_places(name: 
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_terms_beyond_one_block_are_scored_alike(name: ScoreName) -> None:
+def test_terms_beyond_one_block_are_scored_alike(name: str) -> None:
     X, Y = random_problem(3, 30, 5000, 3)
     whole = score(name, X, Y)
     for term in (0, 2047, 2048, 4095, 4096, 4999):
@@ -102,7 +99,7 @@ def test_terms_beyond_one_block_are_scored_alike(name: ScoreName) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_limits_give_zero_and_never_nan(name: ScoreName) -> None:
+def test_limits_give_zero_and_never_nan(name: str) -> None:
     everywhere, nowhere = np.ones(4), np.zeros(4)
     some = np.array([1.0, 0.0, 1.0, 0.0])
     X = csr_array(np.column_stack([everywhere, nowhere, some]))

@@ -10,7 +10,7 @@ import click
 
 from textcat.cli.options import folders, verbosity, workplace
 
-KINDS = ("corpora", "experiments", "tables", "learners")
+KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 
 
 @click.command("list", epilog="Example:  textcat list corpora")
@@ -19,11 +19,16 @@ KINDS = ("corpora", "experiments", "tables", "learners")
 @folders
 @verbosity
 def command(kind: str, as_json: bool, **settings: Any) -> None:
-    """List corpora, experiments, published tables or learners."""
+    """List corpora, experiments, published tables, learners, or methods with those of other packages."""
     place = workplace(settings)
-    rows = {"corpora": _corpora, "experiments": _experiments, "tables": _tables, "learners": _learners}[kind](
-        place.data
-    )
+    listed = {
+        "corpora": _corpora,
+        "experiments": _experiments,
+        "tables": _tables,
+        "learners": _learners,
+        "methods": _methods,
+    }
+    rows = listed[kind](place.data)
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -101,3 +106,11 @@ def _learners(_data: Path) -> list[dict[str, Any]]:
         {"learner": name, "what": entry.title, "parameters": ", ".join(entry.parameters.model_fields)}
         for name, entry in LEARNERS.items()
     ]
+
+
+def _methods(_data: Path) -> list[dict[str, Any]]:
+    from dataclasses import asdict
+
+    from textcat.experiment.methods import methods
+
+    return [asdict(method) for method in methods()]

@@ -24,8 +24,10 @@ from textcat.corpora import (
     webkb,
 )
 from textcat.corpora.document import Corpus
+from textcat.corpora.elsewhere import open_from_elsewhere
 from textcat.corpora.vectors import VectorCorpus
 from textcat.errors import UsageError
+from textcat.plugins import Plugin, find, known_names
 
 Opened = TypeVar("Opened")
 
@@ -65,6 +67,16 @@ _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
 }
 
 
+def plugin_of(name: str) -> Plugin | None:
+    """The plugin that opens a collection of that name; None where it is textcat's own, or nobody's."""
+    return find("corpora", name, own_names())
+
+
+def own_names() -> frozenset[str]:
+    """The collections and formats that textcat opens itself."""
+    return frozenset(_TEXT) | frozenset(_VECTORS)
+
+
 def vector_names() -> tuple[str, ...]:
     """The collections and formats that come as vectors."""
     return tuple(_VECTORS)
@@ -72,6 +84,9 @@ def vector_names() -> tuple[str, ...]:
 
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
     """Open a collection of text whose files lie in `folder`; its default split is its card's first."""
+    plugin = plugin_of(name)
+    if plugin is not None:
+        return open_from_elsewhere(plugin, folder, split, options)
     if name in _VECTORS:
         raise UsageError(
             f"{name} comes as vectors, not as text",
@@ -98,7 +113,10 @@ def _open(
     options: dict[str, Any],
 ) -> Opened:
     if name not in readers:
-        raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(sorted(readers))}.")
+        raise UsageError(
+            f"no collection is called {name!r}",
+            hint=f"There are {', '.join(sorted(known_names('corpora', readers)))}.",
+        )
     if split:
         options = options | {"split": split}
     unknown = sorted(set(options) - _settings(readers[name]))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.resources import files
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from textcat.experiment.yaml_source import did_you_mean
+from textcat.plugins import Named
 
 
 class Parameters(BaseModel):
@@ -18,12 +21,28 @@ class Parameters(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def _losses() -> Collection[str]:
+    return import_module("textcat.linear.losses").LOSS_NAMES  # type: ignore[no-any-return]
+
+
+def _priors() -> Collection[str]:
+    return import_module("textcat.linear.priors").ALL_PRIORS  # type: ignore[no-any-return]
+
+
+def _algorithms() -> Collection[str]:
+    return import_module("textcat.linear.training").ALGORITHMS  # type: ignore[no-any-return]
+
+
 class LinearParameters(Parameters):
     """Of every learner that is loss x prior x algorithm."""
 
-    loss: str | None = Field(default=None, description="The loss; the named learners have their own.")
-    prior: str | None = Field(default=None, description="The prior; the named learners have their own.")
-    algorithm: str | None = Field(
+    loss: Annotated[str, Named("losses", _losses)] | None = Field(
+        default=None, description="The loss; the named learners have their own."
+    )
+    prior: Annotated[str, Named("priors", _priors)] | None = Field(
+        default=None, description="The prior; the named learners have their own."
+    )
+    algorithm: Annotated[str, Named("algorithms", _algorithms)] | None = Field(
         default=None, description="The algorithm; the named learners have their own."
     )
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")

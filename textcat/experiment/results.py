@@ -12,13 +12,16 @@ import textcat
 from textcat.evaluation.significance import comparison_measures
 from textcat.evaluation.summary import over_repetitions
 from textcat.experiment.fitting import certificates_of
+from textcat.experiment.learners import parameters_of
 from textcat.experiment.model_measures import Measures, of_certificates, of_search, of_weights
 from textcat.experiment.pipeline import Chain, Plan
 from textcat.experiment.results_file import FORMAT
 from textcat.experiment.settings import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.steps.evaluate import measured, read_measures, read_series
 from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.train import methods_named
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
+from textcat.plugins import identities
 from textcat.store import digest
 from textcat.store.arrays import read_array, read_json, read_mask
 
@@ -91,10 +94,23 @@ def _run(chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> dict[str, A
     }
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
+    result |= identities(*plugins_of(plan.experiment, run))
     series = read_series(chains[0].evaluated.artifact(workshop).folder)
     if series:
         result["series"] = series
     return result
+
+
+def plugins_of(experiment: Experiment, run: RunSettings) -> list[tuple[str, str | None]]:
+    """All names in a run that a plugin may offer, with their kinds."""
+    return [
+        ("corpora", experiment.corpus.name),
+        ("tokenizers", run.text.tokenizer),
+        ("selection_scores", run.selection.score if run.selection.features != "all" else None),
+        *methods_named(parameters_of(run.learner, run.parameters)),
+        ("thresholds", run.threshold.rule),
+        *(("measures", name) for name in run.evaluation.measures),
+    ]
 
 
 def _measures(chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> Measures:

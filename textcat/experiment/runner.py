@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textcat.corpora import OWN_FORMATS, corpus_names, fetch, is_fetched
+from textcat.corpora import OWN_FORMATS, corpus_names, fetch, is_fetched, open_corpus
 from textcat.corpora.download import ProgressCallback
-from textcat.corpora.registry import fingerprint
+from textcat.corpora.registry import fingerprint, plugin_of
 from textcat.errors import DataNotAvailableError
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
@@ -63,12 +63,18 @@ def is_here(experiment: Experiment, site: Site) -> bool:
     """Whether the experiment's documents are on this machine."""
     if experiment.corpus.name in OWN_FORMATS:
         return experiment.own_documents.exists()
+    if plugin_of(experiment.corpus.name):
+        return _place_of(experiment, site).exists()
     return is_fetched(experiment.corpus.name, site.data)
 
 
 def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
     """Where the experiment's documents are, fetched now if they are not here, and the sha256 of their contents."""
     corpus = experiment.corpus
+    if plugin_of(corpus.name):
+        place = _place_of(experiment, site)
+        opened = open_corpus(corpus.name, place, split=corpus.split or None, **corpus.options)
+        return place, opened.fingerprint()
     if unavailable := never_published(corpus.name):
         hint = "With files of your own, name their format and place in `corpus`."
         raise DataNotAvailableError(unavailable, where=experiment.name, hint=hint)
@@ -80,6 +86,12 @@ def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
         return path, fingerprint(corpus.name, path)
     report = fetch(corpus.name, site.data, mirror=site.mirror, offline=site.offline, progress=site.transfers)
     return report.folder, report.fingerprint
+
+
+def _place_of(experiment: Experiment, site: Site) -> Path:
+    """Where a plugin's collection is: the path in the experiment file, or else a folder of its name under data."""
+    corpus = experiment.corpus
+    return experiment.own_documents if corpus.path else site.data / corpus.name
 
 
 def never_published(corpus: str) -> str:

@@ -5,8 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+    model_validator,
+)
 
+from textcat.evaluation.elsewhere import own_measures
+from textcat.plugins import Named
 from textcat.selection.choice import SelectionSettings
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import VectorSettings
@@ -126,9 +137,20 @@ class EvaluationSettings(Settings):
         "precision-recall curve, the objectives of the SVM and of its approximation, the course of the training "
         "F1 over iterations, the weights of features.",
     )
+    measures: list[Annotated[str, Named("measures", own_measures)]] = Field(
+        default_factory=list, description="Measures of other packages that are taken besides textcat's own."
+    )
     study_category: str | None = Field(
         default=None, description="The category that studies look at; default: all together."
     )
+
+    @model_serializer(mode="wrap")
+    def _without_no_measures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Settings that name no measure are spelled as if there were no such key."""
+        spelled: dict[str, Any] = dump(self)
+        if not self.measures:
+            spelled.pop("measures", None)
+        return spelled
 
 
 class RunSettings(Settings):

@@ -29,6 +29,7 @@ from textcat.learners.multiclass_model import (
     MulticlassModel,
     check_one_category_each,
 )
+from textcat.learners.softmax_polish import polished
 
 Prior = Literal["gaussian", "laplace"]
 
@@ -46,6 +47,18 @@ class SoftmaxProblem:
     lam: float
     bias: float = 1.0
     penalize_bias: bool = True
+    weights: Floats | None = None
+
+    @property
+    def total(self) -> float:
+        """What a sum over documents is divided by: their number, or their weights together."""
+        return float(self.Y.shape[0] if self.weights is None else self.weights.sum())
+
+    def weighed(self, values: Floats) -> Floats:
+        """Each document's values times its weight."""
+        if self.weights is None:
+            return values
+        return values * (self.weights if values.ndim == 1 else self.weights[:, None])
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -64,7 +77,8 @@ class SoftmaxProblem:
         A feature measured in other units, even a million times larger, then gives the same course.
         """
         squares = self.X.multiply(self.X) if scipy.sparse.issparse(self.X) else self.X * self.X
-        power = np.append(np.asarray(squares.mean(axis=0), dtype=np.float64).ravel(), self.bias**2)
+        mean = squares.mean(axis=0) if self.weights is None else squares.T @ self.weights / self.total
+        power = np.append(np.asarray(mean, dtype=np.float64).ravel(), self.bias**2)
         curvature = power[:, None] / 4
         if self.prior == "gaussian":
             curvature = curvature + 2 * self.penalties()
@@ -79,12 +93,27 @@ class SoftmaxProblem:
         return np.vstack([np.asarray(self.X.T @ residual), self.bias * residual.sum(axis=0)])
 
     def loss_and_residual(self, weights: Floats) -> tuple[float, Floats]:
-        """Mean loss, and its slope in every score: (probability - label) / n."""
+        """Mean loss, and its slope in every score: (probability - label) / n, by the documents' weights."""
         scores = self.scores(weights)
         normaliser = scipy.special.logsumexp(scores, axis=1, keepdims=True)
-        documents = self.Y.shape[0]
-        loss = float(np.sum(normaliser[:, 0] - scores[self.Y])) / documents
-        return loss, (np.exp(scores - normaliser) - self.Y) / documents
+        loss = float(np.sum(self.weighed(normaliser[:, 0] - scores[self.Y]))) / self.total
+        return loss, self.weighed(np.exp(scores - normaliser) - self.Y) / self.total
+
+    def probabilities(self, weights: Floats) -> Floats:
+        """Of each category, documents x categories."""
+        return np.asarray(scipy.special.softmax(self.scores(weights), axis=1))
+
+    def least_subgradient(self, weights: Floats, slope: Floats) -> Floats:
+        """Of the objective, where the loss has the gradient `slope`."""
+        lam = self.penalties()
+        if self.prior == "gaussian":
+            return slope + 2 * lam * weights
+        at_zero = np.sign(slope) * np.maximum(np.abs(slope) - lam, 0)
+        return np.where(weights == 0, at_zero, slope + lam * np.sign(weights))
+
+    def downhill(self, weights: Floats) -> Floats:
+        """Minus the least subgradient of the objective."""
+        return -self.least_subgradient(weights, self.backward(self.loss_and_residual(weights)[1]))
 
     def penalty(self, weights: Floats) -> float:
         """lam * penalty."""
@@ -102,14 +131,20 @@ def fit_softmax(
     penalize_bias: bool = True,
     tol: float = 1e-7,
     max_passes: int = 5000,
+    sample_weight: Floats | None = None,
 ) -> MulticlassModel:
-    """Train all categories in one problem; `tol` bounds the violation, `max_passes` the iterations."""
+    """Train all categories in one problem; `tol` bounds the violation, `max_passes` the iterations.
+
+    With weights of documents, all above 0, the mean loss is the weighted mean.
+    """
     check_one_category_each(X, Y)
+    if sample_weight is not None and not (sample_weight.shape == Y.shape[:1] and (sample_weight > 0).all()):
+        raise UsageError("sample_weight must hold one weight above 0 a document", where="softmax")
     if lam <= 0 or tol <= 0 or max_passes < 1:
         raise UsageError(
             f"lam {lam}, tol {tol}, max_passes {max_passes}", where="softmax", hint="Give numbers above 0."
         )
-    problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias)
+    problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias, sample_weight)
     began = time.perf_counter()
     weights, passes = _minimise(problem, tol, max_passes)
     settings = {
@@ -132,6 +167,7 @@ def fit_softmax(
 def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
     """Solve, and solve again from there while the violation is not small beside the objective reached.
 
+    Where the objective says no more, Newton's method goes on from there.
     With the Laplace prior each round stays in one orthant, where the penalty is linear: weights at 0 that are
     optimal stay there, others may move to the side that is downhill.
     """
@@ -140,11 +176,14 @@ def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Flo
     while passes < max_passes:
         loss, residual = problem.loss_and_residual(weights)
         objective = loss + problem.penalty(weights)
-        downhill = -_least_subgradient(problem, weights, problem.backward(residual))
+        downhill = -problem.least_subgradient(weights, problem.backward(residual))
         aim = tol * min(1.0, objective)
         if problem.prior == "laplace":
             aim = min(aim, WELL_BELOW * problem.lam / float(units.max()))
-        if np.max(np.abs(downhill) / units) <= aim or not objective < reached:
+        if np.max(np.abs(downhill) / units) <= aim:
+            break
+        if not objective < reached:
+            weights = polished(problem, weights, aim)
             break
         reached = objective
         side = np.where(weights != 0, np.sign(weights), np.sign(downhill))
@@ -205,7 +244,7 @@ def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, s
     loss, residual = problem.loss_and_residual(weights)
     objective = loss + problem.penalty(weights)
     slope = problem.backward(residual)
-    violation = float(np.max(np.abs(_least_subgradient(problem, weights, slope)) / problem.units()))
+    violation = float(np.max(np.abs(problem.least_subgradient(weights, slope)) / problem.units()))
     return Certificate(
         objective=objective,
         violation=violation,
@@ -218,14 +257,6 @@ def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, s
     )
 
 
-def _least_subgradient(problem: SoftmaxProblem, weights: Floats, slope: Floats) -> Floats:
-    lam = problem.penalties()
-    if problem.prior == "gaussian":
-        return slope + 2 * lam * weights
-    at_zero = np.sign(slope) * np.maximum(np.abs(slope) - lam, 0)
-    return np.where(weights == 0, at_zero, slope + lam * np.sign(weights))
-
-
 def _dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> float:
     """The dual objective at the residual, shrunk by s until feasible: the entropy of (1 - s) y + s p."""
     shrink, cost = 1.0, 0.0
@@ -233,7 +264,7 @@ def _dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> flo
         shrink = min(1.0, problem.lam / max(float(np.max(np.abs(slope))), np.finfo(float).tiny))
     else:
         cost = float(np.sum(slope**2)) / (4 * problem.lam)
-    documents = problem.Y.shape[0]
-    mixed = problem.Y + shrink * residual * documents
-    entropy = float(np.sum(scipy.special.entr(np.maximum(mixed, 0))))
-    return float(entropy / documents - cost)
+    moved = shrink * residual * problem.total
+    mixed = problem.Y + (moved if problem.weights is None else moved / problem.weights[:, None])
+    entropy = float(np.sum(problem.weighed(scipy.special.entr(np.maximum(mixed, 0)))))
+    return float(entropy / problem.total - cost)

@@ -87,7 +87,9 @@ def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats
     """The least subgradient of loss plus penalty at each weight."""
     strength = penalty.strength[:, block]
     away = weights - (0.0 if penalty.mode is None else penalty.mode[:, block])
-    if penalty.prior == "laplace":
+    if penalty.shape is not None:
+        total = slope + strength * penalty.shape.derivative(away)
+    elif penalty.prior == "laplace":
         at_mode = np.sign(slope) * np.maximum(np.abs(slope) - strength, 0.0)
         total = np.where(away == 0, at_mode, slope + strength * np.sign(away))
     else:
@@ -151,6 +153,8 @@ def dual_value(problem: Problem, block: slice, dual: Floats) -> Floats:
     if penalty.prior == "laplace":
         scale = _laplace_scale(penalty, block, pull)
         dual, pull = dual * scale, pull * scale
+    if problem.loss.conjugate is None:
+        raise ValueError(f"the {problem.loss.name} loss has no conjugate, and its problem no dual")
     conjugate = weigh(problem, block, problem.loss.conjugate(dual)).sum(axis=0) / problem.documents
     return np.asarray(_least(penalty, block, pull) - conjugate)
 
@@ -165,5 +169,8 @@ def measure(problem: Problem, block: slice, weights: Floats, dual: Floats | None
         violation = (violation * problem.free(block)).max(axis=0, initial=0.0)
     else:
         violation = np.full(objective.shape, np.nan)
-    gap = objective - dual_value(problem, block, slope if dual is None else dual)
+    if problem.penalty.shape is not None or problem.loss.conjugate is None:
+        gap = np.full(objective.shape, np.nan)
+    else:
+        gap = objective - dual_value(problem, block, slope if dual is None else dual)
     return Measures(objective, violation, gap)

@@ -14,20 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from textcat.linear import gradient_kernels as kernels
 from textcat.linear.certificate import measure, objective_of, signs_of
+from textcat.linear.curves import along, second_derivative, slopes_of
 from textcat.linear.losses import modified_logistic
 from textcat.linear.options import GradientOptions
-from textcat.linear.problem import Floats, Problem
+from textcat.linear.problem import Floats, PenaltyShape, Problem
 from textcat.linear.products import times, transposed_times
 from textcat.linear.progress import BlockResult, Progress
 
-LOSS_CODES = {
-    "squared": kernels.SQUARED,
-    "squared_hinge": kernels.SQUARED_HINGE,
-    "logistic": kernels.LOGISTIC,
-    "modified_logistic": kernels.LOGISTIC,
-}
 MOST_LINE_STEPS = 40
 LINE_TOLERANCE = 1e-8
 
@@ -48,17 +42,15 @@ class Descent:
         self.gradient = self._gradient()
         self.direction = -self.gradient
 
-    @property
-    def _loss(self) -> tuple[int, float]:
-        return LOSS_CODES[self.problem.loss.name], self.problem.loss.gamma
-
     def _state(self) -> Floats:
         return np.asarray(self.scores - self.problem.loss.target * self.signs)
 
     def _gradient(self) -> Floats:
-        slopes = np.empty(self.scores.shape)
-        kernels.slopes(self._state(), self.documents, self.signs, *self._loss, slopes)
+        slopes = slopes_of(self.problem.loss, self._state(), self.documents, self.signs)
         pulled = transposed_times(self.problem.columns, slopes) * self.free / self.problem.documents
+        shape = self.problem.penalty.shape
+        if shape is not None:
+            return np.asarray(pulled + self.strength * shape.derivative(self.weights))
         return np.asarray(pulled + 2 * self.strength * self.weights)
 
     def restart(self, gamma: float) -> None:
@@ -102,20 +94,28 @@ class Descent:
             )
         return np.where(there <= here, reach, 0.0)
 
+    def _penalty_along(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
+        """Slope and curvature of a penalty from elsewhere, at `reach` along the direction."""
+        there = self.weights + reach * self.direction
+        slope = self.strength * shape.derivative(there) * self.direction
+        bend = self.strength * second_derivative(shape.derivative, there) * self.direction**2
+        return slope.sum(axis=0), bend.sum(axis=0)
+
     def _line_search(self, ray: Floats) -> Floats:
         """The reach that minimizes the objective along the direction, by Newton's method in a growing
         bracket."""
-        n, state = self.problem.documents, self._state()
+        n, state, shape = self.problem.documents, self._state(), self.problem.penalty.shape
         curve = 2 * (self.strength * self.direction**2).sum(axis=0)
         lean = 2 * (self.strength * self.direction * self.weights).sum(axis=0)
         reach, low = np.zeros(curve.shape), np.zeros(curve.shape)
         high = np.full(curve.shape, np.inf)
-        slope, bend = np.empty(curve.shape), np.empty(curve.shape)
         first: Floats | None = None
         done = np.zeros(curve.shape, dtype=bool)
         for _ in range(MOST_LINE_STEPS):
-            kernels.along(state, ray, self.documents, self.signs, *self._loss, reach, slope, bend)
-            total, second = slope / n + lean + curve * reach, bend / n + curve
+            slope, bend = along(self.problem.loss, state, ray, self.documents, self.signs, reach)
+            if shape is not None:
+                lean, curve = self._penalty_along(shape, reach)
+            total, second = slope / n + lean + curve * reach * (shape is None), bend / n + curve
             first = np.abs(total) if first is None else first
             done |= np.abs(total) <= LINE_TOLERANCE * first
             if done.all():

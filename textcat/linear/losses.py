@@ -8,13 +8,14 @@ variables are v = f'(r), never positive for the classification losses.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
 from textcat.errors import UsageError
+from textcat.plugins import Plugin, find, guarded, known_names, loaded
 
 Values = NDArray[np.float64]
 Curve = Callable[[Values], Values]
@@ -23,12 +24,12 @@ Curve = Callable[[Values], Values]
 @dataclass(frozen=True)
 class Loss:
     """One loss. `curvature` bounds f'' (None where f' jumps); `target` is m in the state w.x - m y of
-    the kernels."""
+    the kernels. Without a conjugate there are no duality gaps, and optimality is judged by the gradient."""
 
     name: str
     value: Curve
     derivative: Curve
-    conjugate: Curve
+    conjugate: Curve | None
     curvature: float | None
     target: float
     gamma: float = 1.0
@@ -114,8 +115,24 @@ LOSS_NAMES = (*LOSSES, "modified_logistic")
 
 def loss_named(name: str, gamma: float = 10.0) -> Loss:
     """Look a loss up; `gamma` is the sharpness of the modified logistic loss."""
+    plugin = find("losses", name, LOSS_NAMES)
+    if plugin is not None:
+        return _guarded_loss(plugin)
     if name == "modified_logistic":
         return modified_logistic(gamma)
     if name not in LOSSES:
-        raise UsageError(f"there is no loss {name!r}", hint="Losses: " + ", ".join(LOSS_NAMES))
+        known = known_names("losses", LOSS_NAMES)
+        raise UsageError(f"there is no loss {name!r}", hint="Losses: " + ", ".join(known))
     return LOSSES[name]()
+
+
+def _guarded_loss(plugin: Plugin) -> Loss:
+    """A plugin's loss under its own name, whose errors name the plugin."""
+    loss: Loss = loaded(plugin, Loss)
+    return replace(
+        loss,
+        name=plugin.name,
+        value=guarded(plugin, loss.value),
+        derivative=guarded(plugin, loss.derivative),
+        conjugate=None if loss.conjugate is None else guarded(plugin, loss.conjugate),
+    )

@@ -68,7 +68,7 @@ def _of_features(problem: Problem, used: NDArray[np.bool_]) -> Problem:
 
 
 def _penalty_of(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
-    informed = (
+    mode, low, high = (
         values if values is None else values[used] for values in (penalty.mode, penalty.low, penalty.high)
     )
-    return Penalty(penalty.prior, penalty.strength[used], *informed)
+    return replace(penalty, strength=penalty.strength[used], mode=mode, low=low, high=high)

@@ -13,8 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from textcat.errors import UsageError
-from textcat.linear.problem import Floats, Penalty
+from textcat.linear.problem import Floats, Penalty, PenaltyShape
 from textcat.linear.regularization import lam_from_variance
+from textcat.plugins import Plugin, find, guarded, loaded
+
+PRIORS = ("gaussian", "laplace", "none")
+ALL_PRIORS = (*PRIORS, "jeffreys")
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,8 @@ def penalty_of(
     if constant and not penalize_bias:
         strength = strength.copy()
         strength[-1] = 0.0
+    plugin = find("priors", prior.name, ALL_PRIORS)
+    form = None if plugin is None else _guarded_shape(plugin)
     mode = low = high = None
     if prior.mode is not None:
         mode = _by_feature("mode", prior.mode, shape, constant, 0.0)
@@ -101,4 +107,9 @@ def penalty_of(
                 where="fit",
                 hint="Change the mode or its sign.",
             )
-    return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high)
+    return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high, form)
+
+
+def _guarded_shape(plugin: Plugin) -> PenaltyShape:
+    shape: PenaltyShape = loaded(plugin, PenaltyShape)
+    return PenaltyShape(guarded(plugin, shape.value), guarded(plugin, shape.derivative))

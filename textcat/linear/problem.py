@@ -3,7 +3,7 @@ penalties."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -24,14 +24,26 @@ LANE_STEP = 8
 
 
 @dataclass(frozen=True)
+class PenaltyShape:
+    """pen(w) of single weights and its derivative, smooth and least at 0: a prior that is not built in."""
+
+    value: Callable[[Floats], Floats]
+    derivative: Callable[[Floats], Floats]
+
+
+@dataclass(frozen=True)
 class Penalty:
-    """lam_j pen(w_j - mode_j) with low_j <= w_j <= high_j; arrays broadcast to features x categories."""
+    """lam_j pen(w_j - mode_j) with low_j <= w_j <= high_j; arrays broadcast to features x categories.
+
+    pen is |w| of prior "laplace", else the square, unless `shape` says what it is.
+    """
 
     prior: str
     strength: Floats
     mode: Floats | None = None
     low: Floats | None = None
     high: Floats | None = None
+    shape: PenaltyShape | None = None
 
     @property
     def informed(self) -> bool:
@@ -41,7 +53,10 @@ class Penalty:
     def values(self, weights: Floats, block: slice) -> Floats:
         """The penalty of each category of a block."""
         away = weights - (0.0 if self.mode is None else self.mode[:, block])
-        size = np.abs(away) if self.prior == "laplace" else away * away
+        if self.shape is not None:
+            size = self.shape.value(away)
+        else:
+            size = np.abs(away) if self.prior == "laplace" else away * away
         return np.asarray((np.where(away == 0, 0.0, self.strength[:, block]) * size).sum(axis=0))
 
 

@@ -32,13 +32,13 @@ def _check(prior: str) -> None:
         )
 
 
-def lam_from_c(c: Number, documents: int, prior: str = GAUSSIAN) -> Number:
+def lam_from_c(c: Number, documents: float, prior: str = GAUSSIAN) -> Number:
     """lam of a cost C: 1 / (2 C n) for the Gaussian prior, 1 / (C n) for the Laplace prior."""
     _check(prior)
     return 1.0 / ((2.0 if prior == GAUSSIAN else 1.0) * documents * c)
 
 
-def c_from_lam(lam: Number, documents: int, prior: str = GAUSSIAN) -> Number:
+def c_from_lam(lam: Number, documents: float, prior: str = GAUSSIAN) -> Number:
     """The cost C of a lam; the conversion is its own inverse."""
     return lam_from_c(lam, documents, prior)
 

@@ -30,11 +30,16 @@ from textcat.linear.problem import (
     matrix_with_bias,
 )
 from textcat.linear.progress import BlockResult
+from textcat.plugins import find, guarded, loaded
 
 
 def lane_blocks(problem: Problem, options: Options) -> list[slice]:
     """Blocks of lanes, whatever the options."""
     return blocks_of(problem.categories)
+
+
+def able(request: combinations.Request) -> None:
+    """No request is refused."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,8 @@ class Algorithm:
     `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or
     dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
     `narrow`: a block is shown the features that it selects, and is divided where that makes it cheaper.
+    `cannot(request)`: why it cannot solve a request, or None; the built-in ones have theirs in
+    textcat.linear.combinations.
     """
 
     solve_block: Callable[..., BlockResult]
@@ -51,6 +58,7 @@ class Algorithm:
     starts_from_dual: bool = False
     blocks: Callable[..., list[slice]] = lane_blocks
     narrow: bool = True
+    cannot: combinations.Rule = able
 
 
 ALGORITHMS: dict[str, Algorithm] = {
@@ -59,6 +67,20 @@ ALGORITHMS: dict[str, Algorithm] = {
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
     "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.blocks, narrow=False),
 }
+
+
+def algorithm_named(name: str) -> Algorithm:
+    """One of ALGORITHMS, or a plugin's."""
+    plugin = find("algorithms", name, ALGORITHMS)
+    if plugin is None:
+        return ALGORITHMS[name]
+    algorithm: Algorithm = loaded(plugin, Algorithm)
+    return replace(
+        algorithm,
+        solve_block=guarded(plugin, algorithm.solve_block),
+        blocks=guarded(plugin, algorithm.blocks),
+        cannot=guarded(plugin, algorithm.cannot),
+    )
 
 
 @dataclass(frozen=True)
@@ -89,29 +111,32 @@ class Settings:
             "tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "options": dict(self.options),
         }  # fmt: skip
 
-    def algorithm_options(self) -> Options:
-        """Refuse what cannot work, before any work, and read the algorithm's options."""
-        loss = loss_named(self.loss, float(self.options.get("gamma", Options.gamma)))
-        prior = self.prior
-        request = combinations.Request(
-            loss,
-            prior.name,
+    def request(self) -> combinations.Request:
+        """What decides whether an algorithm can solve this."""
+        return combinations.Request(
+            loss_named(self.loss, float(self.options.get("gamma", Options.gamma))),
+            self.prior.name,
             self.penalize_bias,
             self.bias,
-            prior.informed,
-            prior.variance is None,
+            self.prior.informed,
+            self.prior.variance is None,
             self.class_weight is not None
             or np.ndim(self.sample_weight if self.sample_weight is not None else 0) > 1,
         )
-        combinations.check(self.algorithm, request)
+
+    def algorithm_options(self) -> Options:
+        """Refuse what cannot work, before any work, and read the algorithm's options."""
+        elsewhere = find("algorithms", self.algorithm, ALGORITHMS)
+        rule = None if elsewhere is None else algorithm_named(self.algorithm).cannot
+        combinations.check(self.algorithm, self.request(), rule)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
-        return read_options(ALGORITHMS[self.algorithm].options, self.options, shared)
+        return read_options(algorithm_named(self.algorithm).options, self.options, shared)
 
 
 def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     """Solve every category of Y under the settings."""
     options = settings.algorithm_options()
-    means = ALGORITHMS[settings.algorithm]
+    means = algorithm_named(settings.algorithm)
     problem = pose(X, Y, settings, options)
     start = _start(problem, settings.init, means.starts_from_dual)
     blocks, solve_block = means.blocks(problem, options), means.solve_block

@@ -19,13 +19,15 @@ HEADLINE = {
 
 
 def headline_of(results: Mapping[str, Any]) -> list[str]:
-    """The columns for which at least one run has a value."""
+    """The columns for which at least one run has a value, and the measures that were asked for besides."""
     runs = results["runs"].values()
-    return [
+    usual = [
         name
         for name, measure in HEADLINE.items()
         if any(value_of(run["measures"], measure) is not None for run in runs)
     ]
+    asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
+    return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE.values())]
 
 
 def value_of(measures: Mapping[str, float | None], measure: str) -> float | None:
@@ -43,7 +45,7 @@ def headline_numbers(measures: Mapping[str, float | None], columns: Sequence[str
     """A run's line of the table; errors are counted, unless they are a mean."""
     found = []
     for column in columns:
-        value = value_of(measures, HEADLINE[column])
+        value = value_of(measures, HEADLINE.get(column, column))
         counted = column == "errors" and value is not None and float(value).is_integer()
         found.append(number(value, 0 if counted else 1))
     return found

@@ -1,6 +1,7 @@
 """Feature scores, and the selection of features per category or pooled."""
 
 from textcat.selection.choice import SelectionSettings, best, pool, select
-from textcat.selection.scores import score
+from textcat.selection.contingency import Contingency
+from textcat.selection.scores import of_contingency, score
 
-__all__ = ["SelectionSettings", "best", "pool", "score", "select"]
+__all__ = ["Contingency", "SelectionSettings", "best", "of_contingency", "pool", "score", "select"]

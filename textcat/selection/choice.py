@@ -5,15 +5,16 @@ Between equal scores the term with the lower index, that is the earlier one in s
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from scipy.sparse import csr_array
 
+from textcat.plugins import Named
 from textcat.selection.contingency import Floats, presence
-from textcat.selection.scores import ScoreName, score
+from textcat.selection.scores import SCORES, score
 
 Scope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
 
@@ -23,7 +24,9 @@ class SelectionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    score: ScoreName = Field("gini_gain", description="What features are ranked by.")
+    score: Annotated[str, Named("selection_scores", lambda: SCORES)] = Field(
+        "gini_gain", description="What features are ranked by."
+    )
     features: PositiveInt | Literal["all"] = Field("all", description="How many of the best are kept.")
     scope: Scope = Field(
         "category",

@@ -6,42 +6,54 @@ Every score is 0 where it is undefined: a term in all documents or in none, a ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import wraps
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtri, xlogy
 
+from textcat.errors import StageFailedError
+from textcat.plugins import find, guarded, loaded
 from textcat.selection.contingency import Contingency, Floats, contingency_blocks
 
-ScoreName = Literal[
-    "gini_gain",
-    "information_gain",
-    "chi_square",
-    "bi_normal_separation",
-    "pearson",
-    "document_frequency",
-]
+Score = Callable[[csr_array, NDArray[np.bool_]], Floats]
 
 # Rates are kept this far from 0 and 1, as genkin_2004 section 5.3.2 takes over from Forman (2003).
 SMALLEST_RATE = 0.0005
 
 
-def score(name: ScoreName, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
+def score(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     """The scores of all terms for all categories, terms x categories.
 
     X holds the training documents, documents x terms, without duplicate entries; only `pearson` looks at its
     values, the others ask whether a term is there. Y is documents x categories.
     """
-    if name == "pearson":
-        return pearson(X, Y)
-    function = FROM_CONTINGENCY[name]
-    scores = np.empty((X.shape[1], Y.shape[1]))
-    for block, table in contingency_blocks(X, Y):
-        scores[block] = function(table)
+    plugin = find("selection_scores", name, SCORES)
+    if plugin is None:
+        return SCORES[name](X, Y)
+    scores = np.asarray(guarded(plugin, loaded(plugin))(X, Y), dtype=np.float64)
+    if scores.shape != (X.shape[1], Y.shape[1]) or np.isnan(scores).any():
+        raise StageFailedError(
+            f"{plugin.title} gave scores of shape {scores.shape} or not numbers",
+            hint=f"It has to give {X.shape[1]} terms x {Y.shape[1]} categories, 0 where it is undefined.",
+        )
     return scores
+
+
+def of_contingency(function: Callable[[Contingency], Floats]) -> Score:
+    """Make a score of a function of the 2 x 2 tables of terms and categories."""
+
+    @wraps(function)
+    def scores_of(X: csr_array, Y: NDArray[np.bool_]) -> Floats:
+        scores = np.empty((X.shape[1], Y.shape[1]))
+        for block, table in contingency_blocks(X, Y):
+            scores[block] = function(table)
+        return scores
+
+    return scores_of
 
 
 def gini_gain(t: Contingency) -> Floats:
@@ -116,12 +128,13 @@ def _normal_quantile(rates: Floats) -> Floats:
     return ndtri(np.clip(rates, SMALLEST_RATE, 1.0 - SMALLEST_RATE))
 
 
-FROM_CONTINGENCY: Mapping[ScoreName, Callable[[Contingency], Floats]] = MappingProxyType(
+SCORES: Mapping[str, Score] = MappingProxyType(
     {
-        "gini_gain": gini_gain,
-        "information_gain": information_gain,
-        "chi_square": chi_square,
-        "bi_normal_separation": bi_normal_separation,
-        "document_frequency": document_frequency,
+        "gini_gain": of_contingency(gini_gain),
+        "information_gain": of_contingency(information_gain),
+        "chi_square": of_contingency(chi_square),
+        "bi_normal_separation": of_contingency(bi_normal_separation),
+        "pearson": pearson,
+        "document_frequency": of_contingency(document_frequency),
     }
 )

@@ -7,11 +7,11 @@ import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from textcat.text.counting import TextDocument, count
 from textcat.text.settings import TextSettings
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import TOKENIZERS, TokenizerName
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ def _peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable
     from sklearn.feature_extraction.text import CountVectorizer  # noqa: PLC0415
 
     texts = ["\n".join(document.fields.get(name, "") for name in settings.fields) for document in documents]
-    tokenizer = TOKENIZERS[settings.tokenizer]
+    tokenizer = TOKENIZERS[cast(TokenizerName, settings.tokenizer)]
     options: dict[str, Any] = {
         "token_pattern": tokenizer.pattern,
         "lowercase": tokenizer.folds_first(lowercase=settings.lowercase),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.text.settings import TextSettings
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import tokenizer_named
 
 Chunk = Sequence[tuple[str, ...]]
 
@@ -54,7 +54,7 @@ def count_chunk(
 
 def count_chunk_alone(settings: TextSettings, chunk: Chunk) -> list[tuple[list[str], ChunkCounts]]:
     """The same in a process of its own: the pieces of each group in order of number, and their counts."""
-    split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
+    split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
     vocabularies = [new_vocabulary() for _ in settings.groups]
     counted = count_chunk(chunk, split, vocabularies)
     return [(list(vocabulary), counts) for vocabulary, counts in zip(vocabularies, counted, strict=True)]

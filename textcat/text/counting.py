@@ -29,7 +29,7 @@ from textcat.text.chunks import (
 from textcat.text.counted import CountedDocuments
 from textcat.text.settings import TextSettings
 from textcat.text.terms import terms_of_pieces
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import tokenizer_named
 from textcat.workers import Crew, hired
 
 # Documents whose words are counted together: with more, the words no longer fit the processor's cache.
@@ -127,7 +127,7 @@ def _counted(
     workers: Crew | None,
 ) -> Iterator[list[ChunkCounts]]:
     if workers is None:
-        split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
+        split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
         yield from (count_chunk(chunk, split, vocabularies) for chunk in chunks)
         return
     while wave := list(islice(chunks, CHUNKS_A_WORKER * workers.size)):

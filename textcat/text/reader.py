@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 from textcat.text.counting import TextDocument
 from textcat.text.settings import TextSettings
 from textcat.text.terms import term_maker
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import tokenizer_named
 
 # So many pieces are remembered before all are forgotten: memory does not grow with the stream.
 PIECES_REMEMBERED = 500_000
@@ -56,7 +56,7 @@ class DocumentReader:
 
     def __init__(self, settings: TextSettings, terms: Sequence[str]) -> None:
         self.settings, self.terms = settings, terms
-        self._split = TOKENIZERS[settings.tokenizer].splitter(lowercase=settings.lowercase)
+        self._split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
         self._known = {term: column for column, term in enumerate(terms)}
         self._forget()
 

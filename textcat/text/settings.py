@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from textcat.plugins import Named
 from textcat.text.stemming import StemmerName
-from textcat.text.tokenizers import TokenizerName
+from textcat.text.tokenizers import TOKENIZERS
 
 
 class TextSettings(BaseModel):
@@ -15,7 +16,7 @@ class TextSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tokenizer: TokenizerName = Field(
+    tokenizer: Annotated[str, Named("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
         description="How text is cut into words.",
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from textcat.text.settings import TextSettings
 from textcat.text.terms import term_maker
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import Tokenizer, WordFunction, tokenizer_named
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,17 +22,38 @@ class Span:
 
 def spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
     """The words of a field's text that are counted, in their order; stop words are passed over."""
-    tokenizer = TOKENIZERS[settings.tokenizer]
+    tokenizer = tokenizer_named(settings.tokenizer)
     prefixes = [prefix for prefix, fields in settings.groups if field in fields]
     make = term_maker(settings)
+    places = (
+        _found(text, tokenizer)
+        if isinstance(tokenizer, WordFunction)
+        else _matched(text, tokenizer, settings)
+    )
+    for start, end, word in places:
+        terms = tuple(prefix + term for term in make(word) for prefix in prefixes)
+        if terms:
+            yield Span(start, end, terms)
+
+
+def _matched(text: str, tokenizer: Tokenizer, settings: TextSettings) -> Iterator[tuple[int, int, str]]:
+    """Start, end and word of what a tokenizer's pattern finds."""
     searched = _blotted(text, tokenizer.skip)
     places: Sequence[int] = range(len(text))
     if tokenizer.folds_first(lowercase=settings.lowercase):
         searched, places = _folded(searched)
     for found in re.finditer(tokenizer.pattern, searched):
-        terms = tuple(prefix + term for term in make(found[0]) for prefix in prefixes)
-        if terms:
-            yield Span(places[found.start()], places[found.end() - 1] + 1, terms)
+        yield places[found.start()], places[found.end() - 1] + 1, found[0]
+
+
+def _found(text: str, tokenizer: WordFunction) -> Iterator[tuple[int, int, str]]:
+    """The words of a function, each sought behind the one before; one that it made up stands nowhere."""
+    behind = 0
+    for word in tokenizer.words(text):
+        start = text.find(word, behind)
+        if start >= 0:
+            behind = start + len(word)
+            yield start, behind, word
 
 
 def _folded(text: str) -> tuple[str, Sequence[int]]:

@@ -12,12 +12,12 @@ from scipy.sparse import csr_array
 from textcat.text.settings import TextSettings
 from textcat.text.stemming import stemmer_named
 from textcat.text.stop_lists import load_stop_list
-from textcat.text.tokenizers import TOKENIZERS
+from textcat.text.tokenizers import tokenizer_named
 
 
 def term_maker(settings: TextSettings) -> Callable[[str], list[str]]:
     """The function from a piece of text to its terms."""
-    cut = TOKENIZERS[settings.tokenizer].cutter(lowercase=settings.lowercase)
+    cut = tokenizer_named(settings.tokenizer).cutter(lowercase=settings.lowercase)
     stem = cache(stemmer_named(settings.stem))
     stop_words = load_stop_list(settings.stop_list).words
     if settings.stop_when == "before_stemming":

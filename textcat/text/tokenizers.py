@@ -11,7 +11,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, cast
+
+from textcat.plugins import find, guarded, loaded
 
 TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "whitespace", "trec"]
 
@@ -60,6 +62,29 @@ class Tokenizer:
             return [lower(finish(word)) for word in (find(piece) if self.finer else (piece,))]
 
         return cut
+
+
+@dataclass(frozen=True)
+class WordFunction:
+    """A tokenizer that is a function from a text to its words; capitals become small letters afterwards."""
+
+    words: Callable[[str], list[str]]
+
+    def splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+        """The function itself."""
+        return self.words
+
+    def cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+        """Each piece is a word already."""
+        return lambda piece: [piece.lower() if lowercase else piece]
+
+
+def tokenizer_named(name: str) -> Tokenizer | WordFunction:
+    """One of TOKENIZERS, or a plugin's."""
+    plugin = find("tokenizers", name, TOKENIZERS)
+    if plugin is not None:
+        return WordFunction(guarded(plugin, loaded(plugin)))
+    return TOKENIZERS[cast(TokenizerName, name)]
 
 
 def _runs_of(characters: bytes, *, fold: bool) -> Callable[[str], list[str]]:

@@ -22,9 +22,8 @@ from textcat.text.weighting import (
     concentrations,
     document_frequencies,
     inverse_document_frequencies,
-    row_norms,
-    shares,
-    weigh,
+    of_length_one,
+    term_weights,
 )
 
 
@@ -113,21 +112,20 @@ class Vectorizer:
             np.where(seen >= 0, self.containing[seen], 0) if self.seen else np.zeros(len(seen), np.int64)
         )
         column = self._columns(seen)
-        if self.settings.weighting == "entropy_share":
-            concentration = (
-                np.where(seen >= 0, self.concentration[seen], 0.0) if self.seen else np.zeros(len(seen))
-            )
-            weights = shares(counts, column >= 0) * concentration[counts.indices]
-        else:
-            weights = weigh(
-                counts, self.settings.weighting, inverse_document_frequencies(containing, self.documents)
-            )
+        concentration = (
+            np.where(seen >= 0, self.concentration[seen], 0.0) if self.seen else np.zeros(len(seen))
+        )
+        weights = term_weights(
+            counts,
+            self.settings.weighting,
+            inverse_document_frequencies(containing, self.documents),
+            concentration,
+            column >= 0,
+        )
         has_feature = column[counts.indices] >= 0
         if self.settings.cosine:
             measured = weights if self.settings.cosine_terms == "all" else weights * has_feature
-            norms = row_norms(measured, counts)
-            norms[norms == 0.0] = 1.0
-            weights = weights / np.repeat(norms, np.diff(counts.indptr))
+            weights = of_length_one(weights, counts, measured)
         used = has_feature & (weights != 0.0)
         ends = np.concatenate([[0], np.cumsum(used)])[counts.indptr]
         return csr_array(

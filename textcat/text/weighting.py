@@ -55,6 +55,28 @@ def weigh(
     return weights
 
 
+def term_weights(
+    counts: csr_array,
+    weighting: WeightingName,
+    inverse_frequencies: NDArray[np.float64],
+    concentration: NDArray[np.float64],
+    counted: NDArray[np.bool_],
+) -> NDArray[np.float64]:
+    """Weights by any of the names; of a document's length, entropy_share looks at the `counted` terms."""
+    if weighting == "entropy_share":
+        return shares(counts, counted) * concentration[counts.indices]
+    return weigh(counts, weighting, inverse_frequencies)
+
+
+def of_length_one(
+    weights: NDArray[np.float64], counts: csr_array, measured: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Weights over the Euclidean length of their document, taken over what is `measured` of them."""
+    norms = row_norms(measured, counts)
+    norms[norms == 0.0] = 1.0
+    return weights / np.repeat(norms, np.diff(counts.indptr))
+
+
 def row_norms(weights: NDArray[np.float64], counts: csr_array) -> NDArray[np.float64]:
     """The Euclidean norm of each document's weights."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

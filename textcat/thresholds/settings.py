@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from textcat.errors import UsageError
+from textcat.errors import StageFailedError, UsageError
+from textcat.plugins import Named, Plugin, find, guarded, loaded
 from textcat.thresholds.apply import NEVER, Bools, Floats, Ints, accept, default_thresholds
 from textcat.thresholds.break_even import break_even_thresholds
 from textcat.thresholds.cross_validated import Combination, cross_validated_thresholds
@@ -24,7 +25,7 @@ from textcat.thresholds.proportional import (
 from textcat.thresholds.tuned import AmongEqual, Point, TuningRule
 from textcat.thresholds.yang import most_wanted, rcut, scut_fbr
 
-Rule = Literal["default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1"]
+RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
 PerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
 
 NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none of its own"
@@ -36,7 +37,7 @@ class ThresholdSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rule: Rule = Field(
+    rule: Annotated[str, Named("thresholds", lambda: RULES)] = Field(
         default="default",
         description="default: the learner's own threshold; tuned: the best on training scores; scut: tuned to the "
         "best F1; scut-fbr: the same, with a fallback where F1 would be poor; break-even: precision equals recall; "
@@ -110,6 +111,17 @@ def set_thresholds(
 
     Rules that decide otherwise get the learner's own threshold, which they do not look at.
     """
+    plugin = find("thresholds", settings.rule, RULES)
+    if plugin is not None:
+        return _set_by(plugin, settings, scores, labels)
+    if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
+        return fixed_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
+    return _set_by_scores(settings, scores, labels, fold_of_document)
+
+
+def _set_by_scores(
+    settings: ThresholdSettings, scores: Floats, labels: Bools, fold_of_document: Ints | None
+) -> Floats:
     if settings.rule in ("tuned", "scut"):
         folds = np.zeros(len(labels), dtype=np.int64) if fold_of_document is None else fold_of_document
         return cross_validated_thresholds(scores, labels, folds, settings.tuning, settings.combination)
@@ -121,9 +133,18 @@ def set_thresholds(
         return proportional_thresholds(
             scores, labels, set_per_document(settings, scores, labels), settings.tuning
         )
-    if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
-        return fixed_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
     return default_thresholds(scores.shape[1], settings.value)
+
+
+def _set_by(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
+    """Thresholds by a plugin's function of scores, labels and settings."""
+    thresholds = np.asarray(guarded(plugin, loaded(plugin))(scores, labels, settings), dtype=np.float64)
+    if thresholds.shape != (scores.shape[1],) or np.isnan(thresholds).any():
+        raise StageFailedError(
+            f"{plugin.title} gave thresholds of shape {thresholds.shape} or not numbers",
+            hint=f"It has to give one number for each of {scores.shape[1]} categories.",
+        )
+    return thresholds
 
 
 def set_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:

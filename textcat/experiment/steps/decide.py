@@ -15,6 +15,7 @@ from textcat.experiment.steps.calibrate import read_calibration
 from textcat.experiment.steps.held_out import held_out_scores
 from textcat.experiment.steps.problem import assemble
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import Calibration
@@ -74,9 +75,9 @@ def decide_step(
     needs = {"model": trained}
     if calibrated and run.threshold.rule == "expected-f1":
         needs["calibration"] = calibrated
-    recipe = Recipe(
-        "threshold", 1, {**run.threshold.model_dump(mode="json"), "seed": seed}, inputs_of(**needs)
-    )
+    parameters = {**run.threshold.model_dump(mode="json"), "seed": seed}
+    parameters |= identities(("thresholds", run.threshold.rule))
+    recipe = Recipe("threshold", 1, parameters, inputs_of(**needs))
 
     def make(workshop: Workshop, target: Path) -> None:
         problem = assemble(workshop, run, seed, *sources)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.evaluation.calibration import calibration_measures
+from textcat.evaluation.elsewhere import more_measures
 from textcat.evaluation.summary import MeasureSettings, measure_all
 from textcat.experiment.fitting import Model, load_model
 from textcat.experiment.settings import EvaluationSettings, Experiment, RunSettings
@@ -19,6 +20,7 @@ from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.experiment.studies.study import Subject
 from textcat.experiment.studies.table import STUDIES
+from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask
 
@@ -38,6 +40,7 @@ def evaluate_step(
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
+    parameters |= identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, inputs_of(**inputs))
 
     def make(workshop: Workshop, target: Path) -> None:
@@ -85,6 +88,7 @@ def measured(
     """All measures; one that is undefined is None, which is null in JSON."""
     chosen = MeasureSettings(zero_division=settings.zero_division, largest=tuple(settings.largest))
     values = measure_all(scores, accepted, labels, vectors.categories, vectors.train_counts, chosen)
+    values |= more_measures(settings.measures, scores, accepted, labels)
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import read_vectors
+from textcat.plugins import identities
 from textcat.selection import select
 from textcat.store import Recipe
 from textcat.store.arrays import read_mask, write_mask
@@ -20,7 +21,9 @@ def select_step(run: RunSettings, vectorized: Step) -> Step | None:
     """The mask of selected terms, or no step where all terms are kept."""
     if run.selection.features == "all":
         return None
-    recipe = Recipe("select", 1, run.selection.model_dump(mode="json"), inputs_of(vectors=vectorized))
+    parameters = run.selection.model_dump(mode="json")
+    parameters |= identities(("selection_scores", run.selection.score))
+    recipe = Recipe("select", 1, parameters, inputs_of(vectors=vectorized))
 
     def make(workshop: Workshop, target: Path) -> None:
         vectors = read_vectors(vectorized.artifact(workshop).folder)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from textcat.corpora import VectorCorpus, open_corpus, open_vectors, vector_names
 from textcat.experiment.settings import CorpusSettings
 from textcat.experiment.steps.step import Step, Workshop
+from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
 from textcat.text.counted import CountedDocuments
@@ -40,6 +41,7 @@ def tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fing
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.model_dump(mode="json"),
+            **identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },
         inputs={"corpus": fingerprint},
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from pydantic import BaseModel
 
 from textcat.experiment.fitting import (
     Model,
@@ -22,6 +23,7 @@ from textcat.experiment.search import searched
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.problem import assemble
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
 
@@ -44,6 +46,7 @@ def train_step(
             "dimensions": run.projection.dimensions if run.projection else None,
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
+            **identities(*methods_named(parameters)),
         },
         inputs_of(**needs),
     )
@@ -61,6 +64,12 @@ def train_step(
             save_model(target, join_models(parts) if len(parts) > 1 else parts[0])
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def methods_named(parameters: BaseModel) -> list[tuple[str, str | None]]:
+    """What a learner's parameters name that a plugin may offer, each with its kind."""
+    kinds = {"loss": "losses", "prior": "priors", "algorithm": "algorithms"}
+    return [(kind, getattr(parameters, key, None)) for key, kind in kinds.items()]
 
 
 def _of_course(workshop: Workshop, whole: Recipe, problem: Problem, run: RunSettings) -> Model:

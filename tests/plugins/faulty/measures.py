@@ -1,0 +1,2 @@
+def thing(scores, decisions, labels):
+    return 1 / 0

@@ -1,0 +1,2 @@
+def thing(X, Y):
+    return 1 / 0

@@ -1,0 +1,2 @@
+def thing(text):
+    return 1 / 0

@@ -1,0 +1,16 @@
+"""The hinge with its corner rounded off between the margins 0 and 1."""
+
+import numpy as np
+
+from textcat.linear import Loss
+
+SMOOTH_HINGE = Loss(
+    name="smooth_hinge",
+    value=lambda r: np.where(r < 0, 0.5 - r, np.maximum(1 - r, 0) ** 2 / 2),
+    derivative=lambda r: -np.clip(1 - r, 0, 1),
+    # The Legendre transform, for dual variables between -1 and 0; None would do, without duality gaps.
+    conjugate=lambda v: v + v * v / 2,
+    # The derivative nowhere changes faster than this; None would say that it jumps.
+    curvature=1.0,
+    target=1.0,
+)

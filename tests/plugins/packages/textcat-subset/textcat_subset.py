@@ -1,0 +1,7 @@
+"""Documents in a hundred whose set of categories is right, whole."""
+
+import numpy as np
+
+
+def subset_accuracy(scores, decisions, labels):
+    return 100.0 * np.mean(np.all(decisions == labels, axis=1))

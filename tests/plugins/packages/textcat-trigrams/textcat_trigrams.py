@@ -1,0 +1,9 @@
+"""Words of three characters: every run of three letters of the text, for languages that nobody stems."""
+
+
+def trigrams(text: str) -> list[str]:
+    found = []
+    for word in text.split():
+        letters = f"_{''.join(filter(str.isalpha, word))}_"
+        found += [letters[start : start + 3] for start in range(len(letters) - 2)]
+    return found

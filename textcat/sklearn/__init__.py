@@ -1,0 +1,26 @@
+"""Estimators for scikit-learn: install textcat[sklearn], and import this package by its name.
+
+textcat itself never imports it. Every estimator clones, pickles, stands in pipelines and grid searches, and
+gives the same numbers as the function of textcat that it stands for.
+"""
+
+try:
+    import sklearn  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "textcat.sklearn needs scikit-learn 1.6 or newer: pip install 'textcat[sklearn]'"
+    ) from error
+
+from textcat.sklearn.one_vs_rest import OneVsRestLinearClassifier
+from textcat.sklearn.polytomous import PolytomousLinearClassifier
+from textcat.sklearn.selection import FeatureSelector
+from textcat.sklearn.thresholds import ThresholdTuner
+from textcat.sklearn.weighting import TermWeighting
+
+__all__ = [
+    "FeatureSelector",
+    "OneVsRestLinearClassifier",
+    "PolytomousLinearClassifier",
+    "TermWeighting",
+    "ThresholdTuner",
+]

@@ -1,0 +1,101 @@
+"""What all estimators share: documents checked as scikit-learn does it, weights of documents, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from textcat.errors import TextcatError
+from textcat.sklearn.labels import Labels
+
+Floats = NDArray[np.float64]
+Settings = TypeVar("Settings", bound=BaseModel)
+
+
+@contextmanager
+def value_errors() -> Iterator[None]:
+    """Turn a message of textcat into the ValueError that scikit-learn's users expect."""
+    try:
+        yield
+    except TextcatError as error:
+        raise ValueError(str(error)) from error
+
+
+def training_documents(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+    """X as float64, dense or CSR, and y as it came, both checked; the names of features are noted."""
+    checked: tuple[Any, Any] = validate_data(
+        estimator, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, reset=True
+    )
+    return checked
+
+
+def new_documents(estimator: Any, X: Any) -> Any:
+    """Documents for an estimator that was fitted, with the same features."""
+    check_is_fitted(estimator)
+    return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
+
+
+def checked_settings(kind: type[Settings], **given: Any) -> Settings:
+    """Settings of textcat from an estimator's parameters; what is wrong with them is one line."""
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        faults = [f"{fault['loc'][0]}={fault['input']!r}: {fault['msg'].lower()}" for fault in error.errors()]
+        raise ValueError("; ".join(dict.fromkeys(faults))) from error
+
+
+def canonical(X: Any) -> sp.csr_array:
+    """A copy as CSR with sorted indices and each entry once."""
+    matrix = sp.csr_array(X, copy=True)
+    matrix.sum_duplicates()
+    return matrix
+
+
+def stored_values(X: Any) -> int:
+    """How many values a matrix stores."""
+    return int(getattr(X, "nnz", X.size))
+
+
+def sample_weights(given: Any, documents: int) -> Floats | None:
+    """One weight of 0 or more a document, not all of them 0."""
+    if given is None:
+        return None
+    weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (documents,):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; it must be 1D, one number for each of {documents} documents"
+        )
+    if (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must not be negative, and not zero for all documents")
+    return np.asarray(weights)
+
+
+def class_weights(
+    given: str | Mapping[Any, float] | None, labels: Labels, weights: Floats | None
+) -> Floats | None:
+    """The weights of documents that carry one class each, times the weight of their class.
+
+    "balanced" gives each class the same total.
+    """
+    if given is None:
+        return weights
+    ones = np.ones(len(labels.columns)) if weights is None else weights
+    members = labels.members()
+    if given == "balanced":
+        totals = ones @ members
+        by_class = ones.sum() / (len(totals) * np.where(totals > 0, totals, 1.0))
+    elif isinstance(given, Mapping):
+        strange = set(given) - set(labels.classes.tolist())
+        if strange:
+            raise ValueError(f"class_weight names {sorted(map(str, strange))}, which no document has")
+        by_class = np.array([given.get(name, 1.0) for name in labels.classes.tolist()], dtype=np.float64)
+    else:
+        raise ValueError(f'class_weight is "balanced", a mapping of weights by class or None, not {given!r}')
+    return np.asarray(ones * (members @ by_class))
