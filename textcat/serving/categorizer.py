@@ -25,6 +25,7 @@ from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.evaluate import decide
 from textcat.experiment.steps.project import placed_as
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
+from textcat.plugins import identities
 from textcat.serving.documents import NewDocument
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument, count
@@ -90,6 +91,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "single_label": categorizer.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
+            **identities(("tokenizers", categorizer.text.tokenizer)),
         },
     )
     save_vectorizer(folder, categorizer.vectorizer)
@@ -123,6 +125,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 if name in facts["axes"]
             },
         )
+        _check_plugins(categorizer, facts.get("plugins", {}))
         _check_fit(categorizer)
     except TextcatError as error:
         where = error.where if error.where.startswith(str(folder)) else str(folder)
@@ -132,6 +135,16 @@ def read_categorizer(folder: Path) -> Categorizer:
             f"not a readable model directory: {error}", where=str(folder), hint=HINT
         ) from error
     return categorizer
+
+
+def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
+    """Refuse to cut text into words otherwise than the training documents were."""
+    here = identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
+    if trained_with != here:
+        raise BadDataError(
+            f"the model was trained with {trained_with}, and here is {here}",
+            hint="Install the package in that version, or train the model again.",
+        )
 
 
 def _check_fit(categorizer: Categorizer) -> None:
