@@ -170,6 +170,22 @@ def test_another_version_is_another_signature_of_the_runs_concerned(
     assert after["algorithm"]["measures"] == before["algorithm"]["measures"]
 
 
+def test_a_model_wants_the_tokenizer_that_it_was_trained_with(
+    carried: tuple[Path, Path], tmp_path: Path
+) -> None:
+    site, work = (Path(shutil.copytree(each, tmp_path / each.name)) for each in carried)
+    assert textcat(site, work, "train", "mine.yaml", "--data", "data").returncode == 0
+    model = str(next((work / "data" / "models").rglob("algorithm")))
+    (work / "new.txt").write_text("gold and silver\n", encoding="utf-8")
+    done = textcat(site, work, "predict", model, "new.txt")
+    assert done.returncode == 0, done.stderr
+    put(site, PACKAGES / "textcat-trigrams", version="1.1")
+    done = textcat(site, work, "predict", model, "new.txt")
+    assert done.returncode == 4
+    assert "textcat-trigrams 1.0" in done.stderr
+    assert "textcat-trigrams 1.1" in done.stderr
+
+
 def test_methods_are_listed_with_who_made_them(site: Path, work: Path) -> None:
     listed = json.loads(textcat(site, work, "list", "methods", "--json").stdout)
     found = {(row["kind"], row["name"]): row for row in listed}

@@ -28,6 +28,7 @@ from textcat.experiment.steps.calibrate import save_calibration
 from textcat.experiment.steps.decide import COUNTING_RULES, Decider, read_decider
 from textcat.experiment.steps.project import placed_as
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
+from textcat.plugins import identities
 from textcat.serving.documents import NewDocument
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument
@@ -100,6 +101,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "single_label": decider.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
+            **identities(("tokenizers", categorizer.text.tokenizer)),
         },
     )
     save_vectorizer(folder, categorizer.vectorizer)
@@ -141,6 +143,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 if name in facts["axes"]
             },
         )
+        _check_plugins(categorizer, facts.get("plugins", {}))
         _check_fit(categorizer)
     except TextcatError as error:
         where = error.where if error.where.startswith(str(folder)) else str(folder)
@@ -157,6 +160,16 @@ def _decider(folder: Path, facts: dict[str, Any]) -> Decider:
     calibrated = folder if run.calibration else None
     priors = read_array(folder, "priors")
     return read_decider(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
+
+
+def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
+    """Refuse to cut text into words otherwise than the training documents were."""
+    here = identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
+    if trained_with != here:
+        raise BadDataError(
+            f"the model was trained with {trained_with}, and here is {here}",
+            hint="Install the package in that version, or train the model again.",
+        )
 
 
 def _check_fit(categorizer: Categorizer) -> None:

@@ -44,8 +44,8 @@ def read_labels(y: Any) -> Labels:
     classes, numbers = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"a classifier needs two classes, and of the documents with a sample_weight above 0 all are of one, "
-            f"{classes.tolist()}"
+            f"there is only one class to learn, {classes.tolist()}, among the documents with a sample_weight "
+            "above 0; a classifier needs two classes"
         )
     columns = numbers.reshape(-1, 1) == np.arange(len(classes))
     return (

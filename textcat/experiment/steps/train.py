@@ -46,7 +46,9 @@ def train_step(
             "dimensions": run.projection.dimensions if run.projection else None,
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
-            **identities(*methods_named(parameters)),
+            **identities(
+                *methods_named(parameters), ("thresholds", run.threshold.rule if run.search else None)
+            ),
         },
         inputs_of(**needs),
     )
