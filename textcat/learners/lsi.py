@@ -147,7 +147,7 @@ def _choose_solver(
     if solver != "auto":
         return solver
     smaller = min(documents.shape)
-    few = dimensions is not None and MANY < smaller and dimensions * FEW_AXES <= smaller
+    few = dimensions is not None and smaller > MANY and dimensions * FEW_AXES <= smaller
     return "lanczos" if few or smaller > GRAM_LIMIT else "gram"
 
 
