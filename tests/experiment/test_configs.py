@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pydantic
 import pytest
 
 from textcat.errors import UsageError
@@ -80,6 +81,10 @@ def test_runs_take_the_experiments_settings_key_by_key(tmp_path: Path) -> None:
     assert (chosen.score, chosen.features) == ("chi_square", 50)
 
 
+@pytest.mark.skipif(
+    tuple(map(int, pydantic.VERSION.split(".")[:2])) < (2, 11),
+    reason="older versions of pydantic spell the same schema in other words",
+)
 def test_the_schema_in_the_repository_is_the_models() -> None:
     written = Path(__file__).resolve().parents[2] / "configs" / "experiment.schema.json"
     assert json.loads(written.read_text()) == experiment_schema(), (

@@ -31,7 +31,7 @@ def test_masks_round_trip(tmp_path_factory: pytest.TempPathFactory, mask: np.nda
 
 @pytest.mark.parametrize("mapped", [False, True])
 def test_matrices_round_trip(tmp_path: Path, mapped: bool) -> None:
-    matrix = sparse.random_array((30, 17), density=0.2, format="csr", rng=np.random.default_rng(1))
+    matrix = sparse.csr_array(sparse.random(30, 17, density=0.2, format="csr", random_state=1))
     write_matrix(tmp_path, "x", matrix)
     back = read_matrix(tmp_path, "x", mapped=mapped)
     assert back.shape == matrix.shape

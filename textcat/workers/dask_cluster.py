@@ -18,6 +18,7 @@ from importlib.metadata import version
 from platform import node, python_version_tuple
 from typing import Any
 
+import dask
 from distributed import CancelledError, Client, KilledWorker, LocalCluster
 from distributed import TimeoutError as NotYet
 
@@ -32,6 +33,8 @@ SECONDS_TO_ANSWER = 10.0
 SECONDS_WITHOUT_WORKERS = 60.0
 SECONDS_BETWEEN_LOOKS = 1.0
 TIMES_DATA_IS_SENT = 4
+# Dask sets this variable, with which the C library gives every large array back at once: pieces take twice as long.
+_MALLOC = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 _DECIDE_NUMBERS = ("numpy", "scipy", "numba")
 
 
@@ -177,8 +180,8 @@ def _reached(scheduler: str) -> Any:
 
 def _of_own(stack: ExitStack, jobs: int) -> Any:
     """A client of worker processes on this machine, which the stack ends."""
-    cluster = stack.enter_context(
-        LocalCluster(
+    with dask.config.set({_MALLOC: None}):
+        cluster = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
             processes=True,
@@ -186,7 +189,7 @@ def _of_own(stack: ExitStack, jobs: int) -> Any:
             dashboard_address="127.0.0.1:0",
             silence_logs=logging.CRITICAL,
         )
-    )
+    stack.enter_context(cluster)
     return stack.enter_context(Client(cluster, set_as_default=False))
 
 
