@@ -45,6 +45,7 @@ def test_break_even_point_printed_with_one_decimal(measured, expected):
         ("accuracy", 1.0),
         ("micro_f1", 1.0),
         ("bep", 1.0),
+        ("category_bep", 1.0),
         ("precision", 1.0),
         ("recall", 1.0),
         ("category_f1", 3.0),
