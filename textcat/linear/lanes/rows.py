@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.vector import differs, fused, load, splat, store
+from textcat.linear.compile import compiled
+from textcat.linear.vector import differs, fused, load, splat, store
 
 
 @compiled
