@@ -82,10 +82,10 @@ class Ascent:
 
     def start_at(self, margins: Array) -> None:
         """Dual variables from margins y_i w'x_i, and the weights that belong to them."""
-        weights = self._weights()
         if self._logistic:
             self.points[:] = margins
-        self.alpha[:] = self.loss.dual_variable(margins, weights)
+        else:
+            self.alpha[:] = self.loss.dual_variable(margins, self._weights())
         self.gather(self.dtype)
 
     def _weights(self) -> Array:
