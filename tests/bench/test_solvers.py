@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from tests.linear.lanes.problems import make
 from tests.linear.lanes.problems import objective as plain_objective
+from textcat.bench import solvers
 from textcat.bench.peers import PEERS, Peer
 from textcat.bench.problems import EIGHT, Problem, objective
 from textcat.bench.solvers import OURS, bench_solvers
@@ -81,3 +84,44 @@ def test_a_slow_peer_is_not_asked_again(data):
     rows = bench_solvers(*data, problems=[problem], peers=[lazy], repeats=1, patience=-1.0)["rows"]
     assert set(seen) == {lazy.tolerances[0]}
     assert not rows[1]["reached"]
+
+
+def test_where_no_peer_gets_there_the_nearest_is_compared_with_and_named(data):
+    def constant(value):
+        return lambda X, problem: lambda signs, tol: np.full(X.shape[1], value)
+
+    solves = frozenset({("hinge", "gaussian")})
+    peers = [Peer("far", "numpy", solves, constant(50.0)), Peer("near", "numpy", solves, constant(0.01))]
+    problem = Problem("hinge", "gaussian", 1.0)
+    ours, far, near = bench_solvers(*data, problems=[problem], peers=peers, repeats=1)["rows"]
+    assert far["gap"] > near["gap"] > 1e-5
+    assert near["ratio"] == 1.0
+    assert ours["ratio"] == ours["seconds"] / near["seconds"]
+    assert ours["note"].startswith("ratio to near, which stopped at a gap of ")
+    assert near["note"] == far["note"] == "gap not reached in 40 s"
+
+
+def test_a_peer_that_is_not_through_in_time_has_no_seconds(data):
+    def prepare(X, problem):
+        return lambda signs, tol: np.zeros(X.shape[1])
+
+    slow = Peer("slow", "numpy", frozenset({("hinge", "gaussian")}), prepare)
+    problem = Problem("hinge", "gaussian", 1.0)
+    ours, peer = bench_solvers(*data, problems=[problem], peers=[slow], repeats=1, patience=0.0)["rows"]
+    assert peer["seconds"] is None
+    assert peer["note"] == "not through at its loosest tolerance in 0 s"
+    assert ours["ratio"] is None
+
+
+def test_compiling_is_reported_apart(data, monkeypatch):
+    @contextmanager
+    def stopwatch():
+        yield SimpleNamespace(done=True, duration=7.0)
+
+    monkeypatch.setattr(solvers, "_compiling", stopwatch)
+    said = []
+    problem = Problem("hinge", "gaussian", 1.0)
+    (row,) = bench_solvers(*data, problems=[problem], peers=[], repeats=1, said=said.append)["rows"]
+    assert row["compile_seconds"] == 7.0
+    assert row["seconds"] < 7.0
+    assert said == ["L2 hinge C=1"]

@@ -1,4 +1,5 @@
-"""The exponential as a polynomial, so that a loop over lanes becomes vector instructions.
+"""The exponential as a polynomial, so that lanes become vector instructions: of a number in a loop over lanes, or of
+sixteen numbers at once (`textcat.linear.vector`).
 
 exp(x) = 2^k exp(r) with k the nearest integer to x / ln 2 and |r| <= ln 2 / 2; exp(r) by its series, to
 the last bits of each precision; 2^k by writing k into the exponent. Beyond the range of the exponent the
@@ -13,6 +14,9 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
+from textcat.linear.compile import compiled
+from textcat.linear.vector import Lanes, fused, larger, magnitude, nearest, power_of_two, smaller, splat
+
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693145751953125
 LN2_LOW = 1.4286068203094173e-06
@@ -23,7 +27,7 @@ LIMIT_DOUBLE = 700.0
 
 
 def exponential(x: Any) -> Any:
-    """exp(x) for one lane, x clipped to the limits of its precision; only for use inside kernels."""
+    """exp(x) for one lane or sixteen, x clipped to the limits of its precision; only for use inside kernels."""
     raise NotImplementedError(f"{x!r}: only compiled kernels call this")
 
 
@@ -64,6 +68,61 @@ def _double(x: Any) -> Any:
     return p * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
 
 
+@compiled
+def _reduced(x: Any, k: Any) -> Any:
+    return fused(k, splat(x, -LN2_LOW), fused(k, splat(x, -LN2_HIGH), x))
+
+
+def _single_lanes(x: Any) -> Any:
+    bounded = larger(splat(x, -LIMIT_SINGLE), smaller(splat(x, LIMIT_SINGLE), x))
+    k = nearest(bounded * splat(x, LOG2_E))
+    r = _reduced(bounded, k)
+    p = splat(x, 1.0 / 5040.0)
+    p = fused(p, r, splat(x, 1.0 / 720.0))
+    p = fused(p, r, splat(x, 1.0 / 120.0))
+    p = fused(p, r, splat(x, 1.0 / 24.0))
+    p = fused(p, r, splat(x, 1.0 / 6.0))
+    p = fused(p, r, splat(x, 0.5))
+    p = fused(p, r, splat(x, 1.0))
+    p = fused(p, r, splat(x, 1.0))
+    return p * power_of_two(k)
+
+
+def _double_lanes(x: Any) -> Any:
+    bounded = larger(splat(x, -LIMIT_DOUBLE), smaller(splat(x, LIMIT_DOUBLE), x))
+    k = nearest(bounded * splat(x, LOG2_E))
+    r = _reduced(bounded, k)
+    p = splat(x, 1.0 / 6227020800.0)
+    p = fused(p, r, splat(x, 1.0 / 479001600.0))
+    p = fused(p, r, splat(x, 1.0 / 39916800.0))
+    p = fused(p, r, splat(x, 1.0 / 3628800.0))
+    p = fused(p, r, splat(x, 1.0 / 362880.0))
+    p = fused(p, r, splat(x, 1.0 / 40320.0))
+    p = fused(p, r, splat(x, 1.0 / 5040.0))
+    p = fused(p, r, splat(x, 1.0 / 720.0))
+    p = fused(p, r, splat(x, 1.0 / 120.0))
+    p = fused(p, r, splat(x, 1.0 / 24.0))
+    p = fused(p, r, splat(x, 1.0 / 6.0))
+    p = fused(p, r, splat(x, 0.5))
+    p = fused(p, r, splat(x, 1.0))
+    p = fused(p, r, splat(x, 1.0))
+    return p * power_of_two(k)
+
+
 @overload(exponential)
 def _choose(x: Any) -> Any:
+    if isinstance(x, Lanes):
+        return _single_lanes if x.dtype == types.float32 else _double_lanes
     return _single if x == types.float32 else _double
+
+
+@compiled
+def soft_plus(x: Any) -> Any:
+    """log(1 + exp(x)) in each lane, in float64: max(x, 0) + 2 artanh(e / (2 + e)) with e = exp(-|x|)."""
+    e = exponential(splat(x, 0.0) - magnitude(x))
+    s = e / (splat(x, 2.0) + e)
+    square = s * s
+    series = splat(x, 1.0 / 33.0)
+    for k in range(15, -1, -1):
+        series = fused(series, square, splat(x, 1.0 / (2 * k + 1)))
+    return larger(x, splat(x, 0.0)) + (s + s) * series

@@ -20,14 +20,19 @@ from textcat.linear.lanes.hinge import relax_hinge
 from textcat.linear.lanes.logistic import relax_logistic
 from textcat.linear.lanes.losses import Loss, sigmoid, softplus
 from textcat.linear.lanes.rows import add_rows, all_products
-from textcat.linear.lanes.vector import WIDTH
+from textcat.linear.vector import WIDTH
 
 Array = NDArray[np.float64]
 
 # Shares of the gap that may be left out of sight: by the documents passed over, and by a step not taken.
 _PASSED_OVER = 0.1
-# After how many rounds of passes their pace is judged, again and again.
-_JUDGED = 6
+# What is left of the gap that a full pass, or a pass over some of the documents, has seen on its way.
+_AFTER_FULL = 0.55
+_AFTER_POLISH = 1.5
+# From this multiple of the target on, weights are made anew where rounding could matter.
+_NEAR = 30.0
+# Over how many rounds of passes their pace is judged.
+_PACE = 2
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
 
 
@@ -77,10 +82,10 @@ class Ascent:
 
     def start_at(self, margins: Array) -> None:
         """Dual variables from margins y_i w'x_i, and the weights that belong to them."""
-        weights = self._weights()
         if self._logistic:
             self.points[:] = margins
-        self.alpha[:] = self.loss.dual_variable(margins, weights)
+        else:
+            self.alpha[:] = self.loss.dual_variable(margins, self._weights())
         self.gather(self.dtype)
 
     def _weights(self) -> Array:
@@ -88,7 +93,9 @@ class Ascent:
         return np.asarray(self.rows.importance[:, None] * self.block.limits)
 
     def gather(self, dtype: type[np.floating]) -> None:
-        """Go on in `dtype` with weights made anew from the dual variables."""
+        """Go on in `dtype` with weights made anew, in float64, from the dual variables: the sum over documents of
+        both signs loses in float32 what the constant's weight is about.
+        """
         self.dtype = dtype
         self.signs = self.block.signs.astype(dtype, copy=False)
         self.points = self.points.astype(dtype, copy=False)
@@ -97,9 +104,10 @@ class Ascent:
                 dtype
             )
         self.alpha = self.alpha.astype(dtype, copy=False)
-        data = self.rows.values(dtype)[0]
-        self.W = np.zeros((self.rows.features, WIDTH), dtype)
-        add_rows(self.rows.indptr, self.rows.indices, data, self.signs * self.alpha, self.W)
+        steps = (self.signs * self.alpha).astype(np.float64)
+        W = np.zeros((self.rows.features, WIDTH))
+        add_rows(self.rows.indptr, self.rows.indices, self.rows.data, steps, W)
+        self.W = W.astype(dtype, copy=False)
 
     def sweep(self, negligible: float, *, full: bool) -> Array:
         """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
@@ -127,43 +135,47 @@ class Ascent:
     def climb(
         self, target: float, most_passes: float, alternative: Callable[[], float] | None = None
     ) -> bool:
-        """Passes until the gap seen in a full pass is expected to have come below `target`; False if stopped
-        before.
+        """Passes until the gap is expected to have come below `target`; False if stopped before.
 
         It stops when the passes to be expected would visit more documents than `alternative` says another way
         costs.
         """
         n, size = max(self.rows.documents, 1), self.block.size
+        fresh = not self._drifts(target)
         gaps = [float(self.seen_gap[:size].sum())]
+        visits = [self.passes * n]
         while self.passes < most_passes:
+            if not fresh and gaps[-1] <= _NEAR * target:
+                self.gather(self.dtype)
+                fresh = True
             negligible = _PASSED_OVER * max(min(gaps[-1], 1e30), target) / n
             self.seen_gap = self.sweep(negligible, full=True)
             gaps.append(float(self.seen_gap[:size].sum()))
-            if gaps[-1] * _rate(gaps, 1) <= target:
+            visits.append(self.passes * n)
+            if gaps[-1] * _AFTER_FULL <= target:
                 return True
-            if alternative is not None and self._slow(gaps, target, alternative):
+            if alternative is not None and _longer(gaps, visits, target, alternative):
                 return False
             if len(self.candidates) < n / 2:
-                self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1])
+                polished = self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1], target)
+                if polished * _AFTER_POLISH <= target:
+                    return True
         return False
 
-    def _slow(self, gaps: list[float], target: float, alternative: Callable[[], float]) -> bool:
-        """Whether the way to `target` at the present pace is longer than the alternative; judged every few
-        rounds.
-        """
-        if len(gaps) % _JUDGED:
-            return False
-        visits = self.rows.documents + 5 * len(self.candidates)
-        rate = _rate(gaps, 3)
-        rounds = np.log(target / gaps[-1]) / np.log(rate) if rate < 1 else np.inf
-        return bool(rounds * visits > alternative())
+    def _drifts(self, target: float) -> bool:
+        """Whether what the weights lose to rounding while steps are added to them can matter to such a gap."""
+        lost = float(np.finfo(self.dtype).eps) * self.rows.documents * float(self.block.limits.max())
+        bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
+        return 0.5 * lost * lost * bend > _PASSED_OVER * target
 
-    def _polish(self, negligible: float, before: float) -> None:
-        """A few passes over the documents that hold the gap."""
+    def _polish(self, negligible: float, before: float, target: float) -> float:
+        """A few passes over the documents that hold the gap; the gap of the last."""
+        gap = before
         for _ in range(5):
             gap = float(self.sweep(negligible, full=False)[: self.block.size].sum())
-            if gap <= 0.2 * before or not len(self.candidates):
-                return
+            if gap <= max(0.2 * before, target / _AFTER_POLISH) or not len(self.candidates):
+                break
+        return gap
 
     def dual_estimate(self) -> Array:
         """The dual objective by lane as float32 has it, for setting targets."""
@@ -194,9 +206,13 @@ class Ascent:
         return Certificate(W, margins, objective, np.asarray(duals.sum(axis=0) - penalty))
 
 
-def _rate(gaps: list[float], rounds: int) -> float:
-    """By what factor the gap fell in a round, over the last few; 1 when it did not."""
-    before = gaps[max(len(gaps) - 1 - rounds, 0)]
-    if not 0 < before < np.inf:
-        return 1.0
-    return float(min(1.0, gaps[-1] / before) ** (1 / rounds))
+def _longer(gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]) -> bool:
+    """Whether the way to `target` at the pace of the last rounds is longer than the alternative."""
+    rounds = min(_PACE, len(gaps) - 1)
+    before = gaps[-1 - rounds]
+    if len(gaps) <= _PACE or not 0 < before < np.inf:
+        return False
+    fall = np.log(before / gaps[-1]) if gaps[-1] < before else 0.0
+    if fall == 0.0:
+        return True
+    return bool(np.log(gaps[-1] / target) / fall * (visits[-1] - visits[-1 - rounds]) > alternative())

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.lanes.vector import WIDTH
+from textcat.linear.vector import WIDTH
 
 Floats = NDArray[np.floating]
 

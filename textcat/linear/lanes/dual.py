@@ -122,7 +122,12 @@ def _insist(ascents: list[Ascent], certificates: list[Certificate], aim: Aim) ->
 
 
 def _improved(ascent: Ascent, own: Array, target: float, aim: Aim) -> Certificate:
-    """One more attempt at a block: finishing where that applies, passes in float64 where it is not enough."""
+    """One more attempt at a block: passes as long as these lead, finishing where that applies, passes in float64."""
+    if ascent.dtype is np.float32 and target > _SINGLE_FLOOR * float(own.sum()):
+        sparse = ascent.loss.name in _SPARSE
+        ascent.gather(np.float32)
+        if ascent.climb(target, aim.max_passes, (lambda: expected_visits(ascent)) if sparse else None):
+            return ascent.certify()
     if ascent.loss.name in _SPARSE:
         certificate = _finished(ascent, own, target, aim)
         if float(certificate.gap[: len(own)].sum()) <= target:

@@ -1,210 +1,128 @@
-"""The dual on a working set of documents, one category at a time: coordinate steps on a Gram matrix, and
-Newton on the free part.
+"""Signed inner products of documents, kept between the rounds of a category: a working set only grows.
 
-Problem:  max_a  sum_i a_i - a'Qa/2,  0 <= a <= limit,  Q_ij = y_i y_j x_i'x_j + ridge [i = j], over the
-documents of the working set
-In:   Q, a feasible `alpha` and its gradient 1 - Q alpha (both changed in place)
-Out:  the duality gap left on the working set
-A coordinate step costs one pass over a row of Q, whatever the length of the documents. Between rounds of such
-steps the variables
-strictly inside their bounds take a Newton step, cut at the bounds or projected on them, whichever gains more.
-Where C is large,
-coordinate steps alone take thousands of passes.
+The few features that most documents have are multiplied as a dense matrix, the others by the lists of the documents
+that have them: most pairs of documents share few of these.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.vector import WIDTH, fused, load, splat, store
+from textcat.linear.compile import compiled
+from textcat.linear.lanes.blocks import Rows
 
-Array = NDArray[np.float64]
-
-# Up to this many free variables their equations are solved directly.
-_DIRECT = 400
-# Conjugate gradient otherwise: steps at most and the share of the residual to leave, by whether the free
-# variables have changed.
-_MOVING = (20, 0.1)
-_SETTLED = (100, 1e-3)
-_SWEEPS = 4
-_MOST_ROUNDS = 300
+# So many features are common; `Rows` has them first.
+_COMMON = 64
+_TILE = 64
 
 
 @compiled
-def _mapped_product(indptr: Any, indices: Any, data: Any, i: int, slots: Any, W: Any) -> Any:
-    """Row i times weights that are kept in a few slots, slot 0 being zero."""
-    a = splat(W, 0.0)
-    b = splat(W, 0.0)
-    j = indptr[i]
-    end = indptr[i + 1]
-    while j + 1 < end:
-        a = fused(splat(W, data[j]), load(W, slots[indices[j]]), a)
-        b = fused(splat(W, data[j + 1]), load(W, slots[indices[j + 1]]), b)
-        j += 2
-    if j < end:
-        a = fused(splat(W, data[j]), load(W, slots[indices[j]]), a)
-    return a + b
+def _common_part(indptr: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
+    """The chosen documents, signed, over the first features."""
+    dense[:] = 0.0
+    for k in range(len(chosen)):
+        for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
+            if indices[t] < dense.shape[1]:
+                dense[k, indices[t]] = signs[k] * data[t]
 
 
 @compiled
-def gram(indptr: Any, indices: Any, data: Any, chosen: Any, signs: Any, features: int, Q: Any) -> None:
-    """Signed inner products of the chosen rows, sixteen columns at a time; only features of those sixteen
-    have a slot.
-    """
-    slots = np.zeros(features, np.int32)
-    products = np.empty((1, WIDTH))
-    for start in range(0, len(chosen), WIDTH):
-        stop = min(start + WIDTH, len(chosen))
-        most = 1
-        for k in range(start, stop):
-            most += indptr[chosen[k] + 1] - indptr[chosen[k]]
-        W = np.zeros((most, WIDTH))
-        used = 0
-        for k in range(start, stop):
-            for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
-                if slots[indices[t]] == 0:
-                    used += 1
-                    slots[indices[t]] = used
-                W[slots[indices[t]], k - start] = data[t]
-        for j in range(start, len(chosen)):
-            store(products, 0, _mapped_product(indptr, indices, data, chosen[j], slots, W))
-            for k in range(start, stop):
-                Q[j, k] = products[0, k - start] * signs[j] * signs[k]
-        for k in range(start, stop):
-            for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
-                slots[indices[t]] = 0
-    for j in range(len(chosen)):
-        for k in range(j):
-            Q[k, j] = Q[j, k]
-
-
-@compiled
-def coordinate_steps(Q: Any, alpha: Any, gradient: Any, limits: Any, sweeps: int) -> None:
-    """Exact steps of one variable after the other, those that cannot move passed over."""
-    n = len(alpha)
-    for _ in range(sweeps):
-        for i in range(n):
-            old = alpha[i]
-            new = min(max(old + gradient[i] / max(Q[i, i], 1e-300), 0.0), limits[i])
-            if new != old:
-                alpha[i] = new
-                row = Q[i]
-                change = new - old
-                for k in range(n):
-                    gradient[k] -= change * row[k]
-
-
-def working_gap(alpha: Array, gradient: Array, limits: Array, ridges: Array) -> float:
-    """The duality gap of the problem on the working set."""
-    missing = gradient + ridges * alpha
-    best = np.clip(missing / np.maximum(ridges, 1e-30), 0.0, limits)
-    return float(((best - alpha) * (missing - 0.5 * ridges * (best + alpha))).sum())
-
-
-@compiled
-def _product(Q: Any, rows: Any, vector: Any, out: Any) -> None:
-    """Q times a vector that is zero outside `rows`; Q is symmetric."""
-    out[:] = 0.0
-    for k in range(len(rows)):
-        row = Q[rows[k]]
-        value = vector[k]
-        for j in range(len(out)):
-            out[j] += value * row[j]
-
-
-@compiled
-def conjugate_gradient(Q: Any, free: Any, gradient: Any, most: int, share: float, step: Any) -> None:
-    """Solve Q step = gradient on the free variables down to a share of the residual, in float32: a rough step
-    is enough.
-    """
-    n = len(free)
-    block = np.empty((n, n), np.float32)
-    for j in range(n):
-        row = Q[free[j]]
-        for k in range(n):
-            block[j, k] = row[free[k]]
-    residual = gradient[free].astype(np.float32)
-    direction = residual.copy()
-    solution = np.zeros(n, np.float32)
-    image = np.empty(n, np.float32)
-    square = np.dot(residual, residual)
-    enough = np.float32(share * share) * square
-    for _ in range(most):
-        if not square > enough:
-            break
-        _product(block, np.arange(n), direction, image)
-        bend = np.dot(direction, image)
-        if not bend > 0.0:
-            break
-        length = square / bend
-        for k in range(n):
-            solution[k] += length * direction[k]
-            residual[k] -= length * image[k]
-        now = np.dot(residual, residual)
-        for k in range(n):
-            direction[k] = residual[k] + (now / square) * direction[k]
-        square = now
-    step[:] = solution
-
-
-def _solved(Q: Array, free: NDArray[np.int64], gradient: Array, settled: bool) -> tuple[Array, Array]:
-    """The Newton step of the free variables and its effect on all gradients, in full or, for many variables,
-    roughly.
-    """
-    step, effect = np.empty(len(free)), np.empty(len(gradient))
-    if len(free) <= _DIRECT:
-        block = Q[np.ix_(free, free)]
-        block[np.diag_indices(len(free))] *= 1 + 1e-10
-        try:
-            factor = cho_factor(block, lower=True, overwrite_a=True, check_finite=False)
-            step = cho_solve(factor, gradient[free], check_finite=False)
-        except LinAlgError:
-            conjugate_gradient(Q, free, gradient, *_SETTLED, step)
-    else:
-        conjugate_gradient(Q, free, gradient, *(_SETTLED if settled else _MOVING), step)
-    _product(Q, free, step, effect)
-    return step, effect
-
-
-def newton_step(
-    Q: Array, alpha: Array, gradient: Array, limits: Array, free: NDArray[np.int64], settled: bool
+def _add_rare_part(
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    chosen: Any,
+    signs: Any,
+    known: int,
+    common: int,
+    features: int,
+    Q: Any,
 ) -> None:
-    """Move the variables inside their bounds by a Newton step, cut at the first bound or projected on all."""
-    step, effect = _solved(Q, free, gradient, settled)
-    now, top = alpha[free], limits[free]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        room = np.where(step > 0, (top - now) / step, np.where(step < 0, -now / step, np.inf))
-    reach = min(1.0, float(room.min()))
-    slope, bend = float(gradient[free] @ step), float(step @ effect[free])
-    change = np.clip(now + reach * step, 0.0, top) - now
-    gain = reach * slope - 0.5 * reach * reach * bend
-    if reach < 1.0:
-        projected = np.clip(now + step, 0.0, top) - now
-        other = np.empty(len(gradient))
-        _product(Q, free, projected, other)
-        better = float(gradient[free] @ projected - 0.5 * projected @ other[free])
-        if better > gain:
-            change, gain, reach, effect = projected, better, 1.0, other
-    if gain > 0:
-        alpha[free] = now + change
-        gradient -= reach * effect
+    """Add the products over the other features to the lower triangle, from row `known` on.
+
+    Each document joins the lists of its features after it has met the earlier ones there.
+    """
+    starts = np.zeros(features + 1, np.int64)
+    for i in chosen:
+        for t in range(indptr[i], indptr[i + 1]):
+            starts[indices[t] + 1] += 1
+    for j in range(features):
+        starts[j + 1] += starts[j]
+    ends = starts[:-1].copy()
+    members = np.empty(starts[features], np.uint32)
+    values = np.empty(starts[features], Q.dtype)
+    for k in range(len(chosen)):
+        row = Q[k]
+        for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
+            j = indices[t]
+            if j >= common:
+                value = signs[k] * data[t]
+                members[ends[j]] = k
+                values[ends[j]] = value
+                ends[j] += 1
+                if k >= known:
+                    for s in range(starts[j], ends[j]):
+                        row[members[s]] += value * values[s]
 
 
-def ascend(Q: Array, alpha: Array, limits: Array, ridges: Array, target: float) -> float:
-    """Coordinate steps and Newton steps in turn until the gap on the working set is at most `target`."""
-    gradient = 1.0 - Q @ alpha
-    gap, last = np.inf, np.empty(0, np.int64)
-    for _ in range(_MOST_ROUNDS):
-        coordinate_steps(Q, alpha, gradient, limits, _SWEEPS)
-        gap = working_gap(alpha, gradient, limits, ridges)
-        free = np.flatnonzero((alpha > 0) & (alpha < limits))
-        if gap <= target or not len(free):
-            break
-        newton_step(Q, alpha, gradient, limits, free, np.array_equal(free, last))
-        last = free
-    return gap
+@compiled
+def _mirror(Q: Any, known: int, size: int) -> None:
+    """Copy the lower triangle's rows from `known` on to the upper one, tile by tile."""
+    for top in range(known, size, _TILE):
+        for left in range(0, size, _TILE):
+            for k in range(top, min(top + _TILE, size)):
+                for j in range(left, min(left + _TILE, k)):
+                    Q[j, k] = Q[k, j]
+
+
+@dataclass
+class Gram:
+    """The documents of a working set in the order in which they came, and Q_ij = y_i y_j x_i'x_j + ridge_i [i = j]
+    in the first rows and columns of `Q`, which has room for more.
+    """
+
+    rows: Rows
+    signs: NDArray[np.float64]
+    ridges: NDArray[np.float64]
+    dtype: type[np.floating]
+    chosen: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    Q: NDArray[np.floating] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.Q = np.empty((0, 0), self.dtype)
+
+    def grow(self, wanted: NDArray[np.bool_]) -> int:
+        """Take up the documents that are not there yet; how many these were."""
+        known = len(self.chosen)
+        new = wanted.copy()
+        new[self.chosen] = False
+        self.chosen = np.concatenate((self.chosen, np.flatnonzero(new)))
+        if len(self.chosen) > known:
+            self._make_room(known)
+            self._multiply(known)
+        return len(self.chosen) - known
+
+    def _make_room(self, known: int) -> None:
+        size = len(self.chosen)
+        if size > len(self.Q):
+            room = size + size // 8 + 16
+            Q = np.empty((room, room), self.dtype)
+            Q[:known, :known] = self.Q[:known, :known]
+            self.Q = Q
+
+    def _multiply(self, known: int) -> None:
+        rows, size = self.rows, len(self.chosen)
+        matrix = (rows.indptr, rows.indices, rows.values(self.dtype)[0], self.chosen)
+        signs = self.signs[self.chosen].astype(self.dtype)
+        common = min(_COMMON, rows.features)
+        dense = np.empty((size, common), self.dtype)
+        _common_part(*matrix, signs, dense)
+        self.Q[known:size, :size] = dense[known:] @ dense.T
+        _add_rare_part(*matrix, signs, known, common, rows.features, self.Q)
+        new = np.arange(known, size)
+        self.Q[new, new] += self.ridges[self.chosen[known:]].astype(self.dtype)
+        _mirror(self.Q, known, size)

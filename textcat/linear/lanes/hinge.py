@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.lanes.compile import compiled
+from textcat.linear.compile import compiled
 from textcat.linear.lanes.rows import add_row, row_product
-from textcat.linear.lanes.vector import differs, larger, load, smaller, splat, store
+from textcat.linear.vector import differs, larger, load, smaller, splat, store
 
 
 @compiled

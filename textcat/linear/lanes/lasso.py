@@ -21,7 +21,7 @@ from textcat.linear.lanes.dual import Aim
 from textcat.linear.lanes.lasso_newton import LOGISTIC, SQUARED, SQUARED_HINGE, newton, slopes
 from textcat.linear.lanes.losses import LOSSES
 from textcat.linear.lanes.rows import add_rows
-from textcat.linear.lanes.vector import WIDTH
+from textcat.linear.vector import WIDTH
 
 Array = NDArray[np.float64]
 

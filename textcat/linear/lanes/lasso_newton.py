@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.exponential import exponential, soft_plus
-from textcat.linear.lanes.vector import WIDTH, choose_less, larger, load, splat, store
+from textcat.linear.compile import compiled
+from textcat.linear.lane_math import exponential, soft_plus
+from textcat.linear.vector import WIDTH, choose_less, larger, load, splat, store
 
 LOGISTIC, SQUARED_HINGE, SQUARED = 0, 1, 2
 # Where every document is far from the boundary the true curvature vanishes and steps would have no end.

@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.exponential import exponential
+from textcat.linear.compile import compiled
+from textcat.linear.lane_math import exponential
 from textcat.linear.lanes.rows import add_row, row_product
-from textcat.linear.lanes.vector import choose_less, differs, larger, load, magnitude, smaller, splat, store
+from textcat.linear.vector import choose_less, differs, larger, load, magnitude, smaller, splat, store
 
 _MOST_STEPS = 40
 

@@ -6,9 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from textcat.linear.compile import compiled
+from textcat.linear.lane_math import exponential, soft_plus
+from textcat.linear.vector import WIDTH, load, splat, store
 
 Array = NDArray[np.float64]
 
@@ -24,15 +29,36 @@ class Loss:
     smooth: bool
 
 
+@compiled
+def _softplus(x: Any, out: Any) -> None:
+    for row in range(len(x) // WIDTH):
+        store(out, row, soft_plus(load(x, row)))
+
+
+@compiled
+def _sigmoid(x: Any, out: Any) -> None:
+    one = splat(x, 1.0)
+    for row in range(len(x) // WIDTH):
+        store(out, row, one / (one + exponential(splat(x, 0.0) - load(x, row))))
+
+
+def _in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
+    """A function of all numbers of an array, sixteen at a time."""
+    padded = np.zeros(-(-x.size // WIDTH) * WIDTH)
+    padded[: x.size] = x.ravel()
+    out = np.empty_like(padded)
+    kernel(padded, out)
+    return out[: x.size].reshape(x.shape)
+
+
 def softplus(x: Array) -> Array:
     """log(1 + exp(x)) without overflow."""
-    return np.asarray(np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x))))
+    return _in_lanes(_softplus, x)
 
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)) without overflow."""
-    small = np.exp(-np.abs(x))
-    return np.asarray(np.where(x >= 0, 1.0, small) / (1.0 + small))
+    return _in_lanes(_sigmoid, x)
 
 
 def _entropy(a: Array, C: Array) -> Array:

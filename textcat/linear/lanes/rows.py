@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.lanes.compile import compiled
-from textcat.linear.lanes.vector import differs, fused, load, splat, store
+from textcat.linear.compile import compiled
+from textcat.linear.vector import differs, fused, load, splat, store
 
 
 @compiled
@@ -51,3 +51,11 @@ def add_rows(indptr: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
         step = load(steps, i)
         if differs(step, zero):
             add_row(indptr, indices, data, i, step, W)
+
+
+@compiled
+def put_in_place(place: Any, W: Any, categories: Any, coef: Any) -> None:
+    """Columns of a block's weights into those of all weights, feature j from row place[j]."""
+    for j in range(len(place)):
+        for k in range(len(categories)):
+            coef[j, categories[k]] = W[place[j], k]

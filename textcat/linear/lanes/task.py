@@ -14,7 +14,7 @@ from textcat.linear.lanes.ascent import Ascent, Certificate
 from textcat.linear.lanes.blocks import Block, Rows, pack_categories, pack_rows
 from textcat.linear.lanes.dual import Aim, maximise
 from textcat.linear.lanes.lasso import minimise
-from textcat.linear.lanes.rows import all_products
+from textcat.linear.lanes.rows import all_products, put_in_place
 from textcat.linear.lanes.solution import LaneSolution
 
 Array = NDArray[np.float64]
@@ -79,7 +79,7 @@ def _gathered(rows: Rows, ascents: list[Ascent], certificates: list[Certificate]
     objective, dual, gap, passes = np.zeros((4, categories))
     for ascent, certificate in zip(ascents, certificates, strict=True):
         own, size = ascent.block.categories, ascent.block.size
-        coef[:, own] = certificate.W[rows.place, :size]
+        put_in_place(rows.place, certificate.W, own, coef)
         objective[own] = certificate.objective[:size]
         dual[own] = certificate.dual_objective[:size]
         gap[own] = certificate.gap[:size]
