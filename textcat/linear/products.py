@@ -39,10 +39,24 @@ def _multiply(starts: Array, columns: Array, values: Array, dense: Array, out: A
         row_dot(columns, values, starts[i], starts[i + 1], dense, out[i])
 
 
+@compiled
+def _add_rows(starts: Array, columns: Array, values: Array, dense: Array, out: Array) -> None:
+    for i in range(dense.shape[0]):
+        for t in range(starts[i], starts[i + 1]):
+            j, x = columns[t], values[t]
+            for k in range(out.shape[1]):
+                out[j, k] += x * dense[i, k]
+
+
+def _unsigned(positions: NDArray[Any]) -> NDArray[np.uint32]:
+    """Positions as the kernels take them, not copied where their bits are the same."""
+    return positions.view(np.uint32) if positions.dtype == np.int32 else positions.astype(np.uint32)
+
+
 def times(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
     """X W for CSR X."""
     out = np.empty((matrix.shape[0], dense.shape[1]))
-    starts, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32)
+    starts, columns = matrix.indptr.astype(np.int64), _unsigned(matrix.indices)
     _multiply(starts, columns, matrix.data, np.ascontiguousarray(dense), out)
     return out
 
@@ -50,6 +64,14 @@ def times(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float
 def transposed_times(matrix: sp.csc_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
     """X' V for CSC X."""
     out = np.empty((matrix.shape[1], dense.shape[1]))
-    starts, rows = matrix.indptr.astype(np.int64), matrix.indices.astype(np.uint32)
+    starts, rows = matrix.indptr.astype(np.int64), _unsigned(matrix.indices)
     _multiply(starts, rows, matrix.data, np.ascontiguousarray(dense), out)
+    return out
+
+
+def added_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
+    """X' V for CSR X, row after row; sums are rounded in another order than by columns."""
+    out = np.zeros((matrix.shape[1], dense.shape[1]))
+    starts, columns = matrix.indptr.astype(np.int64), _unsigned(matrix.indices)
+    _add_rows(starts, columns, matrix.data, np.ascontiguousarray(dense), out)
     return out

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
@@ -22,6 +23,7 @@ from textcat.linear.priors import Prior, penalty_of
 from textcat.linear.problem import (
     Bools,
     Floats,
+    Matrix,
     Problem,
     blocks_of,
     document_weights,
@@ -101,7 +103,8 @@ class Settings:
             or np.ndim(self.sample_weight if self.sample_weight is not None else 0) > 1,
         )
         combinations.check(self.algorithm, request)
-        shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
+        jobs = effective_n_jobs(self.n_jobs)
+        shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "jobs": jobs}
         return read_options(ALGORITHMS[self.algorithm].options, self.options, shared)
 
 
@@ -119,7 +122,7 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
 
 def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     """Bring data and settings into the form that every algorithm reads."""
-    rows, columns = matrix_with_bias(X, settings.bias)
+    rows = matrix_with_bias(X, settings.bias)
     positive = labels_as_columns(Y, rows.shape[0])
     shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
     penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
@@ -130,7 +133,8 @@ def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     weights = document_weights(positive, settings.sample_weight, settings.class_weight)
     loss = loss_named(settings.loss, options.gamma)
     mask = _whole_mask(settings.mask, shape, constant)
-    return Problem(rows, columns, positive, mask, weights, loss, penalty, settings.bias)
+    matrix = Matrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
+    return Problem(matrix, positive, mask, weights, loss, penalty, settings.bias)
 
 
 def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant: bool) -> Bools | None:
