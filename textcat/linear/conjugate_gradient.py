@@ -45,6 +45,7 @@ class Descent:
         self.strength = np.broadcast_to(problem.penalty.strength[:, block], start.shape)
         self.weights = start * self.free
         self.scores = times(problem.rows, self.weights)
+        self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
 
@@ -54,6 +55,9 @@ class Descent:
 
     def _state(self) -> Floats:
         return np.asarray(self.scores - self.problem.loss.target * self.signs)
+
+    def _objective(self) -> Floats:
+        return objective_of(self.problem, self.block, self.weights, self.scores)
 
     def _gradient(self) -> Floats:
         slopes = np.empty(self.scores.shape)
@@ -66,6 +70,7 @@ class Descent:
         if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
             self.problem = replace(self.problem, loss=modified_logistic(gamma))
         self.scores = times(self.problem.rows, self.weights)
+        self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
 
@@ -95,12 +100,14 @@ class Descent:
     def _safe(self, reach: Floats, ray: Floats) -> Floats:
         """No step where it does not lower the objective: on a plateau the slope is rounding, and a search
         along a free constant would run away. The direction then starts again from minus the gradient."""
-        here = objective_of(self.problem, self.block, self.weights, self.scores)
+        here = self.objective
         with np.errstate(over="ignore", invalid="ignore"):
             there = objective_of(
                 self.problem, self.block, self.weights + reach * self.direction, self.scores + reach * ray
             )
-        return np.where(there <= here, reach, 0.0)
+        lower = there <= here
+        self.objective = np.where(lower, there, here)
+        return np.where(lower, reach, 0.0)
 
     def _line_search(self, ray: Floats) -> Floats:
         """The reach that minimizes the objective along the direction, by Newton's method in a growing

@@ -165,11 +165,12 @@ def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
     start = np.vstack([init.coef, constant])
     if start.shape != (problem.features, problem.categories):
         raise UsageError(f"the model to start from has shape {init.coef.shape}", where="fit")
-    return start * problem.free(slice(None))
+    return start if problem.mask is None else start * problem.mask
 
 
 def _model(problem: Problem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:
-    weights = np.hstack([each.weights for each in results]) if results else np.zeros((problem.features, 0))
+    parts = [each.weights for each in results]
+    weights = parts[0] if len(parts) == 1 else np.hstack([np.zeros((problem.features, 0)), *parts])
     certificates = [one for each in results for one in each.certificates]
     duals = [each.dual for each in results if each.dual is not None]
     dual = np.hstack(duals) if duals and settings["options"].get("keep_dual") else None

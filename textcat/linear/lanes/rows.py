@@ -51,3 +51,12 @@ def add_rows(indptr: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
         step = load(steps, i)
         if differs(step, zero):
             add_row(indptr, indices, data, i, step, W)
+
+
+@compiled
+def place_columns(W: Any, place: Any, columns: Any, out: Any) -> None:
+    """Lane k of feature place[j] to row j and column columns[k] of `out`, row after row."""
+    for j in range(len(place)):
+        row = W[place[j]]
+        for k in range(len(columns)):
+            out[j, columns[k]] = row[k]

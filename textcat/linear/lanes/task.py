@@ -15,7 +15,7 @@ from textcat.linear.lanes.ascent import Certificate
 from textcat.linear.lanes.blocks import Block, Rows, groups_of, pack_block, pack_rows
 from textcat.linear.lanes.dual import Aim, maximise
 from textcat.linear.lanes.lasso import minimise
-from textcat.linear.lanes.rows import all_products
+from textcat.linear.lanes.rows import all_products, place_columns
 from textcat.linear.lanes.solution import LaneSolution
 from textcat.linear.lanes.threads import in_threads
 
@@ -47,15 +47,15 @@ def solve_task(task: Task, init: Array | None) -> LaneSolution:
     # Categories that each have an aim of their own need not be held at the same time.
     together = [[group] for group in groups] if task.aim.each else [groups]
     parts = in_threads(task.jobs, [partial(_solved, task, rows, labels, init, some) for some in together])
-    return _gathered([part for some in parts for part in some], rows.features, task.Y.shape[1])
+    return _gathered([part for some in parts for part in some], rows.place, task.Y.shape[1])
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is kept of a solved block: numbers by lane, and weights in the caller's order of features."""
+    """What is kept of a solved block: weights in the order of `Rows`, and numbers by lane."""
 
     categories: NDArray[np.int64]
-    coef: Array
+    W: Array
     certificate: Certificate
     passes: float
     reached: bool
@@ -77,7 +77,7 @@ def _solved(
     return [
         Part(
             block.categories,
-            certificate.W[rows.place, : block.size],
+            certificate.W,
             replace(certificate, W=np.empty((0, 0)), margins=np.empty((0, 0))),
             ascent.passes,
             reached,
@@ -114,13 +114,13 @@ def _margins(rows: Rows, block: Block, init: Array) -> Array:
     return np.asarray(block.signs * margins)
 
 
-def _gathered(parts: list[Part], features: int, categories: int) -> LaneSolution:
-    coef = np.empty((features, categories))
+def _gathered(parts: list[Part], place: NDArray[np.int32], categories: int) -> LaneSolution:
+    coef = np.empty((len(place), categories))
     objective, dual, gap, passes = np.zeros((4, categories))
     reason = np.full(categories, "max_passes")
     for part in parts:
         own, size = part.categories, len(part.categories)
-        coef[:, own] = part.coef
+        place_columns(part.W, place, own, coef)
         objective[own] = part.certificate.objective[:size]
         dual[own] = part.certificate.dual_objective[:size]
         gap[own] = part.certificate.gap[:size]
