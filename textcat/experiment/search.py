@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from textcat.evaluation.break_even import break_even
 from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import argmax_accuracy, micro_f1
-from textcat.experiment.fitting import Model, Problem, fit_learner, search_each_category
+from textcat.experiment.fitting import Model, Problem, fit_grid, fit_learner, search_each_category
 from textcat.experiment.learners import parameters_of
 from textcat.experiment.resampling import folds_of
 from textcat.experiment.settings import RunSettings, SearchSettings
@@ -53,7 +53,7 @@ def searched(run: RunSettings, problem: Problem, workshop: Workshop) -> Found:
 
 def _for_all(run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop) -> Found:
     """Ties go to the first value in the grid."""
-    criterion = np.vstack([_criterion(run, search, value, problem, workshop) for value in search.grid])
+    criterion = _criterion(run, search, problem, workshop)
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = parameters_of(run.learner, {**run.parameters, search.parameter: best})
     model = fit_learner(run.learner, parameters, problem, workshop.jobs)
@@ -72,20 +72,21 @@ def _for_each_category(
 
 
 def _criterion(
-    run: RunSettings, search: SearchSettings, value: float, problem: Problem, workshop: Workshop
+    run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop
 ) -> NDArray[np.float64]:
-    """The criterion of one value, one number a fold."""
-    parameters = parameters_of(run.learner, {**run.parameters, search.parameter: value})
+    """The criterion, values of the grid x folds; a fold's documents are taken once for all values."""
     parts = folds_of(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
-    results = []
+    results = np.empty((len(search.grid), len(parts)))
     for fold, (train, held_out) in enumerate(parts):
-        workshop.progress(fold, len(parts), f"{search.parameter} {value:g}")
-        inner = problem.rows(train)
-        model = fit_learner(run.learner, parameters, inner, workshop.jobs)
-        thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
-        scores = model.scores(problem.X[held_out])
-        results.append(_goodness(search.criterion, scores, thresholds, problem.labels[held_out]))
-    return np.array(results)
+        workshop.progress(fold, len(parts), f"search of {search.parameter}")
+        inner, outer = problem.rows(train), problem.rows(held_out)
+        models = fit_grid(run.learner, run.parameters, search.parameter, search.grid, inner, workshop.jobs)
+        for place, model in enumerate(models):
+            thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
+            results[place, fold] = _goodness(
+                search.criterion, model.scores(outer.X), thresholds, outer.labels
+            )
+    return results
 
 
 def _goodness(

@@ -20,7 +20,7 @@ from numpy.typing import DTypeLike, NDArray
 from textcat.linear.compile import compiled
 
 # How many entries are worked on at a time: few enough to fit into memory whatever the size of the whole.
-ENTRIES = 4_000_000
+ENTRIES = 1_000_000
 
 
 def is_mapped(values: Any) -> bool:

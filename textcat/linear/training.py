@@ -120,9 +120,16 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     return _model(problem, results, settings.describe())
 
 
+def matrix_for(X: Any, settings: Settings) -> Matrix:
+    """The documents as an algorithm reads them; several fits can be given the same in place of X."""
+    rows = matrix_with_bias(X, settings.bias)
+    return Matrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
+
+
 def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     """Bring data and settings into the form that every algorithm reads."""
-    rows = matrix_with_bias(X, settings.bias)
+    matrix = X if isinstance(X, Matrix) else matrix_for(X, settings)
+    rows = matrix.rows
     positive = labels_as_columns(Y, rows.shape[0])
     shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
     penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
@@ -133,7 +140,6 @@ def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     weights = document_weights(positive, settings.sample_weight, settings.class_weight)
     loss = loss_named(settings.loss, options.gamma)
     mask = _whole_mask(settings.mask, shape, constant)
-    matrix = Matrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
     return Problem(matrix, positive, mask, weights, loss, penalty, settings.bias)
 
 
