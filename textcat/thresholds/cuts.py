@@ -38,13 +38,15 @@ class Cuts:
         return highest
 
 
-def cuts(scores: Floats, labels: Bools) -> Cuts:
-    """Rank every category's documents; equal scores are never divided."""
+def cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
+    """Rank every category's documents; equal scores are never divided. `first` is the first category's number."""
     if scores.shape != labels.shape or scores.ndim != 2:
         raise UsageError(f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}")
     if np.isnan(scores).any():
         document, category = np.argwhere(np.isnan(scores))[0]
-        raise BadDataError(f"the score of document {document} for category {category} is not a number")
+        raise BadDataError(
+            f"the score of document {document} for category {first + category} is not a number"
+        )
     documents, categories = scores.shape
     order = np.argsort(-scores, axis=0, kind="stable")
     ranked = np.full((documents + 2, categories), np.inf)
