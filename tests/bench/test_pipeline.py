@@ -69,6 +69,16 @@ def test_rows_compare_with_textcat_and_name_who_is_absent(task) -> None:
     assert rows[7]["skipped"] is None
 
 
+def test_a_peer_that_fails_is_told_and_does_not_stop_the_others(task) -> None:
+    def broken(*_: object) -> None:
+        raise ValueError("not with this version")
+
+    peers = [Peer("broken", (), frozenset({"logistic"}), broken), PEERS[0]]
+    rows = bench_pipeline(task, peers=peers, repeats=1)
+    assert rows[4]["skipped"] == "failed: ValueError: not with this version"
+    assert rows[5]["seconds"] > 0
+
+
 def test_both_set_the_same_thresholds() -> None:
     generator = np.random.default_rng(1)
     labels = generator.random((300, 6)) < np.array([0.5, 0.2, 0.1, 0.02, 0.01, 0.3])

@@ -24,6 +24,7 @@ def few_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces and regions so small that a test has many of them."""
     monkeypatch.setattr(mapped, "ENTRIES", 37)
     monkeypatch.setattr(order, "REGION", 100)
+    monkeypatch.setattr(order, "fits_into_memory", lambda entries: False)
 
 
 def documents(rows: int = 120) -> tuple[sp.csr_array, np.ndarray]:
@@ -86,6 +87,14 @@ def test_documents_are_visited_once_and_region_by_region() -> None:
     assert not np.array_equal(regions, np.sort(regions))
     some = visiting_order(np.random.default_rng(1), np.array([4, 990, 7, 13]), indptr)
     assert sorted(some) == [4, 7, 13, 990]
+
+
+def test_what_fits_is_visited_in_purely_random_order() -> None:
+    indptr = np.arange(0, 10_010, 10)
+    visits = visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
+    assert np.array_equal(visits, np.random.default_rng(1).permutation(1000))
+    assert order.fits_into_memory(10_000)
+    assert not order.fits_into_memory(10**15)
 
 
 def test_an_entry_that_is_not_finite_is_refused_in_any_piece(tmp_path: Path) -> None:

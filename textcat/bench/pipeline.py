@@ -175,7 +175,10 @@ def _peer(peer: Peer, learner: str, loss: str, task: Task, repeats: int) -> Row:
     why = peer.missing(loss)
     if why:
         return Row(peer.name, learner, skipped=why)
-    return _best(peer.name, learner, task, partial(peer.run, task, loss), repeats)
+    try:
+        return _best(peer.name, learner, task, partial(peer.run, task, loss), repeats)
+    except Exception as error:  # a peer that does not go with the installed versions is no reason to stop
+        return Row(peer.name, learner, skipped=f"failed: {type(error).__name__}: {error}")
 
 
 def _measures(decided: NDArray[np.bool_], task: Task) -> tuple[float, float]:

@@ -79,25 +79,39 @@ def _best_for_f1(truth: NDArray[np.int64], scores: NDArray[np.float64], least_f1
 
 
 def _libmultilabel(task: Task, loss: str, watch: Stopwatch) -> Labels:
-    """Its own thresholds: three folds of its own for each category, for micro and macro F1 together."""
+    """Its one-vs-rest training, for all documents and for each fold; the thresholds are set as scikit-learn's."""
     from libmultilabel import linear  # noqa: PLC0415
 
     number = {"squared_hinge": 1, "logistic": 7}[loss]
-    names = [[str(k) for k in np.flatnonzero(row)] for row in task.train_labels]
     data: dict[str, Any] = {
         "data_format": "txt",
-        "train": {"x": task.texts(task.train), "y": names},
-        "test": {"x": task.texts(task.test), "y": [[] for _ in task.test]},
+        "train": {"x": task.texts(task.train), "y": _names(task.train_labels)},
+        "test": {"x": task.texts(task.test), "y": _names(task.test_labels)},
         "classes": [str(k) for k in range(task.train_labels.shape[1])],
     }
     with watch.stage("vectorize"):
         made = linear.Preprocessor(tfidf_params={"sublinear_tf": True}).fit(data).transform(data)
+        X, Y = made["train"]["x"], made["train"]["y"]
+    options = f"-s {number} -c 1 -B 1"
+    with watch.stage("train"):
+        model = linear.train_1vsrest(Y, X, False, options, False)
     with watch.stage("thresholds"):
-        options = f"-s {number} -c 1 -m 1"
-        model = linear.train_thresholding(made["train"]["y"], made["train"]["x"], False, options, False)
+        scores = np.empty(task.train_labels.shape)
+        for fold in np.unique(task.folds):
+            inside = task.folds == fold
+            inner = linear.train_1vsrest(Y[~inside], X[~inside], False, options, False)
+            scores[inside] = linear.predict_values(inner, X[inside])
+        truth = task.train_labels.astype(np.int64)
+        thresholds = np.array(
+            [_best_for_f1(truth[:, k], scores[:, k], task.least_f1) for k in range(truth.shape[1])]
+        )
     with watch.stage("evaluate"):
-        decided: Labels = np.asarray(linear.predict_values(model, made["test"]["x"])) > 0
+        decided: Labels = np.asarray(linear.predict_values(model, made["test"]["x"]) >= thresholds)
     return decided
+
+
+def _names(labels: Labels) -> list[list[str]]:
+    return [[str(k) for k in np.flatnonzero(row)] for row in labels]
 
 
 _BOTH = frozenset({"squared_hinge", "logistic"})

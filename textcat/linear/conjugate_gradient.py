@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from textcat.linear.options import GradientOptions
 from textcat.linear.problem import Floats, Problem
 from textcat.linear.products import times, transposed_times
 from textcat.linear.progress import BlockResult, Progress
+from textcat.linear.threads import in_threads
 
 LOSS_CODES = {
     "squared": kernels.SQUARED,
@@ -30,6 +32,8 @@ LOSS_CODES = {
 }
 MOST_LINE_STEPS = 40
 LINE_TOLERANCE = 1e-8
+# Sums over documents are taken over parts of this size, so that they do not depend on the number of threads.
+DOCUMENTS_A_PART = 65_536
 
 
 class Descent:
@@ -44,7 +48,7 @@ class Descent:
         self.documents = ones if problem.weights is None else problem.weights[:, block].copy()
         self.strength = np.broadcast_to(problem.penalty.strength[:, block], start.shape)
         self.weights = start * self.free
-        self.scores = times(problem.rows, self.weights)
+        self.scores = times(problem.rows, self.weights, options.jobs)
         self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
@@ -62,14 +66,18 @@ class Descent:
     def _gradient(self) -> Floats:
         slopes = np.empty(self.scores.shape)
         kernels.slopes(self._state(), self.documents, self.signs, *self._loss, slopes)
-        pulled = transposed_times(self.problem.columns, slopes) * self.free / self.problem.documents
+        pulled = (
+            transposed_times(self.problem.columns, slopes, self.options.jobs)
+            * self.free
+            / self.problem.documents
+        )
         return np.asarray(pulled + 2 * self.strength * self.weights)
 
     def restart(self, gamma: float) -> None:
         """Take up a new gamma and set the direction to minus the gradient."""
         if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
             self.problem = replace(self.problem, loss=modified_logistic(gamma))
-        self.scores = times(self.problem.rows, self.weights)
+        self.scores = times(self.problem.rows, self.weights, self.options.jobs)
         self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
@@ -78,7 +86,7 @@ class Descent:
         """One line search and the next conjugate direction."""
         uphill = (self.direction * self.gradient).sum(axis=0) >= 0
         self.direction = np.where(uphill, -self.gradient, self.direction) * running
-        ray = times(self.problem.rows, self.direction)
+        ray = times(self.problem.rows, self.direction, self.options.jobs)
         reach = self._safe(self._line_search(ray), ray)
         self.weights = self.weights + reach * self.direction
         self.scores = self.scores + reach * ray
@@ -109,6 +117,21 @@ class Descent:
         self.objective = np.where(lower, there, here)
         return np.where(lower, reach, 0.0)
 
+    def _along(self, state: Floats, ray: Floats, reach: Floats, slope: Floats, bend: Floats) -> None:
+        """Slope and curvature of the losses at a reach: sums over parts of the documents, in their order."""
+        starts = range(0, len(state), DOCUMENTS_A_PART)
+        parts = np.empty((len(starts), 2, len(reach)))
+
+        def one(number: int) -> None:
+            part = slice(starts[number], starts[number] + DOCUMENTS_A_PART)
+            kernels.along(
+                state[part], ray[part], self.documents[part], self.signs[part], *self._loss, reach,
+                parts[number, 0], parts[number, 1],
+            )  # fmt: skip
+
+        in_threads(self.options.jobs, [partial(one, number) for number in range(len(starts))])
+        slope[:], bend[:] = parts.sum(axis=0)
+
     def _line_search(self, ray: Floats) -> Floats:
         """The reach that minimizes the objective along the direction, by Newton's method in a growing
         bracket."""
@@ -121,7 +144,7 @@ class Descent:
         first: Floats | None = None
         done = np.zeros(curve.shape, dtype=bool)
         for _ in range(MOST_LINE_STEPS):
-            kernels.along(state, ray, self.documents, self.signs, *self._loss, reach, slope, bend)
+            self._along(state, ray, reach, slope, bend)
             total, second = slope / n + lean + curve * reach, bend / n + curve
             first = np.abs(total) if first is None else first
             done |= np.abs(total) <= LINE_TOLERANCE * first

@@ -3,6 +3,8 @@ categories."""
 
 from __future__ import annotations
 
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.linear.compile import compiled
+from textcat.linear.threads import in_threads
 
 Array = Any
 
@@ -66,18 +69,23 @@ def _multiply_four(starts: Array, columns: Array, values: Array, dense: Array, o
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = one, two, three, four
 
 
-def _product(matrix: Any, rows: int, dense: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Compressed rows (or columns) of a matrix times a dense one."""
+def _product(matrix: Any, rows: int, dense: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
+    """Compressed rows (or columns) of a matrix times a dense one, a share of the rows in each of `jobs` threads."""
     width = dense.shape[1]
+    lanes, kernel = (4, _multiply_four) if width <= 4 else (width, _multiply)
     starts, positions = matrix.indptr.astype(np.int64), _unsigned(matrix.indices)
-    if width > 4:
-        out = np.empty((rows, width))
-        _multiply(starts, positions, matrix.data, np.ascontiguousarray(dense), out)
-        return out
-    padded, out = np.zeros((dense.shape[0], 4)), np.empty((rows, 4))
+    padded, out = np.zeros((dense.shape[0], lanes)), np.empty((rows, lanes))
     padded[:, :width] = dense
-    _multiply_four(starts, positions, matrix.data, padded, out)
-    return np.ascontiguousarray(out[:, :width])
+    ends = np.searchsorted(starts, np.linspace(0, starts[-1], jobs + 1)[1:-1])
+    shares = pairwise([0, *ends.tolist(), rows])
+    in_threads(
+        jobs,
+        [
+            partial(kernel, starts[first : last + 1], positions, matrix.data, padded, out[first:last])
+            for first, last in shares
+        ],
+    )
+    return out if lanes == width else np.ascontiguousarray(out[:, :width])
 
 
 @compiled
@@ -94,14 +102,14 @@ def _unsigned(positions: NDArray[Any]) -> NDArray[np.uint32]:
     return positions.view(np.uint32) if positions.dtype == np.int32 else positions.astype(np.uint32)
 
 
-def times(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
-    """X W for CSR X."""
-    return _product(matrix, matrix.shape[0], dense)
+def times(matrix: sp.csr_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
+    """X W for CSR X, the same for any number of jobs."""
+    return _product(matrix, matrix.shape[0], dense, jobs)
 
 
-def transposed_times(matrix: sp.csc_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
-    """X' V for CSC X."""
-    return _product(matrix, matrix.shape[1], dense)
+def transposed_times(matrix: sp.csc_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
+    """X' V for CSC X, the same for any number of jobs."""
+    return _product(matrix, matrix.shape[1], dense, jobs)
 
 
 def added_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -22,9 +22,9 @@ from textcat.linear.lanes.dual import Aim
 from textcat.linear.lanes.lasso_newton import LOGISTIC, SQUARED, SQUARED_HINGE, newton, slopes
 from textcat.linear.lanes.losses import LOSSES
 from textcat.linear.lanes.rows import add_rows
-from textcat.linear.lanes.threads import in_threads
 from textcat.linear.lanes.vector import WIDTH
 from textcat.linear.mapped import by_columns
+from textcat.linear.threads import in_threads
 
 Array = NDArray[np.float64]
 

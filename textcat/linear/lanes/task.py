@@ -17,7 +17,7 @@ from textcat.linear.lanes.dual import Aim, maximise
 from textcat.linear.lanes.lasso import minimise
 from textcat.linear.lanes.rows import all_products, place_columns
 from textcat.linear.lanes.solution import LaneSolution
-from textcat.linear.lanes.threads import in_threads
+from textcat.linear.threads import in_threads
 
 Array = NDArray[np.float64]
 

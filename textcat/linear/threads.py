@@ -1,4 +1,4 @@
-"""Blocks of categories in threads: the kernels release the GIL, and all read the same matrix."""
+"""Work in threads: the kernels release the GIL, and all read the same matrix."""
 
 from __future__ import annotations
 
