@@ -107,11 +107,12 @@ def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
 
 
 def _margins(rows: Rows, block: Block, init: Array) -> Array:
-    W = np.zeros((rows.features, block.signs.shape[1]))
+    """Where to start from, in single precision: it is only a start."""
+    W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
     W[rows.place, : block.size] = init[:, block.categories]
-    margins = np.empty(block.signs.shape)
-    all_products(rows.indptr, rows.indices, rows.data, W, margins)
-    return np.asarray(block.signs * margins)
+    margins = np.empty(block.signs.shape, np.float32)
+    all_products(rows.indptr, rows.indices, rows.single[0], W, margins)
+    return np.asarray(block.signs * margins, np.float64)
 
 
 def _gathered(parts: list[Part], place: NDArray[np.int32], categories: int) -> LaneSolution:
