@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
 
 from textcat.report.figures import COLOURS, STYLE, axes_of, style_of
 
@@ -46,7 +47,8 @@ def _bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
             axes.barh(
                 places, [s for _, s in points], thickness, label=name, color=COLOURS[number % len(COLOURS)]
             )
-        axes.set(yticks=range(len(groups)), yticklabels=groups, xscale="log", xlabel=label)
+        axes.set(yticks=range(len(groups)), yticklabels=groups, xscale="log", xlabel=label, axisbelow=True)
+        _plain_numbers(axes.xaxis)
         axes.invert_yaxis()
         axes.legend()
         return figure
@@ -64,7 +66,9 @@ def _pipeline(rows: Rows) -> Figure:
             reached = [before + part for before, part in zip(reached, parts, strict=True)]
         for place, row in enumerate(measured):
             axes.text(reached[place], place, f"  micro F1 {row['micro_f1']:.1f}", va="center")
-        axes.set(xlabel="Seconds of processor time", xlim=(0, 1.25 * max(reached, default=1.0)))
+        axes.set(
+            xlabel="Seconds of processor time", xlim=(0, 1.25 * max(reached, default=1.0)), axisbelow=True
+        )
         axes.invert_yaxis()
         axes.legend()
         return figure
@@ -82,7 +86,7 @@ def _scale(rows: Rows) -> Figure:
                 if column == 0:
                     panels[line][column].set_ylabel(label)
             panels[1][column].set_xlabel(varied)
-        panels[0][0].legend()
+        figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
         return figure
 
 
@@ -92,6 +96,14 @@ def _lines(axes: Any, rows: Rows, varied: str, measure: str) -> None:
         if points:
             axes.plot(*zip(*points, strict=True), marker="o", label=learner, **style_of(number))
     axes.set(xscale="log", yscale="log")
+    _plain_numbers(axes.xaxis)
+    _plain_numbers(axes.yaxis)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Powers of ten in full, nothing between them: the house's style writes no formulas."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 _DRAWERS: dict[str, Callable[[Rows], Figure]] = {
