@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 LATEST := $(VENV)/.ready-test
 
-.PHONY: run test lint types pytest reproduce-tables check check-slice clean
+.PHONY: run test lint types pytest reproduce-tables check check-slice bench clean
 
 run: $(READY)
 	$(BIN)/textcat run configs/reuters_modapte.yaml
@@ -49,10 +49,10 @@ check: $(READY)
 check-slice: $(LATEST)
 	$(BIN)/pytest -n 2 --dist loadscope tests/gate
 
+# Speed and memory beside peers, at every size: an hour and 6 GB; results/bench/ keeps the last run
 bench: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	$(BIN)/textcat bench text
-	$(BIN)/textcat bench solvers
+	for what in text solvers pipeline predict backends scale; do $(BIN)/textcat bench $$what --save results/bench || exit 1; done
 
 clean:
 	rm -rf $(VENV) data/cache

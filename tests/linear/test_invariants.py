@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.linear.problems import Small, make, smalls
 from textcat.linear import fit, fit_path
+from textcat.linear.products import added_rows, times, transposed_times
 
 SMOOTH = ("squared", "squared_hinge", "logistic", "modified_logistic")
 ALL = [(loss, "column", prior) for loss in SMOOTH for prior in ("gaussian", "laplace")]
@@ -180,3 +181,32 @@ def test_least_squares_is_linear_in_labels(small: Small) -> None:
         known: dict[str, Any] = {"loss": loss, "lam": 0.05, "max_passes": 30, **PASSES}
         straight, turned = fit(small.X, small.Y, **known), fit(small.X, ~small.Y, **known)
         np.testing.assert_allclose(turned.coef, -straight.coef, atol=1e-8)
+
+
+@pytest.mark.parametrize("width", [1, 3, 4])
+def test_few_categories_have_the_same_products_as_many(width: int) -> None:
+    generator = np.random.default_rng(3)
+    matrix = sp.random(50, 30, density=0.3, format="csr", random_state=1)
+    dense, aside = generator.normal(size=(30, width)), generator.normal(size=(50, width))
+    many = times(matrix, np.hstack([dense, np.ones((30, 5))]))[:, :width]
+    assert np.array_equal(times(matrix, dense), many)
+    pulled = transposed_times(sp.csc_matrix(matrix), np.hstack([aside, np.ones((50, 5))]))[:, :width]
+    assert np.array_equal(transposed_times(sp.csc_matrix(matrix), aside), pulled)
+    assert added_rows(matrix, aside) == pytest.approx(pulled, rel=1e-12)
+
+
+def test_products_and_descents_do_not_hang_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(3)
+    some = sp.random(38, 30, density=0.2, format="csr", random_state=1)
+    matrix = sp.csr_matrix(sp.vstack([some[:5], sp.csr_matrix((15, 30)), some[5:]]))
+    for width in (2, 4, 7):
+        dense, aside = generator.normal(size=(30, width)), generator.normal(size=(53, width))
+        for jobs in (2, 3, 60):
+            assert np.array_equal(times(matrix, dense, jobs), times(matrix, dense))
+            columns = sp.csc_matrix(matrix)
+            assert np.array_equal(transposed_times(columns, aside, jobs), transposed_times(columns, aside))
+    monkeypatch.setattr("textcat.linear.conjugate_gradient.DOCUMENTS_A_PART", 10)
+    Y = generator.random((53, 3)) < 0.4
+    known = {"lam": 0.01, "algorithm": "conjugate_gradient", "loss": "logistic"}
+    one, two = (fit(matrix, Y, n_jobs=jobs, **known) for jobs in (1, 2))
+    assert np.array_equal(one.coef, two.coef)

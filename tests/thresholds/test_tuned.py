@@ -203,3 +203,14 @@ def test_midpoints_from_below_favour_recall():
         table = contingency(accept(scores, thresholds), labels).pooled()
         recalls.append(measures.recall(table)[0])
     assert recalls[0] > recalls[1]
+
+
+def test_many_scores_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    generator = np.random.default_rng(4)
+    scores, labels = generator.normal(size=(50, 7)), generator.random((50, 7)) < 0.3
+    whole = tuned_thresholds(scores, labels)
+    monkeypatch.setattr("textcat.thresholds.tuned._SCORES_AT_ONCE", 120)
+    assert np.array_equal(tuned_thresholds(scores, labels), whole)
+    scores[3, 5] = np.nan
+    with pytest.raises(BadDataError, match="document 3 for category 5"):
+        tuned_thresholds(scores, labels)

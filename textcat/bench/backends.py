@@ -6,20 +6,16 @@ clock runs. Every answer is compared with that of one process: a faster way to o
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from textcat.corpora import Document, category_counts
 from textcat.errors import StageFailedError
 from textcat.linear.hyperparameters import cross_validated
-from textcat.store.files import write_whole
 from textcat.text.counting import count
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import Vectorizer, VectorSettings
@@ -107,30 +103,3 @@ def _grid_on_folds(documents: Sequence[Document]) -> Work:
         return [choice.likelihood, choice.best]
 
     return work
-
-
-def keep(rows: Sequence[Row], facts: dict[str, object], folder: Path) -> Iterator[Path]:
-    """backends.json and backends.svg in a folder."""
-    table = folder / "backends.json"
-    write_whole(table, json.dumps([{**row, "machine": facts} for row in rows], indent=1) + "\n")
-    yield table
-    plot = folder / "backends.svg"
-    _plot(rows).savefig(plot, metadata={"Date": None})
-    yield plot
-
-
-def _plot(rows: Sequence[Row]) -> Figure:
-    """The speedup over the number of workers, a line for each backend."""
-    figure = Figure(figsize=(8.0, 3.6), layout="constrained")
-    works = list(dict.fromkeys(row["work"] for row in rows))
-    for work, axes in zip(works, figure.subplots(1, len(works), sharey=True, squeeze=False)[0], strict=True):
-        axes.plot(WORKERS, WORKERS, color="0.7", linestyle=":", label="as many times as workers")
-        for backend in dict.fromkeys(row["backend"] for row in rows):
-            chosen = [row for row in rows if (row["work"], row["backend"]) == (work, backend)]
-            axes.plot(
-                [row["workers"] for row in chosen], [row["speedup"] for row in chosen], "o-", label=backend
-            )
-        axes.set(title=work, xlabel="workers", xticks=WORKERS, ylim=(0.0, None))
-    figure.axes[0].set_ylabel("times as fast as one worker")
-    figure.axes[0].legend(frameon=False)
-    return figure

@@ -76,7 +76,7 @@ def generate_rcv1_like(
             hint=f"At least one and at most {_MOST_TRAINING} training documents, and some test documents.",
         )
     folder.mkdir(parents=True, exist_ok=True)
-    model = _Model(seed)
+    model = Rcv1LikeModel(seed)
     tokens = done = 0
     with _writing(folder / "rcv1-v2.topics.qrels.gz") as qrels:
         for name, numbers in _files(documents, training):
@@ -111,7 +111,7 @@ def _writing(path: Path) -> Iterator[TextIO]:
         yield text
 
 
-class _Model:
+class Rcv1LikeModel:
     """Distributions of labels, lengths and words, and the random numbers that draw from them."""
 
     def __init__(self, seed: int) -> None:
@@ -151,8 +151,8 @@ class _Model:
 
     def write(self, numbers: range, out: TextIO, qrels: TextIO) -> int:
         """Write some documents; return how many tokens they have."""
-        sets = self._draw_sets(numbers)
-        owner, words, bursts = self._draw_words(sets)
+        sets = self.draw_sets(numbers)
+        owner, words, bursts = self.draw_words(sets)
         tokens = np.repeat(self.words[words], bursts)
         ends = np.cumsum(np.bincount(owner, weights=bursts, minlength=len(numbers)).astype(np.int64))
         codes = [topic.code for topic in topics()]
@@ -163,12 +163,13 @@ class _Model:
             qrels.write("".join(f"{codes[topic]} {number} 1\n" for topic in sets[row]))
         return len(tokens)
 
-    def _draw_sets(self, numbers: range) -> list[list[int]]:
+    def draw_sets(self, numbers: range) -> list[list[int]]:
+        """The topics of documents with those numbers, by their place in `topics()`."""
         sets, test, training = self.label_sets
         cumulative = training if numbers[0] <= LAST_TRAINING_NUMBER else test
         return [sets[each] for each in np.searchsorted(cumulative, self.random.random(len(numbers)))]
 
-    def _draw_words(
+    def draw_words(
         self, sets: list[list[int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
         """The document, word and number of occurrences of each burst, grouped by document."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from textcat.errors import BadDataError, StageFailedError, UsageError
-from textcat.experiment.learners import LEARNERS
+from textcat.experiment.learners import LEARNERS, parameters_of
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.workers import Crew
 
@@ -65,6 +65,28 @@ def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -
     """Train a learner by the adapter that the table of learners names."""
     model: Model = _named(LEARNERS[name].adapter)(name, problem, parameters, jobs)
     return model
+
+
+def has_path(name: str, searched: str) -> bool:
+    """Whether a learner's models for several values of a parameter are found along one path."""
+    return LEARNERS[name].path is not None and searched in LEARNERS[name].strengths
+
+
+def fit_grid(
+    name: str,
+    parameters: Mapping[str, Any],
+    searched: str,
+    grid: Sequence[float],
+    problem: Problem,
+    jobs: int,
+) -> list[Model]:
+    """A model for each value of one parameter; along a path where the learner has one for that parameter."""
+    learner = LEARNERS[name]
+    each = [parameters_of(name, {**parameters, searched: value}) for value in grid]
+    if learner.path is None or not has_path(name, searched):
+        return [fit_learner(name, one, problem, jobs) for one in each]
+    models: list[Model] = _named(learner.path)(name, problem, each, jobs)
+    return models
 
 
 def search_each_category(

@@ -168,7 +168,7 @@ class MulticlassParameters(Parameters):
 
 @dataclass(frozen=True)
 class Learner:
-    """One row of the table."""
+    """One row of the table. `path` trains several values of one of the `strengths` together."""
 
     title: str
     parameters: type[BaseModel]
@@ -177,6 +177,8 @@ class Learner:
     categories_at_once: int | None = None
     course: str | None = None
     searcher: str | None = None
+    path: str | None = None
+    strengths: frozenset[str] = frozenset()
 
 
 def _linear(title: str, version: int = 2) -> Learner:
@@ -187,6 +189,8 @@ def _linear(title: str, version: int = 2) -> Learner:
         version=version,
         categories_at_once=64,
         searcher="textcat.experiment.adapters.linear:search_linear",
+        path="textcat.experiment.adapters.linear:fit_linear_path",
+        strengths=frozenset({"lam", "cost", "variance", "rate"}),
     )
 
 

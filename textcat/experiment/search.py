@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from textcat.evaluation.break_even import break_even
 from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import argmax_accuracy, micro_f1
-from textcat.experiment.fitting import Model, Problem, fit_learner, search_each_category
+from textcat.experiment.fitting import Model, Problem, fit_grid, fit_learner, has_path, search_each_category
 from textcat.experiment.learners import parameters_of
 from textcat.experiment.resampling import Rows, folds_of
 from textcat.experiment.settings import RunSettings, SearchSettings
@@ -53,14 +53,7 @@ def searched(run: RunSettings, problem: Problem, workshop: Workshop) -> Found:
 
 def _for_all(run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop) -> Found:
     """Ties go to the first value in the grid."""
-    parts = folds_of(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
-    pieces = [(value, fold) for value in search.grid for fold in range(len(parts))]
-    shared = _Trials(run, search, problem, parts, workshop.jobs_of_a_piece)
-    found = []
-    for goodness in workshop.each(_try, shared, pieces):
-        found.append(goodness)
-        workshop.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
-    criterion = np.array(found).reshape(len(search.grid), len(parts))
+    criterion = _criterion(run, search, problem, workshop)
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = parameters_of(run.learner, {**run.parameters, search.parameter: best})
     model = fit_learner(run.learner, parameters, problem, workshop.jobs)
@@ -91,17 +84,36 @@ class _Trials:
     jobs: int
 
 
-def _try(trials: _Trials, piece: tuple[float, int]) -> float:
-    """The criterion of one value of the grid on one fold."""
-    run, search, problem = trials.run, trials.search, trials.problem
-    value, fold = piece
-    train, held_out = trials.parts[fold]
-    inner = problem.rows(train)
-    parameters = parameters_of(run.learner, {**run.parameters, search.parameter: value})
-    model = fit_learner(run.learner, parameters, inner, trials.jobs)
-    thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
-    scores = model.scores(problem.X[held_out])
-    return _goodness(search.criterion, scores, thresholds, problem.labels[held_out])
+def _criterion(
+    run: RunSettings, search: SearchSettings, problem: Problem, workshop: Workshop
+) -> NDArray[np.float64]:
+    """The criterion, values of the grid x folds.
+
+    Where the learner has a path, the values of a fold follow one another along it; else each may be tried alone.
+    """
+    parts = folds_of(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
+    values = [search.grid] if has_path(run.learner, search.parameter) else [[value] for value in search.grid]
+    pieces = [(some, fold) for some in values for fold in range(len(parts))]
+    shared = _Trials(run, search, problem, parts, workshop.jobs_of_a_piece)
+    found = []
+    for goodness in workshop.each(_try, shared, pieces):
+        found.append(goodness)
+        workshop.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
+    return np.concatenate(
+        [np.array(found[at : at + len(parts)]).T for at in range(0, len(pieces), len(parts))]
+    )
+
+
+def _try(trials: _Trials, piece: tuple[list[float], int]) -> list[float]:
+    """The criterion of some values of the grid on one fold, whose documents are taken once for all of them."""
+    run, search = trials.run, trials.search
+    values, fold = piece
+    inner, outer = (trials.problem.rows(rows) for rows in trials.parts[fold])
+    found = []
+    for model in fit_grid(run.learner, run.parameters, search.parameter, values, inner, trials.jobs):
+        thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
+        found.append(_goodness(search.criterion, model.scores(outer.X), thresholds, outer.labels))
+    return found
 
 
 def _goodness(

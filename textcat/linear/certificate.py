@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.linear.problem import Floats, Penalty, Problem
-from textcat.linear.products import times, transposed_times
+from textcat.linear.products import times
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def objective_of(problem: Problem, block: slice, weights: Floats, scores: Floats
 
 def pull_of(problem: Problem, block: slice, dual: Floats) -> Floats:
     """G = (1/n) X' (c v y) on the selected features: the slope of the loss when v = f'(r)."""
-    pulled = transposed_times(problem.columns, weigh(problem, block, dual) * signs_of(problem, block))
+    pulled = problem.matrix.pull(weigh(problem, block, dual) * signs_of(problem, block))
     return pulled * problem.free(block) / problem.documents
 
 

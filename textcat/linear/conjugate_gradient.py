@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,12 @@ from textcat.linear.options import GradientOptions
 from textcat.linear.problem import Floats, PenaltyShape, Problem
 from textcat.linear.products import times, transposed_times
 from textcat.linear.progress import BlockResult, Progress
+from textcat.linear.threads import in_threads
 
 MOST_LINE_STEPS = 40
 LINE_TOLERANCE = 1e-8
+# Sums over documents are taken over parts of this size, so that they do not depend on the number of threads.
+DOCUMENTS_A_PART = 65_536
 
 
 class Descent:
@@ -38,16 +42,24 @@ class Descent:
         self.documents = ones if problem.weights is None else problem.weights[:, block].copy()
         self.strength = np.broadcast_to(problem.penalty.strength[:, block], start.shape)
         self.weights = start * self.free
-        self.scores = times(problem.rows, self.weights)
+        self.scores = times(problem.rows, self.weights, options.jobs)
+        self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
 
     def _state(self) -> Floats:
         return np.asarray(self.scores - self.problem.loss.target * self.signs)
 
+    def _objective(self) -> Floats:
+        return objective_of(self.problem, self.block, self.weights, self.scores)
+
     def _gradient(self) -> Floats:
         slopes = slopes_of(self.problem.loss, self._state(), self.documents, self.signs)
-        pulled = transposed_times(self.problem.columns, slopes) * self.free / self.problem.documents
+        pulled = (
+            transposed_times(self.problem.columns, slopes, self.options.jobs)
+            * self.free
+            / self.problem.documents
+        )
         shape = self.problem.penalty.shape
         if shape is not None:
             return np.asarray(pulled + self.strength * shape.derivative(self.weights))
@@ -57,7 +69,8 @@ class Descent:
         """Take up a new gamma and set the direction to minus the gradient."""
         if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
             self.problem = replace(self.problem, loss=modified_logistic(gamma))
-        self.scores = times(self.problem.rows, self.weights)
+        self.scores = times(self.problem.rows, self.weights, self.options.jobs)
+        self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
 
@@ -65,7 +78,7 @@ class Descent:
         """One line search and the next conjugate direction."""
         uphill = (self.direction * self.gradient).sum(axis=0) >= 0
         self.direction = np.where(uphill, -self.gradient, self.direction) * running
-        ray = times(self.problem.rows, self.direction)
+        ray = times(self.problem.rows, self.direction, self.options.jobs)
         reach = self._safe(self._line_search(ray), ray)
         self.weights = self.weights + reach * self.direction
         self.scores = self.scores + reach * ray
@@ -87,12 +100,29 @@ class Descent:
     def _safe(self, reach: Floats, ray: Floats) -> Floats:
         """No step where it does not lower the objective: on a plateau the slope is rounding, and a search
         along a free constant would run away. The direction then starts again from minus the gradient."""
-        here = objective_of(self.problem, self.block, self.weights, self.scores)
+        here = self.objective
         with np.errstate(over="ignore", invalid="ignore"):
             there = objective_of(
                 self.problem, self.block, self.weights + reach * self.direction, self.scores + reach * ray
             )
-        return np.where(there <= here, reach, 0.0)
+        lower = there <= here
+        self.objective = np.where(lower, there, here)
+        return np.where(lower, reach, 0.0)
+
+    def _along(self, state: Floats, ray: Floats, reach: Floats) -> tuple[Floats, Floats]:
+        """Slope and curvature of the losses at a reach: sums over parts of the documents, in their order."""
+        starts = range(0, len(state), DOCUMENTS_A_PART)
+        parts = np.empty((2, len(starts), len(reach)))
+
+        def one(number: int) -> None:
+            part = slice(starts[number], starts[number] + DOCUMENTS_A_PART)
+            parts[:, number] = along(
+                self.problem.loss, state[part], ray[part], self.documents[part], self.signs[part], reach
+            )
+
+        in_threads(self.options.jobs, [partial(one, number) for number in range(len(starts))])
+        slope, bend = parts.sum(axis=1)
+        return slope, bend
 
     def _penalty_along(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
         """Slope and curvature of a penalty from elsewhere, at `reach` along the direction."""
@@ -112,7 +142,7 @@ class Descent:
         first: Floats | None = None
         done = np.zeros(curve.shape, dtype=bool)
         for _ in range(MOST_LINE_STEPS):
-            slope, bend = along(self.problem.loss, state, ray, self.documents, self.signs, reach)
+            slope, bend = self._along(state, ray, reach)
             if shape is not None:
                 lean, curve = self._penalty_along(shape, reach)
             total, second = slope / n + lean + curve * reach * (shape is None), bend / n + curve

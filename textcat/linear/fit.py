@@ -13,7 +13,7 @@ from textcat.errors import UsageError
 from textcat.linear.jeffreys import train_jeffreys
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
-from textcat.linear.training import Settings, train
+from textcat.linear.training import Settings, matrix_for, train
 
 
 def fit(
@@ -53,12 +53,17 @@ def fit(
 
 
 def fit_path(X: Any, Y: ArrayLike, lams: Sequence[float | ArrayLike], **settings: Any) -> list[LinearModel]:
-    """Fit for each lam in turn, each from where the one before ended; `settings` are those of `fit`."""
+    """Fit for each lam in turn, each from where the one before ended; `settings` are those of `fit`.
+
+    The documents are brought into the algorithm's form once for all of them.
+    """
     if "lam" in settings or "init" in settings:
         raise UsageError("fit_path sets lam and init itself", where="fit_path", hint="Leave both out.")
     if settings.get("algorithm") == "row":
         settings["options"] = {**(settings.get("options") or {}), "keep_dual": True}
+    known = {name: settings[name] for name in ("algorithm", "bias") if name in settings}
+    matrix = X if settings.get("prior") == "jeffreys" else matrix_for(X, Settings(**known))
     models: list[LinearModel] = []
     for lam in lams:
-        models.append(fit(X, Y, lam=lam, init=models[-1] if models else None, **settings))
+        models.append(fit(matrix, Y, lam=lam, init=models[-1] if models else None, **settings))
     return models

@@ -32,7 +32,7 @@ def norm_based_variance(
     One number for each column of the mask (one number without a mask). The equation prints the norm and
     its text says the squared norm; `squared` chooses.
     """
-    matrix, _ = matrix_with_bias(X, 0.0)
+    matrix = matrix_with_bias(X, 0.0)
     selected = np.ones((matrix.shape[1], 1)) if mask is None else np.asarray(mask, dtype=np.float64)
     squares = np.asarray(matrix.multiply(matrix).tocsr() @ selected) + bias * bias
     size = (squares if squared else np.sqrt(squares)).mean(axis=0)
@@ -78,7 +78,7 @@ def cross_validated(
     Of equal likelihoods the strongest prior wins. A crew works on several parts at a time. `settings` go to
     `fit`.
     """
-    matrix, _ = matrix_with_bias(X, 0.0)
+    matrix = matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
     n = labels.shape[0]
     if not 1 <= runs <= folds or folds < 2 or n < folds:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.problem import Bools, Floats, Penalty, Problem, lanes_of
+from textcat.linear.problem import Bools, Floats, Matrix, Penalty, Problem, lanes_of
 from textcat.linear.progress import BlockResult
 
 # What it costs to come to a number of the matrix, in lanes that are then worked on.
@@ -64,7 +64,7 @@ def _of_features(problem: Problem, used: NDArray[np.bool_]) -> Problem:
     columns = problem.columns[:, used]
     mask = None if problem.mask is None else problem.mask[used]
     penalty = _penalty_of(problem.penalty, used)
-    return replace(problem, rows=columns.tocsr(), columns=columns, mask=mask, penalty=penalty)
+    return replace(problem, matrix=Matrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
 
 
 def _penalty_of(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:

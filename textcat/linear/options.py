@@ -30,12 +30,13 @@ class Options:
     stop "passes": exactly max_passes; "scores": sum |dr| <= tol (1 + sum |r|) over a pass, the rule of both
     zhang_oles_2001 and genkin_2004; "optimality": duality gap within tol of the objective (or, where no gap
     exists, violation within tol of that at 0), looked at after growing numbers of passes.
-    gamma is the sharpness of the modified logistic loss.
+    gamma is the sharpness of the modified logistic loss; jobs the threads that one block may use.
     """
 
     tol: float = 1e-6
     max_passes: int = 1000
     seed: int = 0
+    jobs: int = 1
     stop: str = "optimality"
     precision: str = "float64"
     gamma: float = 10.0

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.losses import Loss
+from textcat.linear.mapped import assembled, converted, pieces, with_constant
+from textcat.linear.products import added_rows, transposed_times
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -61,21 +63,43 @@ class Penalty:
 
 
 @dataclass(frozen=True)
+class Matrix:
+    """Documents by rows and, where the algorithm reads them, the same by columns: a second copy otherwise."""
+
+    rows: sp.csr_matrix
+    columns: sp.csc_matrix | None
+
+    def pull(self, dense: Floats) -> Floats:
+        """X' V for documents x categories."""
+        return added_rows(self.rows, dense) if self.columns is None else transposed_times(self.columns, dense)
+
+
+@dataclass(frozen=True)
 class Problem:
     """min over W of (1/n) sum_i c_i f(y_i w.x_i) + penalty, a column of W for each category.
 
-    `columns` and `rows` hold the same matrix, the constant feature last when `bias` is not 0; `mask` says
-    which weights are free; `weights` is None when every document weighs 1.
+    `mask` says which weights are free; `weights` is None when every document weighs 1.
     """
 
-    rows: sp.csr_matrix
-    columns: sp.csc_matrix
+    matrix: Matrix
     positive: Bools
     mask: Bools | None
     weights: Floats | None
     loss: Loss
     penalty: Penalty
     bias: float
+
+    @property
+    def rows(self) -> sp.csr_matrix:
+        """The matrix by rows, the constant feature last when `bias` is not 0."""
+        return self.matrix.rows
+
+    @property
+    def columns(self) -> sp.csc_matrix:
+        """The same matrix by columns, for the algorithms that read them."""
+        if self.matrix.columns is None:
+            raise ValueError("the problem was posed without columns")
+        return self.matrix.columns
 
     @property
     def documents(self) -> int:
@@ -112,33 +136,41 @@ def lanes_of(width: int) -> int:
     return width if width < 2 else -(-width // LANE_STEP) * LANE_STEP
 
 
-def matrix_with_bias(X: Any, bias: float) -> tuple[sp.csr_matrix, sp.csc_matrix]:
-    """Bring any matrix to canonical CSR and CSC in double precision, with the constant feature appended."""
-    rows: Any
-    if sp.issparse(X):
-        given: Any = X
-        rows = sp.csr_matrix(given, dtype=np.float64, copy=True)
-    else:
-        dense = np.asarray(X, dtype=np.float64)
-        if dense.ndim != 2:
-            raise UsageError(
-                f"X must be documents x features, not an array of shape {dense.shape}",
-                where="fit",
-                hint="Give a matrix; a single document is a matrix of one row.",
-            )
-        rows = sp.csr_matrix(dense)
+def matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
+    """Bring any matrix to canonical CSR in double precision, with the constant feature appended.
+
+    What is so already is not copied, and what is mapped from a file stays in files.
+    """
+    rows = _canonical(X) if sp.issparse(X) else _from_dense(X)
     if rows.shape[0] == 0:
         raise UsageError("X has no documents", where="fit", hint="Give at least one row.")
-    rows.sum_duplicates()
-    rows.eliminate_zeros()
-    if not np.isfinite(rows.data).all():
+    if not all(np.isfinite(rows.data[piece]).all() for piece in pieces(rows.nnz)):
         raise UsageError(
             "X holds values that are not finite", where="fit", hint="Remove NaN and infinity first."
         )
-    if bias != 0.0:
-        rows = sp.csr_matrix(sp.hstack([rows, sp.csr_matrix(np.full((rows.shape[0], 1), float(bias)))]))
-    rows.sort_indices()
-    return rows, sp.csc_matrix(rows)
+    return rows if bias == 0.0 else with_constant(rows, float(bias))
+
+
+def _from_dense(X: Any) -> sp.csr_matrix:
+    dense = np.asarray(X, dtype=np.float64)
+    if dense.ndim != 2:
+        raise UsageError(
+            f"X must be documents x features, not an array of shape {dense.shape}",
+            where="fit",
+            hint="Give a matrix; a single document is a matrix of one row.",
+        )
+    return sp.csr_matrix(dense)
+
+
+def _canonical(X: Any) -> sp.csr_matrix:
+    given = X if X.format == "csr" else sp.csr_matrix(X)
+    if given.has_canonical_format and all(given.data[piece].all() for piece in pieces(given.nnz)):
+        data = given.data if given.dtype == np.float64 else converted(given.data, np.float64)
+        return assembled(data, given.indices, given.indptr, given.shape)
+    rows = sp.csr_matrix(given, dtype=np.float64, copy=True)
+    rows.sum_duplicates()
+    rows.eliminate_zeros()
+    return rows
 
 
 def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:

@@ -11,7 +11,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
+import scipy.sparse as sp
+from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
@@ -23,6 +24,7 @@ from textcat.linear.priors import Prior, penalty_of
 from textcat.linear.problem import (
     Bools,
     Floats,
+    Matrix,
     Problem,
     blocks_of,
     document_weights,
@@ -129,7 +131,8 @@ class Settings:
         elsewhere = find("algorithms", self.algorithm, ALGORITHMS)
         rule = None if elsewhere is None else algorithm_named(self.algorithm).cannot
         combinations.check(self.algorithm, self.request(), rule)
-        shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed}
+        jobs = effective_n_jobs(self.n_jobs)
+        shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "jobs": jobs}
         return read_options(algorithm_named(self.algorithm).options, self.options, shared)
 
 
@@ -148,9 +151,16 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     return _model(problem, results, settings.describe())
 
 
+def matrix_for(X: Any, settings: Settings) -> Matrix:
+    """The documents as an algorithm reads them; several fits can be given the same in place of X."""
+    rows = matrix_with_bias(X, settings.bias)
+    return Matrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
+
+
 def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     """Bring data and settings into the form that every algorithm reads."""
-    rows, columns = matrix_with_bias(X, settings.bias)
+    matrix = X if isinstance(X, Matrix) else matrix_for(X, settings)
+    rows = matrix.rows
     positive = labels_as_columns(Y, rows.shape[0])
     shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
     penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
@@ -163,7 +173,7 @@ def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
     weights = document_weights(positive, settings.sample_weight, settings.class_weight)
     loss = loss_named(settings.loss, options.gamma)
     mask = _whole_mask(settings.mask, shape, constant)
-    return Problem(rows, columns, positive, mask, weights, loss, penalty, settings.bias)
+    return Problem(matrix, positive, mask, weights, loss, penalty, settings.bias)
 
 
 def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant: bool) -> Bools | None:
@@ -202,11 +212,12 @@ def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
             where="fit",
             hint="Start from a model of the same features and categories.",
         )
-    return start * problem.free(slice(None))
+    return start if problem.mask is None else start * problem.mask
 
 
 def _model(problem: Problem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:
-    weights = np.hstack([each.weights for each in results]) if results else np.zeros((problem.features, 0))
+    parts = [each.weights for each in results]
+    weights = parts[0] if len(parts) == 1 else np.hstack([np.zeros((problem.features, 0)), *parts])
     certificates = [one for each in results for one in each.certificates]
     duals = [each.dual for each in results if each.dual is not None]
     dual = np.hstack(duals) if duals and settings["options"].get("keep_dual") else None

@@ -66,6 +66,16 @@ def _check_header(path: Path) -> None:
             raise ValueError(f"its size does not fit its shape {shape}")
 
 
+# Matrices of more bytes than this stay on disk where a reader can do with that.
+LARGE = 256_000_000
+
+
+def is_large(folder: Path, name: str) -> bool:
+    """Whether a matrix should rather be mapped than read."""
+    path = folder / f"{name}.data.npy"
+    return path.is_file() and path.stat().st_size > LARGE
+
+
 def write_matrix(folder: Path, name: str, matrix: sparse.csr_array[Any]) -> None:
     """A CSR matrix in four files named after it."""
     write_array(folder, f"{name}.data", matrix.data)

@@ -38,8 +38,8 @@ class Cuts:
         return highest
 
 
-def cuts(scores: Floats, labels: Bools) -> Cuts:
-    """Rank every category's documents; equal scores are never divided."""
+def cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
+    """Rank every category's documents; equal scores are never divided. `first` is the first category's number."""
     if scores.shape != labels.shape or scores.ndim != 2:
         raise UsageError(
             f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
@@ -48,7 +48,7 @@ def cuts(scores: Floats, labels: Bools) -> Cuts:
     if np.isnan(scores).any():
         document, category = np.argwhere(np.isnan(scores))[0]
         raise BadDataError(
-            f"the score of document {document} for category {category} is not a number",
+            f"the score of document {document} for category {first + category} is not a number",
             hint="Look at the training that left it: a larger regularization usually helps.",
         )
     documents, categories = scores.shape

@@ -65,11 +65,22 @@ class TuningRule:
 
 
 BBR = TuningRule()
+# Ranking takes several numbers for each score: more categories than this allows are worked on in turn.
+_SCORES_AT_ONCE = 10_000_000
 
 
 def tuned_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR) -> Floats:
     """One threshold a category, the best on these scores."""
-    candidates = cuts(scores, labels)
+    together = max(1, _SCORES_AT_ONCE // max(len(scores), 1))
+    parts = [
+        _tuned(scores[:, first : first + together], labels[:, first : first + together], rule, first)
+        for first in range(0, max(scores.shape[1], 1), together)
+    ]
+    return np.concatenate(parts)
+
+
+def _tuned(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> Floats:
+    candidates = cuts(scores, labels, first)
     if not len(scores):
         return np.full(scores.shape[1], rule.no_positives)
     cost = loss(candidates, rule.criterion)

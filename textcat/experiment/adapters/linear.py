@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,39 @@ from textcat.errors import UsageError
 from textcat.experiment.fitting import Model, Problem
 from textcat.experiment.learners import LinearParameters
 from textcat.experiment.settings import SearchSettings
-from textcat.linear import fit
+from textcat.linear import fit, fit_path
 from textcat.linear.combinations import named_learners
 from textcat.linear.hyperparameters import Choice, cross_validated
+from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c, lam_from_laplace_rate, lam_from_variance
 from textcat.workers import Crew
 
 
-def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> Model:
+def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> LinearModel:
     """Train a named learner, or the combination that the parameters spell out."""
     settings = _settings(name, problem, parameters, jobs)
     return fit(problem.X, problem.labels, **{**settings, "lam": _lam(parameters, problem, settings)})
+
+
+def fit_linear_path(
+    name: str, problem: Problem, grid: Sequence[LinearParameters], jobs: int
+) -> list[LinearModel]:
+    """A model for each strength of the prior in the grid, whose parameters are equal otherwise.
+
+    Trained to the optimum, each starts from the next stronger one's, and all read the same matrix. Where the
+    number of passes is what a paper says, the start is a part of the result: each starts from nothing.
+    """
+    settings = _settings(name, problem, grid[0], jobs)
+    if settings["options"].get("stop", "optimality") != "optimality":
+        return [fit_linear(name, problem, parameters, jobs) for parameters in grid]
+    lams = [np.asarray(_lam(parameters, problem, settings), dtype=np.float64) for parameters in grid]
+    order = sorted(range(len(lams)), key=lambda place: -float(lams[place].mean()))
+    path = fit_path(problem.X, problem.labels, [lams[place] for place in order], **_but_lam(settings))
+    return [path[order.index(place)] for place in range(len(lams))]
+
+
+def _but_lam(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "lam"}
 
 
 def search_linear(
@@ -42,7 +65,7 @@ def search_linear(
         grid = grid / 2.0
     choice = cross_validated(
         problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-        crew=crew,         **{**settings, "seed": search.seed},
+        crew=crew, **{**settings, "seed": search.seed},
     )  # fmt: skip
     return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 

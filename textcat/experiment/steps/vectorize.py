@@ -17,6 +17,7 @@ from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.tokenize import read_counts
 from textcat.store import Recipe
 from textcat.store.arrays import (
+    is_large,
     read_array,
     read_json,
     read_mask,
@@ -86,10 +87,10 @@ def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokeni
 
 
 def read_vectors(folder: Path) -> Vectors:
-    """The vectors that the step left."""
+    """The vectors that the step left; large matrices are mapped, so that training does not need them in memory."""
     return Vectors(
-        train=read_matrix(folder, "train"),
-        test=read_matrix(folder, "test"),
+        train=read_matrix(folder, "train", mapped=is_large(folder, "train")),
+        test=read_matrix(folder, "test", mapped=is_large(folder, "test")),
         train_labels=read_mask(folder, "train.labels"),
         test_labels=read_mask(folder, "test.labels"),
         categories=read_json(folder, "categories"),

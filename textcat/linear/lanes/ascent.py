@@ -19,6 +19,7 @@ from textcat.linear.lanes.blocks import Block, Rows
 from textcat.linear.lanes.hinge import relax_hinge
 from textcat.linear.lanes.logistic import relax_logistic
 from textcat.linear.lanes.losses import Loss, sigmoid, softplus
+from textcat.linear.lanes.order import visiting_order
 from textcat.linear.lanes.rows import add_rows, all_products
 from textcat.linear.vector import WIDTH
 
@@ -112,7 +113,7 @@ class Ascent:
     def sweep(self, negligible: float, *, full: bool) -> Array:
         """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
         n = self.rows.documents
-        visits = self.order.permutation(n if full else self.candidates)
+        visits = visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.indptr)
         gaps = np.zeros((1, WIDTH), self.dtype)
         kept = self._relax(visits, negligible, gaps)
         self.candidates = self._again[:kept]

@@ -5,12 +5,12 @@ sixteen lanes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from textcat.linear.mapped import converted, pieces, room_like, row_pieces
 from textcat.linear.vector import WIDTH
 
 Floats = NDArray[np.floating]
@@ -19,7 +19,7 @@ Floats = NDArray[np.floating]
 @dataclass(frozen=True)
 class Rows:
     """Documents of positive weight. Feature j of the caller is row `place[j]` of a block's weights: frequent
-    ones lie together.
+    ones lie together. `single` holds data, squared norms and document weights in float32.
     """
 
     indptr: NDArray[np.int64]
@@ -28,6 +28,7 @@ class Rows:
     norms: NDArray[np.float64]
     importance: NDArray[np.float64]
     place: NDArray[np.int32]
+    single: tuple[Floats, Floats, Floats]
 
     @property
     def documents(self) -> int:
@@ -38,11 +39,6 @@ class Rows:
     def features(self) -> int:
         """How many features there are, occurring or not."""
         return len(self.place)
-
-    @cached_property
-    def single(self) -> tuple[Floats, Floats, Floats]:
-        """Data, squared norms and document weights in float32."""
-        return self.data.astype(np.float32), self.norms.astype(np.float32), self.importance.astype(np.float32)
 
     def values(self, dtype: type[np.floating]) -> tuple[Floats, Floats, Floats]:
         """Data, squared norms and document weights in an element type."""
@@ -69,12 +65,33 @@ def pack_rows(X: sp.csr_matrix, importance: NDArray[np.float64]) -> Rows:
     """Keep the documents of positive weight and rename the features by falling document frequency."""
     if not importance.all():
         X, importance = X[np.flatnonzero(importance)], importance[importance > 0]
-    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    data = X.data if X.dtype == np.float64 else converted(X.data, np.float64)
+    place, indices = _by_frequency(X)
+    norms = np.concatenate(
+        [np.zeros(0)]
+        + [_square_norms(data, X.indptr[part.start : part.stop + 1]) for part in row_pieces(X.indptr)]
+    )
+    single = (converted(data, np.float32), norms.astype(np.float32), importance.astype(np.float32))
+    return Rows(X.indptr.astype(np.int64), indices, data, norms, importance, place, single)
+
+
+def _by_frequency(X: sp.csr_matrix) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The place of each feature by falling document frequency, and the matrix's positions by place."""
+    frequency = np.zeros(X.shape[1], np.int64)
+    for piece in pieces(X.nnz):
+        frequency += np.bincount(X.indices[piece], minlength=X.shape[1])
     place = np.empty(X.shape[1], np.int32)
     place[np.argsort(-frequency, kind="stable")] = np.arange(X.shape[1], dtype=np.int32)
-    data = np.ascontiguousarray(X.data, np.float64)
-    norms = _row_sums(data * data, X.indptr)
-    return Rows(X.indptr.astype(np.int64), place[X.indices], data, norms, importance, place)
+    indices = room_like(X.indices, X.nnz, np.int32)
+    for piece in pieces(X.nnz):
+        indices[piece] = place[X.indices[piece]]
+    return place, indices
+
+
+def _square_norms(data: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArray[np.float64]:
+    """Squared norms of the rows between those pointers."""
+    values = data[indptr[0] : indptr[-1]]
+    return _row_sums(values * values, indptr - indptr[0])
 
 
 def _row_sums(values: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArray[np.float64]:
@@ -86,15 +103,18 @@ def _row_sums(values: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArr
     return sums
 
 
-def pack_categories(Y: NDArray[np.bool_], C: NDArray[np.float64]) -> list[Block]:
-    """Blocks of categories of like size, so that the documents that matter to one lane matter to its
+def groups_of(Y: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
+    """Categories of like size, sixteen at a time, so that the documents that matter to one lane matter to its
     neighbours.
     """
     order = np.argsort(-Y.sum(axis=0), kind="stable")
-    return [_block(Y, C, order[start : start + WIDTH]) for start in range(0, len(order), WIDTH)]
+    return [order[start : start + WIDTH] for start in range(0, len(order), WIDTH)]
 
 
-def _block(Y: NDArray[np.bool_], C: NDArray[np.float64], categories: NDArray[np.int64]) -> Block:
+def pack_block(Y: NDArray[np.bool_], C: NDArray[np.float64], categories: NDArray[np.int64]) -> Block:
+    """The signs and costs of a group of categories, a lane each."""
     lanes = np.concatenate((categories, np.repeat(categories[-1:], WIDTH - len(categories))))
-    signs = np.where(Y[:, lanes], np.float32(1), np.float32(-1))
-    return Block(categories, np.ascontiguousarray(signs), C[lanes])
+    signs = np.empty((len(Y), WIDTH), np.float32)
+    for lane, category in enumerate(lanes):
+        signs[:, lane] = np.where(Y[:, category], np.float32(1), np.float32(-1))
+    return Block(categories, signs, C[lanes])

@@ -54,12 +54,17 @@ def _joined(certificates: Sequence[Certificate], sizes: Sequence[int]) -> tuple[
 
 
 def maximise(
-    rows: Rows, blocks: list[Block], loss: str, aim: Aim, seed: int, margins: list[Array] | None = None
+    rows: Rows,
+    blocks: list[Block],
+    loss: str,
+    aim: Aim,
+    seeds: list[tuple[int, int]],
+    margins: list[Array] | None = None,
 ) -> tuple[list[Ascent], list[Certificate]]:
     """Solve every block; `margins` (y_i w'x_i, documents x 16 a block) starts from known weights."""
     ascents = [
-        Ascent(rows, block, LOSSES[loss], np.random.default_rng((seed, number)))
-        for number, block in enumerate(blocks)
+        Ascent(rows, block, LOSSES[loss], np.random.default_rng(seed))
+        for seed, block in zip(seeds, blocks, strict=True)
     ]
     for number, ascent in enumerate(ascents):
         ascent.start_at(_constant_only(rows, ascent.block, loss) if margins is None else margins[number])

@@ -11,16 +11,19 @@ optimum from below.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.lanes.blocks import Rows
+from textcat.linear.lanes.blocks import Rows, groups_of
 from textcat.linear.lanes.dual import Aim
 from textcat.linear.lanes.lasso_newton import LOGISTIC, SQUARED, SQUARED_HINGE, newton, slopes
 from textcat.linear.lanes.losses import LOSSES
 from textcat.linear.lanes.rows import add_rows
+from textcat.linear.mapped import by_columns
+from textcat.linear.threads import in_threads
 from textcat.linear.vector import WIDTH
 
 Array = NDArray[np.float64]
@@ -78,6 +81,10 @@ class LassoLane:
         real = self.weights > 0
         return float(LOSSES[loss].dual_value(scaled[real], self.weights[real]).sum())
 
+    def release(self) -> None:
+        """Keep the weights and the certificate alone."""
+        self.signs = self.weights = self.z = self.alpha = self.curvature = np.empty(0)
+
     def grow(self, gradient: NDArray[np.floating], most: int) -> int:
         """Keep the features in use and add at most `most` of the worst violators; how many were added."""
         steep = np.abs(gradient)
@@ -109,22 +116,41 @@ def gradients(rows: Rows, lanes: list[LassoLane], dtype: type[np.floating]) -> N
 
 
 def minimise(
-    rows: Rows, Y: NDArray[np.bool_], limits: Array, loss: str, aim: Aim, init: Array | None = None
+    rows: Rows,
+    Y: NDArray[np.bool_],
+    limits: Array,
+    loss: str,
+    aim: Aim,
+    init: Array | None = None,
+    jobs: int = 1,
 ) -> list[LassoLane]:
     """Solve every category; `init` (features x categories, ordered as `Rows`) starts from known weights."""
-    columns = sp.csr_matrix((rows.data, rows.indices, rows.indptr), (rows.documents, rows.features)).tocsc()
-    lanes = [
-        _lane(
-            rows,
-            columns,
-            k,
-            loss,
-            np.where(Y[:, k], 1.0, -1.0),
-            limits[k],
-            None if init is None else init[:, k],
-        )
-        for k in range(Y.shape[1])
-    ]
+    columns = by_columns(rows.indptr, rows.indices, rows.data, rows.features)
+
+    def solved(categories: NDArray[np.int64]) -> list[LassoLane]:
+        lanes = [
+            _lane(
+                rows,
+                columns,
+                int(k),
+                loss,
+                np.where(Y[:, k], 1.0, -1.0),
+                limits[k],
+                None if init is None else init[:, k],
+            )
+            for k in categories
+        ]
+        _finish(lanes, rows, columns, loss, aim)
+        return lanes
+
+    # Categories that each have an aim of their own need not be held at the same time.
+    together = groups_of(Y) if aim.each else [np.arange(Y.shape[1])]
+    found = in_threads(jobs, [partial(solved, categories) for categories in together])
+    return sorted((lane for lanes in found for lane in lanes), key=lambda lane: lane.category)
+
+
+def _finish(lanes: list[LassoLane], rows: Rows, columns: sp.csc_matrix, loss: str, aim: Aim) -> None:
+    """Rounds until every category is done, sixteen gradients to a pass over the rows."""
     open_lanes = list(lanes)
     for lane in lanes:
         lane.objective = lane.value(loss)
@@ -137,7 +163,8 @@ def minimise(
                 for lane, gradient in zip(chunk, gradients(rows, chunk, dtype), strict=True):
                     _round(lane, gradient, columns, loss, _target(aim, lane.objective, average))
         open_lanes = [lane for lane in open_lanes if not lane.done and lane.rounds < aim.max_passes]
-    return lanes
+    for lane in lanes:
+        lane.release()
 
 
 def _target(aim: Aim, objective: float, average: float) -> float:

@@ -54,8 +54,9 @@ def add_rows(indptr: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
 
 
 @compiled
-def put_in_place(place: Any, W: Any, categories: Any, coef: Any) -> None:
-    """Columns of a block's weights into those of all weights, feature j from row place[j]."""
+def place_columns(W: Any, place: Any, columns: Any, out: Any) -> None:
+    """Lane k of feature place[j] to row j and column columns[k] of `out`, row after row."""
     for j in range(len(place)):
-        for k in range(len(categories)):
-            coef[j, categories[k]] = W[place[j], k]
+        row = W[place[j]]
+        for k in range(len(columns)):
+            out[j, columns[k]] = row[k]

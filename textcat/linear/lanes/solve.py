@@ -22,6 +22,7 @@ from textcat.linear.lanes.dual import Aim
 from textcat.linear.lanes.losses import LOSSES
 from textcat.linear.lanes.solution import LaneSolution, finished
 from textcat.linear.lanes.task import Task, solve_masked, solve_task
+from textcat.linear.mapped import pieces
 
 Array = NDArray[np.float64]
 
@@ -41,6 +42,7 @@ def solve(
     C_per_category: Sequence[float] | None = None,
     sample_weight: ArrayLike | None = None,
     criterion: Literal["total", "each"] = "total",
+    n_jobs: int = 1,
 ) -> LaneSolution:
     """Solve all categories until the duality gap is at most `tol` times the objective, in total or for each
     category.
@@ -52,7 +54,7 @@ def solve(
     importance = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     _check_positive(limits, importance, labels.shape)
     aim = Aim(tol, criterion == "each", max_passes)
-    task = Task(matrix, labels, loss, prior, limits, importance, aim, seed)
+    task = Task(matrix, labels, loss, prior, limits, importance, aim, seed, n_jobs)
     return finished(solve_masked(task, mask, init) if mask is not None else solve_task(task, init), started)
 
 
@@ -82,7 +84,7 @@ def _checked(X: Any, Y: ArrayLike) -> tuple[sp.csr_matrix, NDArray[np.bool_]]:
             f"{matrix.shape[0]} documents but labels for {labels.shape[0]}",
             hint="Give a row of labels for each document.",
         )
-    if not np.isfinite(matrix.data).all():
+    if not all(np.isfinite(matrix.data[piece]).all() for piece in pieces(matrix.nnz)):
         raise UsageError(
             "the matrix holds values that are not finite", hint="Replace or leave out what is not a number."
         )

@@ -5,17 +5,19 @@ features of their own.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.lanes.ascent import Ascent, Certificate
-from textcat.linear.lanes.blocks import Block, Rows, pack_categories, pack_rows
+from textcat.linear.lanes.ascent import Certificate
+from textcat.linear.lanes.blocks import Block, Rows, groups_of, pack_block, pack_rows
 from textcat.linear.lanes.dual import Aim, maximise
 from textcat.linear.lanes.lasso import minimise
-from textcat.linear.lanes.rows import all_products, put_in_place
+from textcat.linear.lanes.rows import all_products, place_columns
 from textcat.linear.lanes.solution import LaneSolution
+from textcat.linear.threads import in_threads
 
 Array = NDArray[np.float64]
 
@@ -32,6 +34,7 @@ class Task:
     importance: Array
     aim: Aim
     seed: int
+    jobs: int = 1
 
 
 def solve_task(task: Task, init: Array | None) -> LaneSolution:
@@ -39,10 +42,48 @@ def solve_task(task: Task, init: Array | None) -> LaneSolution:
     rows = pack_rows(task.X, task.importance)
     if task.prior == "laplace":
         return _lasso(task, rows, init)
-    blocks = pack_categories(task.Y[task.importance > 0], task.limits)
+    labels = task.Y[task.importance > 0]
+    groups = list(enumerate(groups_of(labels)))
+    # Categories that each have an aim of their own need not be held at the same time.
+    together = [[group] for group in groups] if task.aim.each else [groups]
+    parts = in_threads(task.jobs, [partial(_solved, task, rows, labels, init, some) for some in together])
+    return _gathered([part for some in parts for part in some], rows.place, task.Y.shape[1])
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is kept of a solved block: weights in the order of `Rows`, and numbers by lane."""
+
+    categories: NDArray[np.int64]
+    W: Array
+    certificate: Certificate
+    passes: float
+    reached: bool
+
+
+def _solved(
+    task: Task,
+    rows: Rows,
+    labels: NDArray[np.bool_],
+    init: Array | None,
+    groups: list[tuple[int, NDArray[np.int64]]],
+) -> list[Part]:
+    """Some blocks, from their numbers (which seed their order of visits) and categories to their solutions."""
+    blocks = [pack_block(labels, task.limits, categories) for _, categories in groups]
     margins = None if init is None else [_margins(rows, block, init) for block in blocks]
-    ascents, certificates = maximise(rows, blocks, task.loss, task.aim, task.seed, margins)
-    return _gathered(rows, ascents, certificates, task)
+    seeds = [(task.seed, number) for number, _ in groups]
+    ascents, certificates = maximise(rows, blocks, task.loss, task.aim, seeds, margins)
+    reached = task.aim.reached(certificates, [block.size for block in blocks])
+    return [
+        Part(
+            block.categories,
+            certificate.W,
+            replace(certificate, W=np.empty((0, 0)), margins=np.empty((0, 0))),
+            ascent.passes,
+            reached,
+        )
+        for block, ascent, certificate in zip(blocks, ascents, certificates, strict=True)
+    ]
 
 
 def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
@@ -50,7 +91,7 @@ def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
     if init is not None:
         start = np.empty_like(init)
         start[rows.place] = init
-    lanes = minimise(rows, task.Y[task.importance > 0], task.limits, task.loss, task.aim, start)
+    lanes = minimise(rows, task.Y[task.importance > 0], task.limits, task.loss, task.aim, start, task.jobs)
     coef = np.zeros((len(lanes), rows.features))
     for lane in lanes:
         coef[lane.category, lane.columns] = lane.w
@@ -66,26 +107,26 @@ def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
 
 
 def _margins(rows: Rows, block: Block, init: Array) -> Array:
-    W = np.zeros((rows.features, block.signs.shape[1]))
+    """Where to start from, in single precision: it is only a start."""
+    W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
     W[rows.place, : block.size] = init[:, block.categories]
-    margins = np.empty(block.signs.shape)
-    all_products(rows.indptr, rows.indices, rows.data, W, margins)
-    return np.asarray(block.signs * margins)
+    margins = np.empty(block.signs.shape, np.float32)
+    all_products(rows.indptr, rows.indices, rows.single[0], W, margins)
+    return np.asarray(block.signs * margins, np.float64)
 
 
-def _gathered(rows: Rows, ascents: list[Ascent], certificates: list[Certificate], task: Task) -> LaneSolution:
-    categories = task.Y.shape[1]
-    coef = np.empty((rows.features, categories))
+def _gathered(parts: list[Part], place: NDArray[np.int32], categories: int) -> LaneSolution:
+    coef = np.empty((len(place), categories))
     objective, dual, gap, passes = np.zeros((4, categories))
-    for ascent, certificate in zip(ascents, certificates, strict=True):
-        own, size = ascent.block.categories, ascent.block.size
-        put_in_place(rows.place, certificate.W, own, coef)
-        objective[own] = certificate.objective[:size]
-        dual[own] = certificate.dual_objective[:size]
-        gap[own] = certificate.gap[:size]
-        passes[own] = ascent.passes
-    done = task.aim.reached(certificates, [a.block.size for a in ascents])
-    reason = np.full(categories, "converged" if done else "max_passes")
+    reason = np.full(categories, "max_passes")
+    for part in parts:
+        own, size = part.categories, len(part.categories)
+        place_columns(part.W, place, own, coef)
+        objective[own] = part.certificate.objective[:size]
+        dual[own] = part.certificate.dual_objective[:size]
+        gap[own] = part.certificate.gap[:size]
+        passes[own] = part.passes
+        reason[own] = "converged" if part.reached else "max_passes"
     return LaneSolution(coef, objective, dual, gap, passes, 0.0, reason)
 
 

@@ -1,0 +1,134 @@
+"""Work is done once: documents are read, counted and weighted once however many runs share them, a grid is a path."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiment.own_table import carried_out
+from tests.experiment.small import write_small_collection
+from textcat.corpora import open_corpus
+from textcat.experiment import fitting
+from textcat.experiment.configs import load_experiment
+from textcat.experiment.fitting import fit_grid, fit_learner
+from textcat.experiment.learners import parameters_of
+from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.linear import training
+from textcat.linear.problem import matrix_with_bias
+from textcat.store import arrays
+from textcat.text.vectors import Vectorizer
+
+
+class Watched:
+    """Calls of functions, counted by name while they do what they always do."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.calls: Counter[str] = Counter()
+        self._monkeypatch = monkeypatch
+
+    def watch(self, owner: Any, name: str) -> None:
+        original = getattr(owner, name)
+
+        def counted(*args: Any, **settings: Any) -> Any:
+            self.calls[name] += 1
+            return original(*args, **settings)
+
+        self._monkeypatch.setattr(owner, name, counted)
+
+
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
+    return Watched(monkeypatch)
+
+
+def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched) -> None:
+    from textcat.experiment.steps import tokenize
+
+    path = write_small_collection(tmp_path)
+    search = "search: {parameter: lam, grid: [0.1, 0.01], folds: 3}"
+    linear = "{learner: linear, parameters: {loss: logistic}, " + search + "}"
+    path.write_text(path.read_text() + f"  searched: {linear}\n  held_out:\n    learner: CLG\n")
+    path.write_text(path.read_text() + "    threshold: {rule: tuned, cross_validated: true, folds: 3}\n")
+    site = Site(tmp_path / "data")
+    plan, timings = plan_of(load_experiment(path), site)
+    assert len(plan.chains) == 6
+    watched.watch(tokenize, "open_corpus")
+    watched.watch(tokenize, "count")
+    watched.watch(Vectorizer, "transform")
+    carry_out(plan, site, timings)
+    assert watched.calls == {"open_corpus": 1, "count": 1, "transform": 2}
+    carry_out(plan, Site(tmp_path / "data"), timings)
+    assert watched.calls == {"open_corpus": 1, "count": 1, "transform": 2}
+    assert sum(1 for _ in open_corpus("jsonl", tmp_path / "documents.jsonl", **dict(
+        plan.experiment.corpus.options)).documents()) == 240  # fmt: skip
+
+
+def problem_of(tmp_path: Path) -> fitting.Problem:
+    tmp_path.mkdir(exist_ok=True)
+    from textcat.experiment.steps.problem import assemble
+
+    run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
+    plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
+    chain = plan.chains[0]
+    return assemble(workshop, chain.settings, 1, chain.vectorized, None, None)
+
+
+GRID = [1e-4, 1e-1, 1e-3, 1e-2]
+
+
+@pytest.mark.parametrize("algorithm", ["fast", "column", "row"])
+def test_a_grid_is_a_path_over_one_matrix(
+    algorithm: str, tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = problem_of(tmp_path)
+    starts: list[tuple[float, bool]] = []
+    train = training.train
+
+    def noted(X: Any, Y: Any, settings: Any) -> Any:
+        starts.append((float(np.asarray(settings.lam)), settings.init is not None))
+        return train(X, Y, settings)
+
+    monkeypatch.setattr(sys.modules["textcat.linear.fit"], "train", noted)
+    watched.watch(training, "matrix_with_bias")
+    parameters = {"loss": "logistic", "algorithm": algorithm}
+    models = fit_grid("linear", parameters, "lam", GRID, problem, 1)
+    assert starts == [(0.1, False), (0.01, True), (0.001, True), (0.0001, True)]
+    assert watched.calls["matrix_with_bias"] == 1
+    for lam, model in zip(GRID, models, strict=True):
+        alone = fit_learner("linear", parameters_of("linear", {**parameters, "lam": lam}), problem, 1)
+        objectives = [[each["objective"] for each in one.describe()["certificate"]] for one in (model, alone)]
+        assert objectives[0] == pytest.approx(objectives[1], rel=2e-6)
+
+
+def test_a_start_changes_nothing_where_passes_are_counted(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path)
+    parameters = {"passes": 3}
+    for lam, model in zip(GRID, fit_grid("CLG", parameters, "lam", GRID, problem, 1), strict=True):
+        alone = fit_learner("CLG", parameters_of("CLG", {**parameters, "lam": lam}), problem, 1)
+        assert np.array_equal(model.to_arrays()["coef"], alone.to_arrays()["coef"])
+
+
+def test_what_is_no_strength_of_the_prior_is_no_path(tmp_path: Path) -> None:
+    problem = problem_of(tmp_path)
+    few, many = fit_grid("linear", {"loss": "logistic", "lam": 0.01}, "passes", [1, 50], problem, 1)
+    assert few.describe()["certificate"][0]["passes"] == 1
+    assert many.describe()["certificate"][0]["passes"] > 1
+
+
+def test_documents_that_are_fit_already_are_not_copied(tmp_path: Path) -> None:
+    X = problem_of(tmp_path).X
+    assert np.shares_memory(matrix_with_bias(X, 0.0).data, X.data)
+
+
+def test_large_vectors_are_mapped_and_score_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read = problem_of(tmp_path / "read")
+    monkeypatch.setattr(arrays, "LARGE", 10)
+    mapped = problem_of(tmp_path / "mapped")
+    assert isinstance(mapped.X.data, np.memmap)
+    assert not isinstance(read.X.data, np.memmap)
+    assert (read.X != mapped.X).nnz == 0

@@ -1,0 +1,121 @@
+"""Matrices that stay on disk: what is derived from a mapped array is mapped too.
+
+A corpus larger than memory is handed over as arrays that are mapped from files. Copies of it (the constant
+column, another precision, columns instead of rows) would be as large again, so they go to files of their
+own, which have no name and end with the process; the system takes their pages out of memory when it needs
+room. They lie in the folder for temporary files, which must be on a disk: TMPDIR says where.
+"""
+
+from __future__ import annotations
+
+import mmap
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import DTypeLike, NDArray
+
+from textcat.linear.compile import compiled
+
+# How many entries are worked on at a time: few enough to fit into memory whatever the size of the whole.
+ENTRIES = 1_000_000
+
+
+def is_mapped(values: Any) -> bool:
+    """Whether an array's memory is that of a file."""
+    while values is not None:
+        if isinstance(values, np.memmap | mmap.mmap):
+            return True
+        values = values.base if isinstance(values, np.ndarray) else None
+    return False
+
+
+def room_like(source: NDArray[Any], length: int, dtype: DTypeLike) -> NDArray[Any]:
+    """An array to be filled: in memory, or in a file where `source` is in one."""
+    if not length or not is_mapped(source):
+        return np.empty(length, dtype)
+    with tempfile.TemporaryFile(prefix="textcat-") as file:
+        room: NDArray[Any] = np.memmap(file, dtype, "w+", shape=(length,))
+        return room
+
+
+def pieces(length: int) -> Iterator[slice]:
+    """An array of so many entries in pieces that fit into memory."""
+    for start in range(0, length, ENTRIES):
+        yield slice(start, min(start + ENTRIES, length))
+
+
+def converted(source: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+    """The same numbers in another element type."""
+    room = room_like(source, len(source), dtype)
+    for piece in pieces(len(source)):
+        room[piece] = source[piece]
+    return room
+
+
+def row_pieces(indptr: NDArray[Any]) -> Iterator[slice]:
+    """Rows in pieces of about `ENTRIES` entries, a row at least."""
+    start, rows = 0, len(indptr) - 1
+    while start < rows:
+        stop = int(np.searchsorted(indptr, indptr[start] + ENTRIES, side="right")) - 1
+        stop = min(max(stop, start + 1), rows)
+        yield slice(start, stop)
+        start = stop
+
+
+def with_constant(rows: sp.csr_matrix, value: float) -> sp.csr_matrix:
+    """The matrix with a last column that holds `value` in every row."""
+    documents, features = rows.shape
+    total = rows.nnz + documents
+    width = _positions_up_to(max(total, features))
+    indptr = (rows.indptr + np.arange(documents + 1, dtype=np.int64)).astype(width)
+    data, indices = room_like(rows.data, total, np.float64), room_like(rows.indices, total, width)
+    for part in row_pieces(rows.indptr):
+        old = slice(rows.indptr[part.start], rows.indptr[part.stop])
+        new = slice(indptr[part.start], indptr[part.stop])
+        ends = rows.indptr[part.start + 1 : part.stop + 1] - rows.indptr[part.start]
+        data[new] = np.insert(rows.data[old], ends, value)
+        indices[new] = np.insert(rows.indices[old], ends, features)
+    return assembled(data, indices, indptr, (documents, features + 1))
+
+
+def _positions_up_to(most: int) -> type[np.signedinteger[Any]]:
+    """The narrow type where it serves: scipy copies positions whose type differs from that of the starts."""
+    return np.int32 if most < np.iinfo(np.int32).max else np.int64
+
+
+@compiled
+def _sort_into_columns(indptr: Any, indices: Any, data: Any, free: Any, positions: Any, values: Any) -> None:
+    for i in range(len(indptr) - 1):
+        for t in range(indptr[i], indptr[i + 1]):
+            place = free[indices[t]]
+            free[indices[t]] = place + 1
+            positions[place] = i
+            values[place] = data[t]
+
+
+def by_columns(
+    indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], features: int
+) -> sp.csc_matrix:
+    """The rows of a CSR matrix as columns, documents in ascending order."""
+    lengths = np.zeros(features, np.int64)
+    for piece in pieces(len(indices)):
+        lengths += np.bincount(indices[piece], minlength=features)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    positions, values = room_like(indices, len(indices), np.int32), room_like(data, len(data), np.float64)
+    _sort_into_columns(indptr, indices, data, ends[:-1].copy(), positions, values)
+    matrix = sp.csc_matrix((len(indptr) - 1, features), dtype=np.float64)
+    matrix.data, matrix.indices, matrix.indptr = values, positions, ends.astype(_positions_up_to(len(data)))
+    return matrix
+
+
+def assembled(
+    data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
+) -> sp.csr_matrix:
+    """A CSR matrix around canonical arrays as they are: scipy's own constructor would read or copy them."""
+    matrix = sp.csr_matrix(shape, dtype=data.dtype)
+    matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+    matrix.has_canonical_format = True
+    return matrix

@@ -1,0 +1,135 @@
+"""Plots of speed: bars beside peers, and lines of time and memory by size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+
+from textcat.report.figures import COLOURS, STYLE, axes_of, style_of
+
+Rows = Sequence[Mapping[str, Any]]
+_STAGES = ("vectorize", "train", "thresholds", "evaluate")
+
+
+def draw(what: str, rows: Rows) -> Figure | None:
+    """The plot of one kind of measurement; None where it has none, or nothing was measured."""
+    drawer = _DRAWERS.get(what)
+    return drawer(rows) if drawer and rows else None
+
+
+def _solvers(rows: Rows) -> Figure:
+    return _bars(rows, "problem", "solver", "Seconds of processor time to a gap of 1e-5")
+
+
+def _text(rows: Rows) -> Figure:
+    both = [
+        {"variant": row["variant"], "tool": tool, "seconds": row[key]}
+        for row in rows
+        for tool, key in (("textcat", "seconds"), ("scikit-learn", "peer_seconds"))
+    ]
+    return _bars(both, "variant", "tool", "Seconds of processor time")
+
+
+def _backends(rows: Rows) -> Figure:
+    """The speedup over the number of workers, a line for each backend and a panel for each kind of work."""
+    workers = sorted({row["workers"] for row in rows})
+    works = list(dict.fromkeys(row["work"] for row in rows))
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(8.0, 3.6), layout="constrained")
+        for work, axes in zip(
+            works, figure.subplots(1, len(works), sharey=True, squeeze=False)[0], strict=True
+        ):
+            axes.plot(workers, workers, color="0.7", linestyle=":", label="as many times as workers")
+            for number, backend in enumerate(dict.fromkeys(row["backend"] for row in rows)):
+                chosen = [row for row in rows if (row["work"], row["backend"]) == (work, backend)]
+                speedups = [row["speedup"] for row in chosen]
+                axes.plot([row["workers"] for row in chosen], speedups, label=backend, **style_of(number))
+            axes.set(title=work, xlabel="workers", xticks=workers, ylim=(0.0, None))
+        figure.axes[0].set_ylabel("times as fast as one worker")
+        figure.axes[0].legend(frameon=False)
+    return figure
+
+
+def _bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
+    """Horizontal bars, a group of them for each value of `group`."""
+    measured = [row for row in rows if row.get("seconds") is not None]
+    groups = list(dict.fromkeys(row[group] for row in measured))
+    bars = list(dict.fromkeys(row[bar] for row in measured))
+    thickness = 0.8 / max(len(bars), 1)
+    with axes_of(7.0, 1.2 + 0.6 * len(groups)) as (figure, axes):
+        for number, name in enumerate(bars):
+            points = [(groups.index(r[group]), r["seconds"]) for r in measured if r[bar] == name]
+            places = [place + (number - (len(bars) - 1) / 2) * thickness for place, _ in points]
+            axes.barh(
+                places, [s for _, s in points], thickness, label=name, color=COLOURS[number % len(COLOURS)]
+            )
+        axes.set(yticks=range(len(groups)), yticklabels=groups, xscale="log", xlabel=label, axisbelow=True)
+        _plain_numbers(axes.xaxis)
+        axes.invert_yaxis()
+        axes.legend()
+        return figure
+
+
+def _pipeline(rows: Rows) -> Figure:
+    """A bar a tool and learner, divided by stage."""
+    measured = [row for row in rows if row["seconds"] is not None]
+    names = [f"{row['tool']}, {row['learner']}" for row in measured]
+    with axes_of(7.0, 1.2 + 0.5 * len(names)) as (figure, axes):
+        reached = [0.0] * len(measured)
+        for number, stage in enumerate(_STAGES):
+            parts = [row[stage] or 0.0 for row in measured]
+            axes.barh(names, parts, 0.7, left=reached, label=stage, color=COLOURS[number])
+            reached = [before + part for before, part in zip(reached, parts, strict=True)]
+        for place, row in enumerate(measured):
+            axes.text(reached[place], place, f"  micro F1 {row['micro_f1']:.1f}", va="center")
+        axes.set(
+            xlabel="Seconds of processor time", xlim=(0, 1.25 * max(reached, default=1.0)), axisbelow=True
+        )
+        axes.invert_yaxis()
+        axes.legend()
+        return figure
+
+
+def _scale(rows: Rows) -> Figure:
+    """Time above, memory below; documents on the left, topics on the right."""
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 6.4), layout="constrained")
+        panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
+        measures = (("seconds", "Seconds of processor time"), ("own_megabytes", "Peak memory of its own, MB"))
+        for column, varied in enumerate(("documents", "topics")):
+            for line, (measure, label) in enumerate(measures):
+                _lines(panels[line][column], [r for r in rows if r["varied"] == varied], varied, measure)
+                if column == 0:
+                    panels[line][column].set_ylabel(label)
+            panels[1][column].set_xlabel(varied)
+        figure.legend(*panels[0][0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
+        return figure
+
+
+def _lines(axes: Any, rows: Rows, varied: str, measure: str) -> None:
+    for number, learner in enumerate(dict.fromkeys(row["learner"] for row in rows)):
+        points = [(r[varied], r[measure]) for r in rows if r["learner"] == learner and r[measure]]
+        if points:
+            axes.plot(*zip(*points, strict=True), marker="o", label=learner, **style_of(number))
+    axes.set(xscale="log", yscale="log")
+    _plain_numbers(axes.xaxis)
+    _plain_numbers(axes.yaxis)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Powers of ten in full, nothing between them: the house's style writes no formulas."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+_DRAWERS: dict[str, Callable[[Rows], Figure]] = {
+    "text": _text,
+    "solvers": _solvers,
+    "pipeline": _pipeline,
+    "scale": _scale,
+    "backends": _backends,
+}
