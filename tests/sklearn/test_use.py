@@ -142,12 +142,12 @@ def test_tuned_thresholds_are_those_of_the_held_out_scores() -> None:
 
 
 @pytest.mark.parametrize(
-    "rule", ["tuned", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1", "default"]
+    "rule", ["tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1", "default"]
 )
 @pytest.mark.parametrize("inner", [OneVsRestLinearClassifier(), RandomForestClassifier(20, random_state=0)])
-def test_every_rule_with_any_scores(rule: str, inner: Any) -> None:
-    share = len(Y) / 4 if rule == "pcut" else 1.0
-    predicted = ThresholdTuner(inner, rule=rule, per_document=share).fit(X, Y).predict(X)
+@pytest.mark.parametrize("cv", [5, None])
+def test_every_rule_with_any_scores(rule: str, inner: Any, cv: int | None) -> None:
+    predicted = ThresholdTuner(inner, rule=rule, cv=cv).fit(X, Y).predict(X)
     assert predicted.shape == Y.shape
     assert f1_score(Y, predicted, average="micro") > 0.5
     if rule == "rcut":

@@ -64,7 +64,11 @@ def _best(work: Work, crews: Sequence[Crew], repeats: int, expected: Any) -> lis
             found = work(crew)
             taken.append(perf_counter() - started)
             if not _same(found, expected):
-                raise StageFailedError("workers came to other numbers than one process", where=repr(crew))
+                raise StageFailedError(
+                    "workers came to other numbers than one process",
+                    where=repr(crew),
+                    hint="Look for a version of a library that differs between them.",
+                )
     return [min(taken[1:]) for taken in times]
 
 

@@ -139,7 +139,11 @@ def fit_softmax(
     """
     check_one_category_each(X, Y)
     if sample_weight is not None and not (sample_weight.shape == Y.shape[:1] and (sample_weight > 0).all()):
-        raise UsageError("sample_weight must hold one weight above 0 a document", where="softmax")
+        raise UsageError(
+            "sample_weight does not hold one weight above 0 a document",
+            where="softmax",
+            hint="Give a number above 0 for each document; leave out the documents that should not count.",
+        )
     if lam <= 0 or tol <= 0 or max_passes < 1:
         raise UsageError(
             f"lam {lam}, tol {tol}, max_passes {max_passes}", where="softmax", hint="Give numbers above 0."

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logit
+from scipy.special import expit, logit
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -17,22 +17,23 @@ from sklearn.utils.validation import check_is_fitted
 
 from textcat.sklearn.inputs import Floats, checked_settings, value_errors
 from textcat.sklearn.labels import Labels, named, read_labels
-from textcat.thresholds.settings import ThresholdSettings, decisions, set_thresholds
+from textcat.thresholds.settings import ThresholdSettings, decisions, set_per_document, set_thresholds
 
 
 class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fits `estimator`, and sets a threshold for each category by a rule of `ThresholdSettings`.
 
-    rule: tuned, break-even, scut-fbr, rcut, pcut, expected-f1 or default; criterion, combination, point,
+    rule: tuned, scut, break-even, scut-fbr, rcut, pcut, expected-f1 or default; criterion, combination, point,
     among_equal, least_f1, fallback, per_document and value are as there. cv: a number of folds, a splitter or
     splits, on whose held-out parts thresholds are tuned; None tunes on the scores of the training documents.
     For two classes and for indicator matrices; of one label among several the highest score decides, and
     there is nothing to tune. Weights of documents go to the estimator; tuning counts each document once, and
     those of weight 0 not at all. A classifier without decision_function gives the log odds of its
-    probabilities. rcut, pcut and expected-f1 look at all documents that are predicted together. Probabilities
-    are those of `estimator_`, and do not know the thresholds.
+    probabilities. With cv None, pcut and expected-f1 look at all documents that are predicted together.
+    expected-f1 is for estimators with probabilities whose scores are their log odds. Probabilities are those of
+    `estimator_`, and do not know the thresholds.
 
-    Fitted: estimator_ (trained on everything), thresholds_ (one a category), priors_, classes_.
+    Fitted: estimator_ (trained on everything), thresholds_ (one a category), per_document_, priors_, classes_.
     """
 
     def __init__(
@@ -46,7 +47,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         among_equal: str = "lowest",
         least_f1: float = 30.0,
         fallback: int = 1,
-        per_document: float = 1.0,
+        per_document: Any = 1.0,
         value: float = 0.0,
         cv: Any = 5,
         random_state: int = 0,
@@ -80,17 +81,27 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        if self.cv is None or settings.rule in WITHOUT_TUNING:
-            scores, folds = _scores(self.estimator_, X), None
+        if self.cv is None or settings.rule == "default":
+            scores, folds = _scores(self.estimator_, X), np.zeros(len(labels.columns), dtype=np.int64)
         else:
             scores, folds = self._held_out(X, y, labels, given)
-        with value_errors():
-            if folds is None:
-                self.thresholds_ = set_thresholds(settings, scores, labels.columns)
-            else:
-                seen = folds >= 0
-                self.thresholds_ = set_thresholds(settings, scores[seen], labels.columns[seen], folds[seen])
+        seen = folds >= 0
+        self._set(settings, scores[seen], labels.columns[seen], folds[seen])
         return self
+
+    def _set(
+        self, settings: ThresholdSettings, scores: Floats, labels: Any, folds: NDArray[np.int64]
+    ) -> None:
+        with value_errors():
+            chances = self._chances(settings, scores)
+            self.thresholds_ = set_thresholds(settings, scores, labels, folds, chances)
+            self.per_document_ = set_per_document(settings, scores, labels)
+
+    def _chances(self, settings: ThresholdSettings, scores: Floats) -> Floats | None:
+        """Probabilities for expected-f1: of an estimator that has them, whose scores are log odds."""
+        if settings.rule != "expected-f1" or not hasattr(self.estimator_, "predict_proba"):
+            return None
+        return np.asarray(expit(scores))
 
     def _routed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """What goes to the estimator's fit: everything, unless metadata routing is switched on."""
@@ -101,7 +112,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def _settings(self) -> ThresholdSettings:
         own = {name: value for name, value in self.get_params(deep=False).items() if name in THRESHOLD_KEYS}
-        return checked_settings(ThresholdSettings, **own)
+        return checked_settings(ThresholdSettings, cross_validated=self.cv is not None, **own)
 
     def _held_out(
         self, X: Any, y: Any, labels: Labels, params: Mapping[str, Any]
@@ -137,7 +148,15 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         check_is_fitted(self)
         scores = _scores(self.estimator_, X)
         with value_errors():
-            accepted = decisions(self._settings(), scores, self.thresholds_, self.priors_)
+            settings = self._settings()
+            accepted = decisions(
+                settings,
+                scores,
+                self.thresholds_,
+                self.priors_,
+                per_document=self.per_document_,
+                probabilities=self._chances(settings, scores),
+            )
         return named(self._kind, self.classes_, accepted, scores)
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -156,7 +175,6 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return tags
 
 
-WITHOUT_TUNING = ("default", "rcut", "pcut", "expected-f1")
 THRESHOLD_KEYS = frozenset(ThresholdSettings.model_fields)
 
 

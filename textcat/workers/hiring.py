@@ -17,7 +17,10 @@ BACKENDS = ("threads", "processes", "dask")
 def hired(backend: str | None, jobs: int, scheduler: str | None = None) -> Iterator[Crew | None]:
     """The crew of a backend for the time of the work; none without a backend: each step goes its own way."""
     if scheduler and backend not in (None, "dask"):
-        raise UsageError(f"--scheduler is for Dask, not for --backend {backend}")
+        raise UsageError(
+            f"--scheduler is for Dask, not for --backend {backend}",
+            hint="Leave it out, or use --backend dask.",
+        )
     if scheduler and "://" not in scheduler:
         raise UsageError(
             f"{scheduler!r} is not the address of a scheduler", hint="It looks like tcp://host:8786."

@@ -56,6 +56,14 @@ def _damping(Q: Values) -> float:
     return float(np.sqrt(np.finfo(Q.dtype).eps))
 
 
+def _up_to_first_bound(step: Values, low: Values, high: Values) -> Values:
+    """The longest part of the step that leaves no bound, of the variables that can move at all."""
+    able = np.where(step > 0, high > 0, low < 0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        room = np.where(step > 0, high / step, low / step)[able & (step != 0)]
+    return np.asarray(np.where(able, min(1.0, float(room.min(initial=1.0))) * step, 0.0), step.dtype)
+
+
 @dataclass
 class Newton:
     """The factor at hand, of Q over `base`; the inverse is over `base` and the variables that have come after it."""
@@ -65,14 +73,15 @@ class Newton:
 
     def step(
         self, Q: Values, free: Numbers, gradient: Values, low: Values, high: Values
-    ) -> tuple[Numbers, Values]:
-        """Variables and how far they go; `low` and `high` are what is left to the bounds, of all variables."""
+    ) -> tuple[Numbers, Values, Values]:
+        """Variables, how far they go, and how far as a whole up to the first bound; `low` and `high` are what is
+        left to the bounds, of all variables."""
         gone = self._follow(Q, free)
         moved = np.concatenate((self.base, self.come))
         low, high = low[moved], high[moved]
         low[gone] = high[gone] = 0.0
         start = self._solve(gradient[moved][:, None])[:, 0]
-        return moved, self._bounded(start, low, high, gone)
+        return moved, self._bounded(start, low, high, gone), _up_to_first_bound(start, low, high)
 
     def _follow(self, Q: Values, free: Numbers) -> Numbers:
         """Border or replace the factor for these free variables; places of those of the base that are not free."""

@@ -30,6 +30,8 @@ _SWEEPS = 10
 _FAST = 0.5
 # A round that raises the dual by less than this part of the gap is lost in rounding.
 _LEAST_GAIN = 1e-5
+# A Newton step that gains less than this part of the gap is held against another.
+_POOR = 0.1
 _MOST_ROUNDS = 60
 
 
@@ -98,18 +100,42 @@ def _product(Q: Any, rows: Any, vector: Any, out: Any) -> None:
                 out[j] += value * row[j]
 
 
-def newton_step(part: Change, newton: Newton) -> None:
-    """Move the variables inside their bounds by a Newton step that respects the bounds, as far as it gains."""
-    gradient, change = part.gradient, part.change
-    moved, step = newton.step(part.Q, part.free, gradient, part.low - change, part.high - change)
-    effect = np.empty_like(gradient)
+def newton_step(part: Change, newton: Newton, gap: float) -> None:
+    """Move the variables inside their bounds by a Newton step that respects the bounds, as far as it gains.
+
+    Where documents are more than their features such a step can be anything: if it gains little of the gap, the
+    plain step up to the first bound, which takes a variable out each time, is tried too.
+    """
+    left = (part.low - part.change, part.high - part.change)
+    moved, bounded, plain = newton.step(part.Q, part.free, part.gradient, *left)
+    trial = _trial(part, moved, bounded)
+    if trial.gain < _POOR * gap:
+        other = _trial(part, moved, plain)
+        trial = other if other.gain > trial.gain else trial
+    if trial.gain > 0:
+        there = part.change[moved] + trial.step
+        part.change[moved] = np.clip(there, part.low[moved], part.high[moved])
+        part.gradient -= trial.effect
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A step of some variables, its effect on all gradients, and by how much the dual would rise."""
+
+    step: Values
+    effect: Values
+    gain: float
+
+
+def _trial(part: Change, moved: NDArray[np.int64], step: Values) -> _Trial:
+    """As much of a step as gains most."""
+    effect = np.empty_like(part.gradient)
     _product(part.Q, moved, step, effect)
-    slope, bend = float(gradient[moved] @ step), float(step @ effect[moved])
-    if slope <= 0:
-        return
+    slope, bend = float(part.gradient[moved] @ step), float(step @ effect[moved])
+    if not slope > 0:
+        return _Trial(step, effect, 0.0)
     length = part.Q.dtype.type(min(1.0, slope / bend) if bend > 0 else 1.0)
-    change[moved] = np.clip(change[moved] + length * step, part.low[moved], part.high[moved])
-    gradient -= length * effect
+    return _Trial(length * step, length * effect, float(length * (slope - 0.5 * length * bend)))
 
 
 def ascend(part: Change, newton: Newton, target: float) -> bool:
@@ -129,7 +155,7 @@ def ascend(part: Change, newton: Newton, target: float) -> bool:
             if gain - last < _LEAST_GAIN * gap or not len(part.free):
                 return False
             try:
-                newton_step(part, newton)
+                newton_step(part, newton, gap)
             except LinAlgError:
                 return False
             gap = np.inf
