@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -46,6 +47,7 @@ def train_step(
             "dimensions": run.projection.dimensions if run.projection else None,
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
+            **_thresholds_of_search(run),
             **identities(
                 *methods_named(parameters), ("thresholds", run.threshold.rule if run.search else None)
             ),
@@ -66,6 +68,12 @@ def train_step(
             save_model(target, join_models(parts) if len(parts) > 1 else parts[0])
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def _thresholds_of_search(run: RunSettings) -> dict[str, Any]:
+    """What a search for the best decisions hangs on besides."""
+    decides = run.search is not None and run.search.criterion in ("micro.f1", "errors")
+    return {"threshold": run.threshold.model_dump(mode="json")} if decides else {}
 
 
 def methods_named(parameters: BaseModel) -> list[tuple[str, str | None]]:
