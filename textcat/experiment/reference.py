@@ -41,7 +41,7 @@ OWN_SECTIONS = {
     "SearchSettings": "search",
     "ComparisonSettings": "comparisons",
 }
-SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision")
+SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision", "jobs")
 
 
 def configuration_page() -> str:
