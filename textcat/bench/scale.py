@@ -41,7 +41,8 @@ class Learner:
 ALL_DOCUMENTS = DOCUMENTS[-1]
 # The penalty beside the mean loss is the same for any number of documents, as in the papers' objectives, so that more
 # documents are more of the same problem: C = 1 for all of RCV1-v2's, and 78 for the first ten thousand. With C = 1 for
-# any number the problem itself grows, and passes with it. At the lasso's setting a category keeps some tens of features.
+# any number the problem itself grows, and passes with it. At the setting of the lasso a category keeps some tens of
+# features.
 LEARNERS = (
     Learner("squared hinge", "squared_hinge", per=ALL_DOCUMENTS),
     Learner("ridge logistic", "logistic", per=ALL_DOCUMENTS),
