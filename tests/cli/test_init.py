@@ -210,12 +210,36 @@ def test_what_cannot_be_guessed_is_said(name: str, content: str, message: str, t
     assert caught.value.hint
 
 
-def test_documents_in_several_folders_are_told(tmp_path: Path) -> None:
+def test_copies_in_several_folders_are_one_document(tmp_path: Path) -> None:
     folders(tmp_path / "documents")
-    assert "more than one folder" not in "".join(look_at(tmp_path / "documents").told)
+    assert "same_name" not in look_at(tmp_path / "documents").options
     for place in ("sea", "money"):
         (tmp_path / "documents" / place / "twice").write_text("the same words")
-    assert "1 documents lie in more than one folder" in "".join(look_at(tmp_path / "documents").told)
+    look = look_at(tmp_path / "documents")
+    assert look.options["same_name"] == "one"
+    assert not look.single_label
+    assert "1 files are copies in the folders of other classes" in "".join(look.told)
+    corpus = open_corpus("folders", tmp_path / "documents", ratio=None, **look.options)
+    assert ("money", "sea") in [document.labels for document in corpus.documents()]
+    (tmp_path / "documents" / "sea" / "twice").write_text("other words")
+    assert "same_name" not in look_at(tmp_path / "documents").options
+    with pytest.raises(BadDataError, match="differ"):
+        list(open_corpus("folders", tmp_path / "documents", ratio=None, same_name="one").documents())
+
+
+def test_folders_of_training_and_test_documents(tmp_path: Path) -> None:
+    for side in ("training", "test"):
+        folders(tmp_path / "documents" / side)
+    look = look_at(tmp_path / "documents")
+    assert look.options["side"] == "folders"
+    found = list(open_corpus("folders", tmp_path / "documents", **look.options).documents())
+    assert {document.split for document in found} == {"train", "test"}
+    assert {label for document in found for label in document.labels} == {"grain", "money", "sea"}
+    (tmp_path / "documents" / "more" / "sea").mkdir(parents=True)
+    (tmp_path / "documents" / "more" / "sea" / "one").write_text("words")
+    assert "side" not in look_at(tmp_path / "documents").options
+    with pytest.raises(BadDataError, match="'more' is neither"):
+        list(open_corpus("folders", tmp_path / "documents", side="folders").documents())
 
 
 PIECES = [
@@ -272,9 +296,9 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
 
 def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
     folders(tmp_path / "training")
-    folders(tmp_path / "test")
+    folders(tmp_path / "validation")
     with pytest.raises(UsageError, match="not classes") as caught:
         look_at(tmp_path)
-    assert "training" in caught.value.hint
+    assert "validation" in caught.value.hint
     with pytest.raises(DataNotAvailableError):
         look_at(tmp_path / "nowhere")

@@ -11,6 +11,7 @@ import numpy as np
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.manifest import combined_sha256, sha256_of
+from textcat.corpora.own_folders import filed, folder_rows
 from textcat.corpora.own_rows import Row, json_rows, table_rows
 from textcat.corpora.problems import Problems
 from textcat.corpora.splits import category_counts, random_splits
@@ -27,7 +28,9 @@ class OwnDocuments:
     are taken as they are), `id` and `side` the optional ones with the id and with train, test or unused.
     Without `side`, training and test documents are drawn at random by `seed`, the training set `ratio` times
     the test set; `ratio=None` makes all documents training ones. `categories` closes the list of labels.
-    `policy` is of `textcat.corpora.problems`; after a pass over `documents`, `problems` holds what was met.
+    With folders, `side` says that there is one of each side above those of the classes, and `same_name="one"` that
+    files of one name in several classes are one document. `policy` is of `textcat.corpora.problems`; after a
+    pass over `documents`, `problems` holds what was met.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class OwnDocuments:
         ratio: float | None = 4,
         seed: int = 0,
         policy: Mapping[str, str] | None = None,
+        same_name: str = "apart",
     ) -> None:
         _check_encoding(encoding)
         Problems.with_policy(policy)
@@ -53,7 +57,9 @@ class OwnDocuments:
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.label = label
         self.id = id
-        self.side = side
+        # What says the side of a file are the folders, under the name that they give it in a row.
+        self.side = "side" if kind == "folders" and side is not None else side
+        self.same_name = same_name
         self.label_separator = label_separator
         self.encoding = encoding
         self.closed = None if categories is None else tuple(categories)
@@ -96,18 +102,8 @@ class OwnDocuments:
 
     def _folder_rows(self, problems: Problems) -> Iterator[Row]:
         tree = DocumentTree(self.path)
-        names = [name for name in tree.names if "/" in name]
-        for name, content in zip(names, tree.contents(names), strict=True):
-            where = f"{self.path}/{name}"
-            try:
-                text = content.decode(self.encoding)
-            except UnicodeDecodeError as problem:
-                line = content.count(b"\n", 0, problem.start) + 1
-                if problems.meet("encoding", f"a byte is not {self.encoding}", f"{where}:{line}") == "skip":
-                    continue
-                text = content.decode(self.encoding, errors="replace")
-            label = name.split("/")[0]
-            yield Row(where, {"id": name, self.text[0]: text, self.label: [label]})
+        documents = filed(tree, sided=self.side is not None, same_name=self.same_name)
+        return folder_rows(tree, documents, self.text[0], self.label, self.encoding, problems)
 
     def _document(self, row: Row, number: int, problems: Problems) -> Document | None:
         values = row.values

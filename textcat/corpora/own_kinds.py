@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from textcat.corpora.own_folders import SIDES
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 _OTHER_PROGRAMS = {
@@ -86,9 +87,10 @@ def _table_kind(path: Path, header: str) -> str:
 def _checked_folder(path: Path) -> str:
     inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     folders = [entry for entry in inside if entry.is_dir()]
-    if {entry.name.lower() for entry in folders} & _SIDES:
+    parts = {entry.name.lower() for entry in folders} & _SIDES
+    if parts and not {SIDES.get(entry.name.lower()) for entry in folders} >= {"train", "test"}:
         hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
-        raise UsageError("its folders are training and test parts, not classes", where=str(path), hint=hint)
+        raise UsageError("its folders are parts of a split, not classes", where=str(path), hint=hint)
     if not folders and not (path / "documents.zip").is_file():
         hint = f"{_HINT} Put each class's documents into a folder of the class's name."
         raise UsageError("the folder has no folders", where=str(path), hint=hint)

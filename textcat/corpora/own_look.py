@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.own_columns import Guess, columns_of, guessed, labels_of
+from textcat.corpora.own_folders import SIDES, Filed, filed
 from textcat.corpora.own_kinds import encoding_of, kind_of
 from textcat.corpora.own_rows import json_rows, table_rows
 from textcat.corpora.problems import MEANINGS, Problems
@@ -41,29 +42,40 @@ def look_at(path: Path) -> OwnLook:
 
 
 def _folders(path: Path) -> OwnLook:
-    names = [name for name in DocumentTree(path).names if "/" in name]
-    if not names:
+    tree = DocumentTree(path)
+    sided = _has_sides(tree.names)
+    found = filed(tree, sided=sided, same_name="apart")
+    if not found:
         raise BadDataError("its folders hold no files", where=str(path), hint="Put the documents there.")
-    contents = b"\n".join(DocumentTree(path).contents(names[:100]))
-    options = {} if _is_utf8(contents) else {"encoding": "latin-1"}
-    classes = [(name.split("/")[0],) for name in names]
-    told = [f"a folder for each class, {len(names):,} documents", _of_labels(classes), _of_split(None)]
-    if again := _in_several_folders(path, names):
+    contents = b"\n".join(tree.contents([document.files[0] for document in found[:100]]))
+    options: dict[str, Any] = {} if _is_utf8(contents) else {"encoding": "latin-1"}
+    told = [f"a folder for each class, {len(found):,} files"]
+    joined = filed(tree, sided=sided, same_name="one")
+    if _same_text(tree, joined):
+        options["same_name"] = "one"
         told.append(
-            f"{again:,} documents lie in more than one folder, it seems: they count as different documents and "
-            "may be on both sides of the split; a table with all labels of a document avoids it"
+            f"{len(found) - len(joined):,} files are copies in the folders of other classes: "
+            f"{len(joined):,} documents"
         )
-    return OwnLook("folders", ("text",), options, True, told)
+        found = joined
+    if sided:
+        options["side"] = "folders"
+    labels = [document.labels for document in found]
+    told += [_of_labels(labels), "split: as the first folders say" if sided else _of_split(None)]
+    return OwnLook("folders", ("text",), options, _one_each(labels), told)
 
 
-def _in_several_folders(path: Path, names: Sequence[str]) -> int:
-    """File names that occur in several folders, where those looked at hold the same text."""
-    places: dict[str, list[str]] = {}
-    for name in names:
-        places.setdefault(name.rpartition("/")[2], []).append(name)
-    several = [found for found in places.values() if len(found) > 1]
-    pairs = [tuple(DocumentTree(path).contents(found[:2])) for found in several[:20]]
-    return len(several) if pairs and all(first == second for first, second in pairs) else 0
+def _has_sides(names: Sequence[str]) -> bool:
+    """Whether the first folders are called after training and test documents, and classes come below."""
+    first = {SIDES.get(name.split("/")[0].lower()) for name in names if "/" in name}
+    return {"train", "test"} <= first and None not in first
+
+
+def _same_text(tree: DocumentTree, joined: Sequence[Filed]) -> bool:
+    """Whether file names occur in several folders, and those looked at hold the same text."""
+    several = [document.files[:2] for document in joined if len(document.files) > 1]
+    pairs = [tuple(tree.contents(files)) for files in several[:20]]
+    return bool(pairs) and all(first == second for first, second in pairs)
 
 
 def _vectors(path: Path) -> OwnLook:
