@@ -22,7 +22,7 @@ def draw(what: str, rows: Rows) -> Figure | None:
 
 
 def _solvers(rows: Rows) -> Figure:
-    return _bars(rows, "problem", "solver", "Seconds of processor time to a gap of 1e-5")
+    return _bars(rows, "problem", "solver", "Seconds of processor time to a gap of 1e-5; pale: not reached")
 
 
 def _text(rows: Rows) -> Figure:
@@ -55,22 +55,28 @@ def _backends(rows: Rows) -> Figure:
 
 
 def _bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
-    """Horizontal bars, a group of them for each value of `group`."""
+    """Horizontal bars, a group of them for each value of `group`; pale where the aim was not reached."""
     measured = [row for row in rows if row.get("seconds") is not None]
     groups = list(dict.fromkeys(row[group] for row in measured))
     bars = list(dict.fromkeys(row[bar] for row in measured))
     thickness = 0.8 / max(len(bars), 1)
     with axes_of(7.0, 1.2 + 0.6 * len(groups)) as (figure, axes):
         for number, name in enumerate(bars):
-            points = [(groups.index(r[group]), r["seconds"]) for r in measured if r[bar] == name]
-            places = [place + (number - (len(bars) - 1) / 2) * thickness for place, _ in points]
-            axes.barh(
-                places, [s for _, s in points], thickness, label=name, color=COLOURS[number % len(COLOURS)]
+            own = [row for row in measured if row[bar] == name]
+            places = [groups.index(row[group]) + (number - (len(bars) - 1) / 2) * thickness for row in own]
+            drawn = axes.barh(
+                places,
+                [row["seconds"] for row in own],
+                thickness,
+                label=name,
+                color=COLOURS[number % len(COLOURS)],
             )
+            for patch, row in zip(drawn, own, strict=True):
+                patch.set_alpha(1.0 if row.get("reached", True) else 0.25)
         axes.set(yticks=range(len(groups)), yticklabels=groups, xscale="log", xlabel=label, axisbelow=True)
         _plain_numbers(axes.xaxis)
         axes.invert_yaxis()
-        axes.legend()
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
         return figure
 
 
