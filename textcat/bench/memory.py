@@ -33,7 +33,12 @@ class PeakMemory:
 
     @property
     def resident(self) -> float:
-        """The most that was resident since the process began, mapped files included."""
+        """The most that was resident since the program began, mapped files included.
+
+        What getrusage tells may be the peak of the process that started this one.
+        """
+        if (highest := _status("VmHWM:")) is not None:
+            return highest
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
@@ -47,9 +52,13 @@ class PeakMemory:
 
 def own_memory() -> float | None:
     """Resident memory that belongs to no file, in megabytes; None where the system does not tell."""
+    return _status("RssAnon:")
+
+
+def _status(name: str) -> float | None:
     if not _STATUS.exists():
         return None
     for line in _STATUS.read_text().splitlines():
-        if line.startswith("RssAnon:"):
+        if line.startswith(name):
             return int(line.split()[1]) * 1024 / 1e6
     return None
