@@ -9,8 +9,7 @@ Where no peer gets there, ratios are to the one that came nearest, and say so: i
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 from textcat.bench.machine import machine_facts
 from textcat.bench.peers import PEERS, Fit, Peer, quietly
 from textcat.bench.problems import EIGHT, Problem, objective
+from textcat.bench.threads import one_thread
 from textcat.linear.lanes import solve
 
 Labels = NDArray[np.bool_]
@@ -67,7 +67,7 @@ def bench_solvers(
     """
     rows: list[Row] = []
     peers = tuple(peers)
-    with _one_thread():
+    with one_thread():
         for problem in problems:
             said(problem.name)
             with _compiling() as compiling:
@@ -78,18 +78,6 @@ def bench_solvers(
                 + [_peer(peer, matrix, labels, problem, accuracy, bound, patience) for peer in peers]
             )
     return {"machine": machine_facts(), "accuracy": accuracy, "rows": [asdict(row) for row in rows]}
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """Keep linear algebra libraries to one thread where that can be asked for."""
-    try:
-        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # noqa: PLC0415
-    except ImportError:
-        yield
-        return
-    with threadpool_limits(1):
-        yield
 
 
 def _compiling() -> Any:

@@ -63,6 +63,14 @@ def stored_values(X: Any) -> int:
     return int(getattr(X, "nnz", X.size))
 
 
+def documents_that_count(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+    """Without the documents of weight 0, and the weights of the others."""
+    weights = sample_weights(sample_weight, X.shape[0])
+    if weights is None or weights.all():
+        return X, y, weights
+    return X[weights > 0], y[weights > 0], weights[weights > 0]
+
+
 def sample_weights(given: Any, documents: int) -> Floats | None:
     """One weight of 0 or more a document, not all of them 0."""
     if given is None:

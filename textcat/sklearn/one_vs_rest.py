@@ -22,8 +22,8 @@ from textcat.sklearn.inputs import (
     canonical,
     checked_settings,
     class_weights,
+    documents_that_count,
     new_documents,
-    sample_weights,
     stored_values,
     training_documents,
     value_errors,
@@ -93,10 +93,7 @@ class OneVsRestLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneVsRestLinearClassifier:
         """Train every category; y holds one label a document, or is an indicator matrix."""
-        X, y = training_documents(self, X, y)
-        weights = sample_weights(sample_weight, X.shape[0])
-        if weights is not None and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        X, y, weights = documents_that_count(*training_documents(self, X, y), sample_weight)
         labels = read_labels(y)
         if labels.kind != "multilabel":
             weights = class_weights(self.class_weight, labels, weights)

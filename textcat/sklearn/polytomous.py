@@ -15,8 +15,8 @@ from textcat.linear.regularization import lam_from_c
 from textcat.sklearn.inputs import (
     Floats,
     class_weights,
+    documents_that_count,
     new_documents,
-    sample_weights,
     training_documents,
     value_errors,
 )
@@ -56,10 +56,7 @@ class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolytomousLinearClassifier:
         """Train on documents with one label each."""
-        X, y = training_documents(self, X, y)
-        weights = sample_weights(sample_weight, X.shape[0])
-        if weights is not None and not weights.all():
-            X, y, weights = X[weights > 0], y[weights > 0], weights[weights > 0]
+        X, y, weights = documents_that_count(*training_documents(self, X, y), sample_weight)
         labels = read_labels(y)
         if labels.kind == "multilabel":
             raise ValueError("a polytomous classifier needs one label a document, not an indicator matrix")
