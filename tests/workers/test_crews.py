@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -130,6 +131,11 @@ def test_a_scheduler_whose_workers_are_gone_and_then_itself(
             cluster.scheduler.kill()
             with pytest.raises(StageFailedError, match="no longer answers"):
                 list(crew.each(scaled_sum, shared, [1]))
+            loggers = [
+                name for name in logging.root.manager.loggerDict if name.split(".")[0] == "distributed"
+            ]
+            assert "distributed.client" in loggers
+            assert not [name for name in loggers if logging.getLogger(name).isEnabledFor(logging.ERROR)]
     finally:
         cluster.close()
 

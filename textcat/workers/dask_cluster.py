@@ -43,7 +43,7 @@ class OfCluster:
 
     def __init__(self, scheduler: str | None, jobs: int) -> None:
         """Reach the scheduler now; workers of our own, `jobs` of them, start when they are needed."""
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        _quiet()
         self._jobs = jobs
         self._stack = ExitStack()
         self._client = self._stack.enter_context(_reached(scheduler)) if scheduler else None
@@ -164,6 +164,13 @@ def versions() -> dict[str, str]:
     """Of all that has a hand in a result."""
     own = {"textcat": textcat.__version__, "python": ".".join(python_version_tuple()[:2])}
     return own | {name: version(name) for name in _DECIDE_NUMBERS}
+
+
+def _quiet() -> None:
+    """Let trouble be told by our own messages: Dask logs tracebacks of it, some from loggers with their own level."""
+    for name in ("distributed", *logging.root.manager.loggerDict):
+        if name.split(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def _reached(scheduler: str) -> Any:
