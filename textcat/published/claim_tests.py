@@ -8,63 +8,16 @@ room for binary fractions.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+
+from textcat.published.claim_numbers import Lookup, Selection, Strict
 
 # Room for binary fractions where a bound is meant to be inclusive.
 HAIR = 1e-9
-
-Several = str | tuple[str, ...]
-
-
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where a number stands in the results."""
-
-    experiment: str
-    run: str
-    measure: str
-
-
-class Selection(_Strict):
-    """Numbers by experiment, run and measure, each one name or a list; lists multiply, in the order written.
-
-    With `minus`, the same run's other measure is subtracted from each.
-    """
-
-    experiment: Several
-    run: Several
-    measure: Several
-    minus: str | None = None
-
-    def places(self) -> list[Place]:
-        """Every number that is needed, without those to subtract."""
-        names = (_listed(self.experiment), _listed(self.run), _listed(self.measure))
-        return [Place(*combination) for combination in itertools.product(*names)]
-
-    def values(self, number: Callable[[Place], float]) -> list[float]:
-        """The numbers in order; `number` looks one up."""
-        found = [number(place) for place in self.places()]
-        if self.minus is None:
-            return found
-        others = [number(place) for place in self.subtracted()]
-        return [value - other for value, other in zip(found, others, strict=True)]
-
-    def subtracted(self) -> list[Place]:
-        """The numbers to subtract, one for each of `places`; none without `minus`."""
-        if self.minus is None:
-            return []
-        return [Place(place.experiment, place.run, self.minus) for place in self.places()]
-
-
-Lookup = Callable[[Place], float]
 
 
 @dataclass(frozen=True)
@@ -75,7 +28,7 @@ class Answer:
     figures: str
 
 
-class AllGreater(_Strict):
+class AllGreater(Strict):
     """Every number on the left is greater than every number on the right, by more than `by`."""
 
     test: Literal["all_greater"]
@@ -91,7 +44,7 @@ class AllGreater(_Strict):
         )
 
 
-class PairwiseGreater(_Strict):
+class PairwiseGreater(Strict):
     """Each number on the left is greater than its partner, in all pairs or in at least `at_least`."""
 
     test: Literal["pairwise_greater"]
@@ -108,7 +61,7 @@ class PairwiseGreater(_Strict):
         return Answer(won >= wanted, f"{won} of {len(pairs)} pairs, {wanted} wanted: {_shown_pairs(pairs)}")
 
 
-class MeanGreater(_Strict):
+class MeanGreater(Strict):
     """The mean of the left is greater than the mean of the right, by more than `by`."""
 
     test: Literal["mean_greater"]
@@ -122,7 +75,7 @@ class MeanGreater(_Strict):
         return Answer(left > right + self.by, f"mean {_shown(left)}, to exceed {_shown(right + self.by)}")
 
 
-class Near(_Strict):
+class Near(Strict):
     """Each number on the left differs from its partner by no more than `tolerance`."""
 
     test: Literal["near"]
@@ -139,7 +92,7 @@ class Near(_Strict):
         )
 
 
-class Within(_Strict):
+class Within(Strict):
     """All numbers lie within `points` of each other."""
 
     test: Literal["within"]
@@ -153,7 +106,7 @@ class Within(_Strict):
         return Answer(spread <= self.points + HAIR, f"from {_shown(min(values))} to {_shown(max(values))}")
 
 
-class Between(_Strict):
+class Between(Strict):
     """Every number lies between `low` and `high`."""
 
     test: Literal["between"]
@@ -170,7 +123,7 @@ class Between(_Strict):
         )
 
 
-class DifferenceBetween(_Strict):
+class DifferenceBetween(Strict):
     """Each number on the left minus its partner lies between `low` and `high`."""
 
     test: Literal["difference_between"]
@@ -188,7 +141,7 @@ class DifferenceBetween(_Strict):
         )
 
 
-class LosesMore(_Strict):
+class LosesMore(Strict):
     """From `before` to `after` each number falls by more than its partner among the others, by more than `by`."""
 
     test: Literal["loses_more"]
@@ -206,7 +159,7 @@ class LosesMore(_Strict):
         return Answer(all(loss > other + self.by for loss, other in pairs), f"losses {_shown_pairs(pairs)}")
 
 
-class RatioBetween(_Strict):
+class RatioBetween(Strict):
     """Each number on the left divided by its partner lies between `low` and `high`; x/0 does not."""
 
     test: Literal["ratio_between"]
@@ -225,7 +178,7 @@ class RatioBetween(_Strict):
         )
 
 
-class Rises(_Strict):
+class Rises(Strict):
     """In the order written no number falls by more than `slack`, and the last is above the first."""
 
     test: Literal["rises"]
@@ -239,7 +192,7 @@ class Rises(_Strict):
         return Answer(steps and values[-1] > values[0], " -> ".join(map(_shown, values)))
 
 
-class Significant(_Strict):
+class Significant(Strict):
     """Every p-value is below the level; or, with `wanted: false`, none is."""
 
     test: Literal["significant"]
@@ -270,10 +223,6 @@ ClaimTest = Annotated[
     | Significant,
     Field(discriminator="test"),
 ]
-
-
-def _listed(names: Several) -> tuple[str, ...]:
-    return (names,) if isinstance(names, str) else names
 
 
 def _pairs(left: Selection, right: Selection, number: Lookup) -> list[tuple[float, float]]:

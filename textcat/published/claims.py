@@ -11,7 +11,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.published.claim_tests import ClaimTest, Place, Selection
+from textcat.published.claim_numbers import Place, Selection
+from textcat.published.claim_tests import ClaimTest
 from textcat.published.load import PAPERS
 from textcat.published.measured import Results
 from textcat.published.strict_yaml import packaged, parse
