@@ -11,7 +11,8 @@ import pytest
 
 from tests.experiment.own_table import results_of
 from textcat.errors import UsageError
-from textcat.experiment.settings import EvaluationSettings, RunSettings
+from textcat.experiment.parts import EvaluationSettings
+from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.vectorize import Vectors
 from textcat.experiment.studies.margins import margins
 from textcat.experiment.studies.objectives import GAMMAS, objectives

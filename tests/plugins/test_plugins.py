@@ -330,7 +330,7 @@ def test_help_looks_for_no_plugins(site: Path, work: Path) -> None:
 
 
 def test_signatures_without_plugins_stay_as_they_are() -> None:
-    from textcat.experiment.settings import EvaluationSettings
+    from textcat.experiment.parts import EvaluationSettings
     from textcat.plugins import identities
 
     assert identities(("losses", "logistic"), ("tokenizers", None)) == {}

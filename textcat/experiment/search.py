@@ -13,8 +13,9 @@ from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import argmax_accuracy, micro_f1
 from textcat.experiment.fitting import Model, Problem, fit_grid, fit_learner, has_path, search_each_category
 from textcat.experiment.learners import parameters_of
+from textcat.experiment.parts import SearchSettings
 from textcat.experiment.resampling import Rows, folds_of
-from textcat.experiment.settings import RunSettings, SearchSettings
+from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.step import Workshop
 from textcat.thresholds.settings import set_thresholds
 

@@ -10,7 +10,7 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.experiment.fitting import Model, Problem
 from textcat.experiment.learners import LinearParameters
-from textcat.experiment.settings import SearchSettings
+from textcat.experiment.parts import SearchSettings
 from textcat.linear import fit, fit_path
 from textcat.linear.combinations import named_learners
 from textcat.linear.hyperparameters import Choice, cross_validated

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import StageFailedError, UsageError
+from textcat.experiment.parts import CorpusSettings, ResampleSettings
 from textcat.experiment.resampling import Rows, folds_of, random_splits
-from textcat.experiment.settings import CorpusSettings, ResampleSettings
 from textcat.experiment.steps.tokenize import Counts
 
 

@@ -12,7 +12,8 @@ from textcat.evaluation.calibration import calibration_measures
 from textcat.evaluation.elsewhere import more_measures
 from textcat.evaluation.summary import MeasureSettings, measure_all
 from textcat.experiment.fitting import Model, load_model
-from textcat.experiment.settings import EvaluationSettings, Experiment, RunSettings
+from textcat.experiment.parts import EvaluationSettings
+from textcat.experiment.settings import Experiment, RunSettings
 from textcat.experiment.steps.decide import read_decider
 from textcat.experiment.steps.problem import test_matrix
 from textcat.experiment.steps.project import read_projection

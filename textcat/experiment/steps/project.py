@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textcat.experiment.settings import ProjectionSettings, RunSettings
+from textcat.experiment.parts import ProjectionSettings
+from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.learners.lsi import learn_axes

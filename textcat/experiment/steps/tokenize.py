@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from textcat.corpora import VectorCorpus, open_corpus, open_vectors, vector_names
-from textcat.experiment.settings import CorpusSettings
+from textcat.experiment.parts import CorpusSettings
 from textcat.experiment.steps.step import Step, Workshop
 from textcat.plugins import identities
 from textcat.store import Recipe

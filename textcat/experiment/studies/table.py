@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from textcat.experiment.settings import StudyName
+from textcat.experiment.parts import StudyName
 from textcat.experiment.studies.iterations import iterations
 from textcat.experiment.studies.margins import margins
 from textcat.experiment.studies.objectives import objectives
