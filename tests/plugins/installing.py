@@ -16,11 +16,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def put(target: Path, package: Path, version: str | None = None) -> None:
-    """Lay a package out as an installer would: its modules, and NAME-VERSION.dist-info."""
+    """Lay a package out as an installer would: its module, and NAME-VERSION.dist-info."""
     facts = tomllib.loads((package / "pyproject.toml").read_text(encoding="utf-8"))
     project = facts["project"]
-    for module in facts["tool"]["setuptools"]["py-modules"]:
-        shutil.copy(package / f"{module}.py", target)
+    shutil.copy(package / f"{project['name'].replace('-', '_')}.py", target)
     write_metadata(target, project["name"], version or project["version"], project["entry-points"])
 
 

@@ -9,7 +9,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -384,17 +383,8 @@ def test_the_documented_code_is_the_tested_code() -> None:
     assert f"```toml\n{declared}```" in page
 
 
-def _can_build() -> bool:
-    """Whether pip can build a wheel with what is here."""
-    if not all(map(importlib.util.find_spec, ("pip", "setuptools"))):
-        return False
-    if importlib.util.find_spec("wheel"):
-        return True
-    return tuple(map(int, version("setuptools").split(".")[:2])) >= (70, 1)
-
-
 @pytest.mark.skipif(
-    not _can_build(), reason="needs pip, and setuptools from 70.1 on or wheel, to install with"
+    not all(map(importlib.util.find_spec, ("pip", "hatchling"))), reason="needs pip and hatchling"
 )
 def test_pip_installs_the_examples(tmp_path: Path, work: Path) -> None:
     sources = tmp_path / "sources"
