@@ -85,7 +85,7 @@ lowest: $(LATEST)
 	$(RESOLVE) --resolution lowest-direct --extra test pyproject.toml -o $(VENV)/lowest.txt
 	$(BIN)/uv venv --quiet --clear $(VENV)/lowest
 	$(BIN)/uv pip install --quiet --python $(VENV)/lowest/bin/python -r $(VENV)/lowest.txt
-	PYTHONPATH=. $(VENV)/lowest/bin/python -m pytest -m 'not slow'
+	PYTHONPATH=. $(VENV)/lowest/bin/python -m pytest -n 2 --dist loadscope -m 'not slow'
 
 # Known vulnerabilities of what is locked; asks a public service, and fails where that does not know a package
 audit: $(LATEST)

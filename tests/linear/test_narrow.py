@@ -23,7 +23,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 def masked(documents: int = 200, terms: int = 300, categories: int = 40, kept: int = 6) -> Any:
     generator = np.random.default_rng(7)
-    X = sp.random_array((documents, terms), density=0.05, format="csr", rng=generator)
+    X = sp.random_array((documents, terms), density=0.05, format="csr", random_state=generator)
     Y = generator.random((documents, categories)) < 0.2
     mask = np.zeros((terms, categories), dtype=bool)
     for category in range(categories):

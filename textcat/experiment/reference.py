@@ -116,9 +116,9 @@ def _table(properties: dict[str, Any]) -> Iterator[str]:
 
 
 def _kind(value: dict[str, Any]) -> str:
-    """What a key takes, in words."""
-    if "anyOf" in value:
-        return " or ".join(dict.fromkeys(_kind(each) for each in value["anyOf"]))
+    """What a key takes, in words. Pydantic before 2.9 wraps a described reference in `allOf`."""
+    if several := value.get("anyOf", value.get("allOf")):
+        return " or ".join(dict.fromkeys(_kind(each) for each in several))
     if "$ref" in value:
         model = value["$ref"].rsplit("/", 1)[1]
         return f"keys of `{OWN_SECTIONS.get(model, model)}`"
@@ -154,7 +154,7 @@ def _default(value: dict[str, Any]) -> str:
     if "default" not in value or value["default"] is None:
         return ""
     if isinstance(value["default"], dict):
-        return "" if "$ref" in value else f"`{json.dumps(value['default'])}`"
+        return "" if "$ref" in value or "allOf" in value else f"`{json.dumps(value['default'])}`"
     return f"`{json.dumps(value['default'])}`" if value["default"] != "" else ""
 
 
