@@ -36,7 +36,7 @@ from textcat.published.verdicts import (
     ],
 )
 def test_break_even_point_printed_with_one_decimal(measured, expected):
-    assert verdict(measured, "86.9", "bep", "percent") == expected
+    assert verdict(measured, "86.9", "micro_bep", "percent") == expected
 
 
 @pytest.mark.parametrize(
@@ -44,7 +44,7 @@ def test_break_even_point_printed_with_one_decimal(measured, expected):
     [
         ("accuracy", 1.0),
         ("micro_f1", 1.0),
-        ("bep", 1.0),
+        ("micro_bep", 1.0),
         ("category_bep", 1.0),
         ("precision", 1.0),
         ("recall", 1.0),

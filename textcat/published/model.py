@@ -24,6 +24,7 @@ class Attributes(_Strict):
     kind: str | None = None
     unit: Unit | None = None
     category: str | None = None
+    what: str | None = None
     cannot_run: str | None = None
     needs: str | None = None
 
