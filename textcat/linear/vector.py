@@ -79,6 +79,26 @@ def store(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typingctx: Any, array: Any, place: Any) -> Any:
+    """Ask for the cache line of array[place], which is not waited for; a flat or a rows x 16 array."""
+    width = 1 if array.ndim == 1 else WIDTH
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        first = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, width))])
+        number = ir.IntType(32)
+        pointer = builder.bitcast(first, ir.PointerType(ir.IntType(8)))
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, kind, "llvm.prefetch.p0"
+        )
+        builder.call(function, [pointer, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
+
+
+@intrinsic
 def splat(typingctx: Any, like: Any, number: Any) -> Any:
     """The same number in all lanes, in the element type of `like` (a Lanes value or an array)."""
     kind = Lanes(like.dtype)

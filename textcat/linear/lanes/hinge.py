@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 from textcat.linear.compile import compiled
-from textcat.linear.lanes.rows import add_row, row_product
+from textcat.linear.lanes.rows import add_row, ask_for, row_product
 from textcat.linear.vector import differs, larger, load, smaller, splat, store
 
 
@@ -49,6 +49,7 @@ def relax_hinge(
     kept = 0
     for t in range(len(visits)):
         i = visits[t]
+        ask_for(indptr, indices, data, visits, t, signs, alpha)
         weight = splat(W, importance[i])
         ridge = base_ridge / weight
         sign = load(signs, i)

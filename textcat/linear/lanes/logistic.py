@@ -16,7 +16,7 @@ from typing import Any
 
 from textcat.linear.compile import compiled
 from textcat.linear.lane_math import exponential
-from textcat.linear.lanes.rows import add_row, row_product
+from textcat.linear.lanes.rows import add_row, ask_for, row_product
 from textcat.linear.vector import choose_less, differs, larger, load, magnitude, smaller, splat, store
 
 _MOST_STEPS = 40
@@ -79,6 +79,7 @@ def relax_logistic(
     kept = 0
     for t in range(len(visits)):
         i = visits[t]
+        ask_for(indptr, indices, data, visits, t, signs, points)
         limit = load(limits, 0) * splat(W, importance[i])
         sign = load(signs, i)
         point = load(points, i)

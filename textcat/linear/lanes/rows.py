@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from textcat.linear.compile import compiled
-from textcat.linear.vector import differs, fused, load, splat, store
+from textcat.linear.vector import differs, fused, load, prefetch, splat, store
 
 
 @compiled
@@ -34,6 +34,24 @@ def add_row(indptr: Any, indices: Any, data: Any, i: int, step: Any, W: Any) -> 
     """Weights plus row i times `step`, a number a lane."""
     for j in range(indptr[i], indptr[i + 1]):
         store(W, indices[j], fused(splat(W, data[j]), step, load(W, indices[j])))
+
+
+# How many visits ahead documents are asked for, and how many entries in single precision a cache line holds.
+_AHEAD = 4
+_LINE = 16
+
+
+@compiled
+def ask_for(indptr: Any, indices: Any, data: Any, visits: Any, now: int, signs: Any, alpha: Any) -> None:
+    """Have the documents of later visits on their way from memory: in random order no processor foresees them."""
+    last = len(visits) - 1
+    prefetch(indptr, visits[min(now + 2 * _AHEAD, last)])
+    i = visits[min(now + _AHEAD, last)]
+    prefetch(signs, i)
+    prefetch(alpha, i)
+    for j in range(indptr[i], indptr[i + 1], _LINE):
+        prefetch(indices, j)
+        prefetch(data, j)
 
 
 @compiled
