@@ -80,14 +80,13 @@ def store(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(typingctx: Any, array: Any, place: Any) -> Any:
-    """Ask for the cache line of array[place], which is not waited for; a flat or a rows x 16 array."""
-    width = 1 if array.ndim == 1 else WIDTH
+    """Ask for the cache line where array[place] begins, which is not waited for."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        data = context.make_array(signature.args[0])(context, builder, args[0]).data
-        first = builder.gep(data, [builder.mul(args[1], ir.Constant(args[1].type, width))])
-        number = ir.IntType(32)
-        pointer = builder.bitcast(first, ir.PointerType(ir.IntType(8)))
+        number, byte = ir.IntType(32), ir.PointerType(ir.IntType(8))
+        found = context.make_array(signature.args[0])(context, builder, args[0])
+        step: Any = cgutils.unpack_tuple(builder, found.strides)[0]  # type: ignore[no-untyped-call]
+        pointer = builder.gep(builder.bitcast(found.data, byte), [builder.mul(args[1], step)])
         kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
         function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
             builder.module, kind, "llvm.prefetch.p0"
