@@ -79,11 +79,14 @@ def scores_of_folds(
     lams: Sequence[Floats],
     start: Floats,
 ) -> list[Floats]:
-    """Scores of each fold's second documents, trained on its first ones with the Gaussian prior; `start` as above."""
+    """Scores of each fold's second documents, trained on its first ones with the Gaussian prior; from the weights
+    `start` of all documents, where the loss is smooth: of the hinge's dual variables weights know too little.
+    """
+    known = problem.loss.smooth and start.any()
     parts = [
         Fold(kept, held, c_from_lam(lam, len(kept))) for (kept, held), lam in zip(folds, lams, strict=True)
     ]
     return solve_folds(
         problem.rows, problem.positive, parts, loss=problem.loss.name, tol=options.tol,
-        max_passes=options.max_passes, seed=options.seed, init=start if start.any() else None, n_jobs=options.jobs,
+        max_passes=options.max_passes, seed=options.seed, init=start if known else None, n_jobs=options.jobs,
     )  # fmt: skip

@@ -30,8 +30,9 @@ def held_out_scores(
 ) -> list[Floats]:
     """For each fold (documents to train on, documents to score) the scores, documents x categories.
 
-    lams: the lam of each fold. init: a model of all documents; the fast path starts from it. `settings` are those of
-    `fit`. On the fast path with the Gaussian prior all folds read the same rows, of which none is copied.
+    lams: the lam of each fold. init: a model of all documents; the fast path starts from it where that helps.
+    `settings` are those of `fit`. On the fast path with the Gaussian prior all folds read the same rows, of which
+    none is copied.
     """
     if len(lams) != len(folds) or not folds or not all(len(kept) for kept, _ in folds):
         raise UsageError(
