@@ -110,25 +110,33 @@ import resource, sys
 from pathlib import Path
 import numpy as np
 from textcat.linear import fit
+from textcat.linear.held_out import held_out_scores
 from textcat.store.arrays import read_matrix
 
 folder, way, prior = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
 Y = np.arange(20_000)[:, None] % np.array([2, 5]) == 0
-settings = {"prior": prior, "lam": 0.02, "algorithm": "fast", "tol": 0.01}
-small = read_matrix(folder, "small", mapped=True)
-fit(small, Y[: small.shape[0]], **settings)
+settings = {"prior": prior, "algorithm": "fast", "tol": 0.01}
+
+def work(X):
+    labels, part = Y[: X.shape[0]], np.arange(X.shape[0]) % 2
+    model = fit(X, labels, lam=0.02, **settings)
+    folds = [(np.flatnonzero(part != one), np.flatnonzero(part == one)) for one in (0, 1)]
+    scores = held_out_scores(X, labels, folds, [0.02, 0.02], init=model, **settings)
+    return model, sum(len(each) for each in scores)
+
+work(read_matrix(folder, "small", mapped=True))
 status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
 allowed = int(status["VmData"].split()[0]) * 1024 + 60_000_000
 resource.setrlimit(resource.RLIMIT_DATA, (allowed, allowed))
-model = fit(read_matrix(folder, "X", mapped=way == "mapped"), Y, **settings)
-print("trained", sum(each.reason == "optimality" for each in model.certificate))
+model, scored = work(read_matrix(folder, "X", mapped=way == "mapped"))
+print("trained", sum(each.reason == "optimality" for each in model.certificate), "scored", scored)
 """
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="the limit is Linux's")
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
-def test_training_needs_less_memory_than_its_documents(tmp_path: Path, prior: str) -> None:
+def test_training_and_folds_need_less_memory_than_their_documents(tmp_path: Path, prior: str) -> None:
     """The documents take 72 megabytes, their copies more, and the process may have 60 megabytes of its own."""
     generator = np.random.default_rng(0)
     positions = (np.arange(6_000_000, dtype=np.int32) % 300) * 3 + generator.integers(
@@ -147,6 +155,6 @@ def test_training_needs_less_memory_than_its_documents(tmp_path: Path, prior: st
         )
         for way in ("mapped", "read")
     }
-    assert done["mapped"].stdout == "trained 2\n", done["mapped"].stderr[-400:]
+    assert done["mapped"].stdout == "trained 2 scored 20000\n", done["mapped"].stderr[-400:]
     assert done["read"].returncode != 0
     assert "MemoryError" in done["read"].stderr

@@ -23,7 +23,8 @@ from textcat.bench.threads import one_thread
 from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import macro_f1, micro_f1
 from textcat.experiment.resampling import fold_numbers
-from textcat.linear import fit
+from textcat.linear import LinearModel, fit
+from textcat.linear.held_out import held_out_scores
 from textcat.linear.regularization import lam_from_c
 from textcat.text.counting import TextDocument, count
 from textcat.text.settings import TextSettings
@@ -127,13 +128,9 @@ def run_ours(task: Task, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:
         vectors = Vectorizer.fit(counted, training, settings=weighted).transform(counted)
         X, held = vectors[training], vectors[~training]
     with watch.stage("train"):
-        model = _trained(X, task.train_labels, loss, None)
+        model = fit(X, task.train_labels, lam=lam_from_c(COST, X.shape[0]), **_learner(loss))
     with watch.stage("thresholds"):
-        scores = np.empty(task.train_labels.shape)
-        for fold in range(FOLDS):
-            inside = task.folds == fold
-            inner = _trained(X[~inside], task.train_labels[~inside], loss, model)
-            scores[inside] = inner.scores(X[inside])
+        scores = _held_out(X, task, loss, model)
         rule = ThresholdSettings(rule="scut-fbr", criterion="f1", point="highest", least_f1=task.least_f1)
         thresholds = set_thresholds(rule, scores, task.train_labels)
     with watch.stage("evaluate"):
@@ -142,10 +139,20 @@ def run_ours(task: Task, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:
     return decided
 
 
-def _trained(X: Any, labels: NDArray[np.bool_], loss: str, start: Any) -> Any:
-    return fit(
-        X, labels, loss=loss, lam=lam_from_c(COST, X.shape[0]), algorithm="fast", tol=ACCURACY, init=start
-    )
+def _held_out(X: Any, task: Task, loss: str, model: LinearModel) -> NDArray[np.float64]:
+    folds = [
+        (np.flatnonzero(task.folds != fold), np.flatnonzero(task.folds == fold)) for fold in range(FOLDS)
+    ]
+    lams = [lam_from_c(COST, len(kept)) for kept, _ in folds]
+    scores = np.empty(task.train_labels.shape)
+    found = held_out_scores(X, task.train_labels, folds, lams, init=model, **_learner(loss))
+    for (_, held), own in zip(folds, found, strict=True):
+        scores[held] = own
+    return scores
+
+
+def _learner(loss: str) -> dict[str, Any]:
+    return {"loss": loss, "algorithm": "fast", "tol": ACCURACY}
 
 
 def _best(

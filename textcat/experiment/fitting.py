@@ -14,8 +14,12 @@ from pydantic import BaseModel
 
 from textcat.errors import BadDataError, StageFailedError, UsageError
 from textcat.experiment.learners import LEARNERS, parameters_of
+from textcat.linear.mapped import some_rows
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.workers import Crew
+
+# The documents to train on, and those to score.
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 class Model(Protocol):
@@ -50,7 +54,7 @@ class Problem:
 
     def rows(self, documents: NDArray[Any]) -> Problem:
         """Some of the documents."""
-        return Problem(self.X[documents], self.labels[documents], self.mask, self.seed)
+        return Problem(some_rows(self.X, documents), self.labels[documents], self.mask, self.seed)
 
 
 MODEL_CLASSES = {
@@ -98,6 +102,22 @@ def search_each_category(
         raise UsageError(f"{name} cannot search for each category", hint="Leave `per_category` out.")
     found: tuple[Model, Any] = _named(searcher)(name, problem, parameters, search, jobs, crew)
     return found
+
+
+def scores_of_folds(
+    name: str, parameters: BaseModel, problem: Problem, model: Model, folds: Sequence[Fold], jobs: int
+) -> list[NDArray[np.float64]]:
+    """Scores of each fold's documents by a model that is trained as `model` was, without them."""
+    learner = LEARNERS[name]
+    if learner.folds is not None:
+        found: list[NDArray[np.float64]] = _named(learner.folds)(
+            name, problem, parameters, model, folds, jobs
+        )
+        return found
+    return [
+        fit_learner(name, parameters, problem.rows(kept), jobs).scores(problem.rows(held).X)
+        for kept, held in folds
+    ]
 
 
 def fit_course(name: str, parameters: BaseModel, problem: Problem) -> dict[int, Model]:

@@ -178,6 +178,7 @@ class Learner:
     course: str | None = None
     searcher: str | None = None
     path: str | None = None
+    folds: str | None = None
     strengths: frozenset[str] = frozenset()
 
 
@@ -190,6 +191,7 @@ def _linear(title: str, version: int = 2) -> Learner:
         categories_at_once=64,
         searcher="textcat.experiment.adapters.linear:search_linear",
         path="textcat.experiment.adapters.linear:fit_linear_path",
+        folds="textcat.experiment.adapters.linear:scores_of_folds",
         strengths=frozenset({"lam", "cost", "variance", "rate"}),
     )
 

@@ -8,17 +8,22 @@ The gap bounds the distance to the optimum; the violation, which would take anot
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.certificate import Certificate
-from textcat.linear.lanes.solve import solve
+from textcat.linear.lanes.folds import Fold
+from textcat.linear.lanes.solve import solve, solve_folds
 from textcat.linear.options import Options
 from textcat.linear.problem import Floats, Problem
 from textcat.linear.progress import BlockResult
 from textcat.linear.regularization import c_from_lam
+
+Numbers = NDArray[np.int64]
 
 LOSSES = ("logistic", "hinge", "squared_hinge")
 
@@ -65,3 +70,23 @@ def solve_block(problem: Problem, block: slice, options: FastOptions, start: Flo
         for k in range(len(costs))
     ]  # fmt: skip
     return BlockResult(solution.coef, certificates)
+
+
+def scores_of_folds(
+    problem: Problem,
+    options: FastOptions,
+    folds: Sequence[tuple[Numbers, Numbers]],
+    lams: Sequence[Floats],
+    start: Floats,
+) -> list[Floats]:
+    """Scores of each fold's second documents, trained on its first ones with the Gaussian prior; from the weights
+    `start` of all documents, where the loss is smooth: of the hinge's dual variables weights know too little.
+    """
+    known = problem.loss.smooth and start.any()
+    parts = [
+        Fold(kept, held, c_from_lam(lam, len(kept))) for (kept, held), lam in zip(folds, lams, strict=True)
+    ]
+    return solve_folds(
+        problem.rows, problem.positive, parts, loss=problem.loss.name, tol=options.tol,
+        max_passes=options.max_passes, seed=options.seed, init=start if known else None, n_jobs=options.jobs,
+    )  # fmt: skip

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.fit import fit_path
+from textcat.linear.mapped import some_rows
 from textcat.linear.problem import Floats, labels_as_columns, matrix_with_bias
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
 from textcat.workers import Alone, Crew
@@ -115,7 +116,10 @@ def _held_out_likelihood(parts: _Parts, number: int) -> Floats:
     kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
     lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
     weight = None if parts.weight is None else parts.weight[kept]
-    path = fit_path(parts.matrix[kept], parts.labels[kept], lams, sample_weight=weight, **parts.settings)
+    path = fit_path(
+        some_rows(parts.matrix, kept), parts.labels[kept], lams, sample_weight=weight, **parts.settings
+    )
     signs = np.where(parts.labels[held], 1.0, -1.0)
-    scores = (model.scores(parts.matrix[held]) for model in path)
+    documents = some_rows(parts.matrix, held)
+    scores = (model.scores(documents) for model in path)
     return np.array([-np.logaddexp(0.0, -signs * each).sum(axis=0) for each in scores])

@@ -81,6 +81,22 @@ def with_constant(rows: sp.csr_matrix, value: float) -> sp.csr_matrix:
     return assembled(data, indices, indptr, (documents, features + 1))
 
 
+def some_rows(X: Any, documents: NDArray[np.int64]) -> Any:
+    """Some rows of a matrix, sparse or dense; those of a CSR matrix that is mapped from a file go to a file too."""
+    if not is_mapped(getattr(X, "data", None)) or getattr(X, "format", None) != "csr":
+        return X[documents]
+    lengths = np.diff(X.indptr)[documents]
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
+    data, indices = (room_like(each, int(indptr[-1]), each.dtype) for each in (X.data, X.indices))
+    for part in row_pieces(indptr):
+        piece, place = X[documents[part]], slice(indptr[part.start], indptr[part.stop])
+        data[place], indices[place] = piece.data, piece.indices
+    rows = type(X)((len(documents), X.shape[1]), dtype=X.dtype)
+    rows.data, rows.indices, rows.indptr = data, indices, indptr
+    rows.has_canonical_format = X.has_canonical_format
+    return rows
+
+
 def _positions_up_to(most: int) -> type[np.signedinteger[Any]]:
     """The narrow type where it serves: scipy copies positions whose type differs from that of the starts."""
     return np.int32 if most < np.iinfo(np.int32).max else np.int64

@@ -141,7 +141,7 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     options = settings.algorithm_options()
     means = algorithm_named(settings.algorithm)
     problem = pose(X, Y, settings, options)
-    start = _start(problem, settings.init, means.starts_from_dual)
+    start = start_of(problem, settings.init, means.starts_from_dual)
     blocks, solve_block = means.blocks(problem, options), means.solve_block
     if means.narrow and problem.mask is not None:
         blocks = narrow.divided(problem, blocks)
@@ -189,7 +189,8 @@ def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant
     return np.vstack([given, np.ones((1, shape[1]), dtype=bool)]) if constant else given
 
 
-def _start(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
+def start_of(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
+    """What to start from: weights, or dual variables."""
     if dual:
         shape = (problem.documents, problem.categories)
         if init is None:

@@ -79,6 +79,25 @@ def store(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
 
 
 @intrinsic
+def prefetch(typingctx: Any, array: Any, place: Any) -> Any:
+    """Ask for the cache line where array[place] begins, which is not waited for."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number, byte = ir.IntType(32), ir.PointerType(ir.IntType(8))
+        found = context.make_array(signature.args[0])(context, builder, args[0])
+        step: Any = cgutils.unpack_tuple(builder, found.strides)[0]  # type: ignore[no-untyped-call]
+        pointer = builder.gep(builder.bitcast(found.data, byte), [builder.mul(args[1], step)])
+        kind = ir.FunctionType(ir.VoidType(), [pointer.type, number, number, number])
+        function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, kind, "llvm.prefetch.p0"
+        )
+        builder.call(function, [pointer, number(0), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.int64), codegen
+
+
+@intrinsic
 def splat(typingctx: Any, like: Any, number: Any) -> Any:
     """The same number in all lanes, in the element type of `like` (a Lanes value or an array)."""
     kind = Lanes(like.dtype)

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.experiment.fitting import Model, Problem
+from textcat.experiment.fitting import Fold, Model, Problem
 from textcat.experiment.learners import LinearParameters
 from textcat.experiment.parts import SearchSettings
 from textcat.linear import fit, fit_path
 from textcat.linear.combinations import named_learners
+from textcat.linear.held_out import held_out_scores
 from textcat.linear.hyperparameters import Choice, cross_validated
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c, lam_from_laplace_rate, lam_from_variance
@@ -40,6 +42,21 @@ def fit_linear_path(
     order = sorted(range(len(lams)), key=lambda place: -float(lams[place].mean()))
     path = fit_path(problem.X, problem.labels, [lams[place] for place in order], **_but_lam(settings))
     return [path[order.index(place)] for place in range(len(lams))]
+
+
+def scores_of_folds(
+    name: str,
+    problem: Problem,
+    parameters: LinearParameters,
+    model: LinearModel,
+    folds: Sequence[Fold],
+    jobs: int,
+) -> list[NDArray[np.float64]]:
+    """Scores of each fold's documents by models trained without them; where the way to the optimum is free, from
+    `model`, which has seen all."""
+    settings = _settings(name, problem, parameters, jobs)
+    lams = [_lam(parameters, problem, settings, kept) for kept, _ in folds]
+    return held_out_scores(problem.X, problem.labels, folds, lams, init=model, **_but_lam(settings))
 
 
 def _but_lam(settings: dict[str, Any]) -> dict[str, Any]:
@@ -99,15 +116,21 @@ def _settings(name: str, problem: Problem, parameters: LinearParameters, jobs: i
     }
 
 
-def _lam(parameters: LinearParameters, problem: Problem, settings: dict[str, Any]) -> Any:
-    """The run's regularization as lam, or the named learner's own."""
-    documents, prior = problem.X.shape[0], settings.get("prior", "gaussian")
+def _lam(
+    parameters: LinearParameters,
+    problem: Problem,
+    settings: dict[str, Any],
+    kept: NDArray[np.int64] | None = None,
+) -> Any:
+    """The run's regularization as lam, or the named learner's own; of training on the documents `kept` alone."""
+    documents, prior = problem.X.shape[0] if kept is None else len(kept), settings.get("prior", "gaussian")
     if parameters.lam is not None:
         return parameters.lam
     if parameters.cost is not None:
         return lam_from_c(parameters.cost, documents, prior)
     if parameters.variance == "norm":
-        return lam_from_variance(_norm_based_variance(problem), documents, prior, parameters.bare_variance)
+        part = problem if kept is None else problem.rows(kept)
+        return lam_from_variance(_norm_based_variance(part), documents, prior, parameters.bare_variance)
     if parameters.variance is not None:
         return lam_from_variance(float(parameters.variance), documents, prior, parameters.bare_variance)
     if parameters.rate is not None:

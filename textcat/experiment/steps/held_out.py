@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.fitting import Problem, fit_learner
-from textcat.experiment.learners import parameters_of
+from textcat.experiment.fitting import Fold, Model, Problem, load_model, scores_of_folds
+from textcat.experiment.learners import LEARNERS, parameters_of
 from textcat.experiment.resampling import fold_numbers
 from textcat.experiment.search import searched
 from textcat.experiment.settings import RunSettings
@@ -26,23 +26,20 @@ def held_out_scores(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Documents x categories, and each document's fold; made once for each model and number of folds."""
     numbers = fold_numbers(problem.X.shape[0], folds, seed=seed)
-    recipe = Recipe("held_out", 1, {"folds": folds, "seed": seed}, inputs_of(model=trained))
+    parts = [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
+    recipe = Recipe("held_out", 2, {"folds": folds, "seed": seed}, inputs_of(model=trained))
 
     def make(target: Path) -> None:
         run_of_folds = _with_what_was_found(run, trained, workshop)
         scores = np.empty(problem.labels.shape, dtype=np.float64)
         title = f"folds of {run.title or run.learner}"
         workshop.progress(0, folds, title)
-        if run_of_folds.search:
-            found: Iterator[Floats] = (
-                _searched(workshop, run, problem, numbers, fold) for fold in range(folds)
-            )
-        else:
-            shared = _Folds(run_of_folds, problem, numbers, workshop.jobs_of_a_piece)
-            found = workshop.each(_scores_of_fold, shared, range(folds))
-        for fold, held_out in enumerate(found):
-            scores[numbers == fold] = held_out
-            workshop.progress(fold + 1, folds, title)
+        done = 0
+        for some in _scored(workshop, run_of_folds, problem, trained, parts):
+            for held_out in some:
+                scores[parts[done][1]] = held_out
+                done += 1
+            workshop.progress(done, folds, title)
         write_array(target, "scores", scores)
 
     return read_array(workshop.store.build(recipe, make).folder, "scores"), numbers
@@ -58,12 +55,23 @@ def _with_what_was_found(run: RunSettings, trained: Step, workshop: Workshop) ->
     )
 
 
-def _searched(
-    workshop: Workshop, run: RunSettings, problem: Problem, numbers: NDArray[np.int64], fold: int
-) -> Floats:
+def _scored(
+    workshop: Workshop, run: RunSettings, problem: Problem, trained: Step, parts: Sequence[Fold]
+) -> Iterator[list[Floats]]:
+    """The scores of each fold's documents, in the order of the folds, some folds at a time."""
+    if run.search:
+        yield from ([_searched(workshop, run, problem, part)] for part in parts)
+        return
+    model = load_model(trained.artifact(workshop).folder)
+    shared = _Folds(run, problem, model, workshop.jobs_of_a_piece)
+    together = workshop.crew is None and LEARNERS[run.learner].folds is not None
+    yield from workshop.each(_scores_of_folds, shared, [parts] if together else [[part] for part in parts])
+
+
+def _searched(workshop: Workshop, run: RunSettings, problem: Problem, part: Fold) -> Floats:
     """Scores of a fold's documents by a model whose value for each category was found without them."""
-    model = searched(run, problem.rows(np.flatnonzero(numbers != fold)), workshop).model
-    return model.scores(problem.X[np.flatnonzero(numbers == fold)])
+    kept, held = part
+    return searched(run, problem.rows(kept), workshop).model.scores(problem.rows(held).X)
 
 
 @dataclass(frozen=True)
@@ -72,13 +80,12 @@ class _Folds:
 
     run: RunSettings
     problem: Problem
-    numbers: NDArray[np.int64]
+    model: Model
     jobs: int
 
 
-def _scores_of_fold(folds: _Folds, fold: int) -> Floats:
-    """Scores of a fold's documents by a model trained as the whole one was, without them."""
-    run, problem = folds.run, folds.problem
-    inner = problem.rows(np.flatnonzero(folds.numbers != fold))
-    model = fit_learner(run.learner, parameters_of(run.learner, run.parameters), inner, folds.jobs)
-    return model.scores(problem.X[np.flatnonzero(folds.numbers == fold)])
+def _scores_of_folds(shared: _Folds, parts: Sequence[Fold]) -> list[Floats]:
+    """Scores of the documents of some folds by models trained as the whole one was, without them."""
+    run = shared.run
+    parameters = parameters_of(run.learner, run.parameters)
+    return scores_of_folds(run.learner, parameters, shared.problem, shared.model, parts, shared.jobs)

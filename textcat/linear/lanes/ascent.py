@@ -107,13 +107,13 @@ class Ascent:
         self.alpha = self.alpha.astype(dtype, copy=False)
         steps = (self.signs * self.alpha).astype(np.float64)
         W = np.zeros((self.rows.features, WIDTH))
-        add_rows(self.rows.indptr, self.rows.indices, self.rows.data, steps, W)
+        add_rows(self.rows.spans, self.rows.indices, self.rows.data, steps, W)
         self.W = W.astype(dtype, copy=False)
 
     def sweep(self, negligible: float, *, full: bool) -> Array:
         """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
         n = self.rows.documents
-        visits = visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.indptr)
+        visits = visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.starts)
         gaps = np.zeros((1, WIDTH), self.dtype)
         kept = self._relax(visits, negligible, gaps)
         self.candidates = self._again[:kept]
@@ -122,7 +122,7 @@ class Ascent:
 
     def _relax(self, visits: NDArray[np.int64], negligible: float, gaps: NDArray[np.floating]) -> int:
         rows, dtype = self.rows, self.dtype
-        matrix = (rows.indptr, rows.indices, *rows.values(dtype), self.signs)
+        matrix = (rows.spans, rows.indices, *rows.values(dtype), self.signs)
         limits: NDArray[np.floating] = self.block.limits.astype(dtype)[None]
         if self._logistic:
             settings = (limits, visits, negligible, _ROOT_ACCURACY[dtype])
@@ -198,9 +198,9 @@ class Ascent:
         if self._logistic:
             alpha = weights * sigmoid(-self.points.astype(np.float64))
         duals = self._dual_values(alpha, self.points.astype(np.float64))
-        add_rows(rows.indptr, rows.indices, rows.data, signs * alpha, W)
+        add_rows(rows.spans, rows.indices, rows.data, signs * alpha, W)
         margins = np.empty_like(alpha)
-        all_products(rows.indptr, rows.indices, rows.data, W, margins)
+        all_products(rows.spans, rows.indices, rows.data, W, margins)
         penalty = 0.5 * np.einsum("ij,ij->j", W, W)
         margins *= signs
         objective = penalty + self.loss.value(margins, weights).sum(axis=0)

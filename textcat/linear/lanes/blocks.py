@@ -4,13 +4,14 @@ sixteen lanes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.mapped import converted, pieces, room_like, row_pieces
+from textcat.linear.mapped import converted, pieces, room_like, row_pieces, some_rows
 from textcat.linear.vector import WIDTH
 
 Floats = NDArray[np.floating]
@@ -18,11 +19,12 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class Rows:
-    """Documents of positive weight. Feature j of the caller is row `place[j]` of a block's weights: frequent
-    ones lie together. `single` holds data, squared norms and document weights in float32.
+    """Documents of positive weight, each from one place of `indices` and `data` to another. Feature j of the caller
+    is row `place[j]` of a block's weights: frequent ones lie together. `single` holds data, squared norms and document
+    weights in float32.
     """
 
-    indptr: NDArray[np.int64]
+    spans: NDArray[np.int64]
     indices: NDArray[np.int32]
     data: NDArray[np.float64]
     norms: NDArray[np.float64]
@@ -33,12 +35,25 @@ class Rows:
     @property
     def documents(self) -> int:
         """How many documents count."""
-        return len(self.indptr) - 1
+        return len(self.spans)
 
     @property
     def features(self) -> int:
         """How many features there are, occurring or not."""
         return len(self.place)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each document starts, and the end of all."""
+        return np.append(self.spans[:, 0], len(self.indices))
+
+    def some(self, documents: NDArray[np.int64]) -> Rows:
+        """Some of the documents, whose entries are not copied."""
+        data, norms, importance = self.single
+        return replace(
+            self, spans=self.spans[documents], norms=self.norms[documents],
+            importance=self.importance[documents], single=(data, norms[documents], importance[documents]),
+        )  # fmt: skip
 
     def values(self, dtype: type[np.floating]) -> tuple[Floats, Floats, Floats]:
         """Data, squared norms and document weights in an element type."""
@@ -60,11 +75,16 @@ class Block:
         """How many of the lanes count."""
         return len(self.categories)
 
+    @property
+    def lanes(self) -> NDArray[np.int64]:
+        """The category of each lane."""
+        return _lanes(self.categories)
+
 
 def pack_rows(X: sp.csr_matrix, importance: NDArray[np.float64]) -> Rows:
     """Keep the documents of positive weight and rename the features by falling document frequency."""
     if not importance.all():
-        X, importance = X[np.flatnonzero(importance)], importance[importance > 0]
+        X, importance = some_rows(X, np.flatnonzero(importance)), importance[importance > 0]
     data = X.data if X.dtype == np.float64 else converted(X.data, np.float64)
     place, indices = _by_frequency(X)
     norms = np.concatenate(
@@ -72,7 +92,8 @@ def pack_rows(X: sp.csr_matrix, importance: NDArray[np.float64]) -> Rows:
         + [_square_norms(data, X.indptr[part.start : part.stop + 1]) for part in row_pieces(X.indptr)]
     )
     single = (converted(data, np.float32), norms.astype(np.float32), importance.astype(np.float32))
-    return Rows(X.indptr.astype(np.int64), indices, data, norms, importance, place, single)
+    spans = np.stack((X.indptr[:-1], X.indptr[1:]), axis=1).astype(np.int64)
+    return Rows(spans, indices, data, norms, importance, place, single)
 
 
 def _by_frequency(X: sp.csr_matrix) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
@@ -111,9 +132,13 @@ def groups_of(Y: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
     return [order[start : start + WIDTH] for start in range(0, len(order), WIDTH)]
 
 
+def _lanes(categories: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate((categories, np.repeat(categories[-1:], WIDTH - len(categories))))
+
+
 def pack_block(Y: NDArray[np.bool_], C: NDArray[np.float64], categories: NDArray[np.int64]) -> Block:
     """The signs and costs of a group of categories, a lane each."""
-    lanes = np.concatenate((categories, np.repeat(categories[-1:], WIDTH - len(categories))))
+    lanes = _lanes(categories)
     signs = np.empty((len(Y), WIDTH), np.float32)
     for lane, category in enumerate(lanes):
         signs[:, lane] = np.where(Y[:, category], np.float32(1), np.float32(-1))

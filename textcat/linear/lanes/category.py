@@ -23,25 +23,26 @@ _ROUNDING = 1e-9
 
 
 @compiled
-def _combine(indptr: Any, indices: Any, data: Any, documents: Any, steps: Any, w: Any) -> None:
+def _combine(spans: Any, indices: Any, data: Any, documents: Any, steps: Any, w: Any) -> None:
     """Add documents times `steps` to the weights."""
     for i in documents:
-        for t in range(indptr[i], indptr[i + 1]):
+        for t in range(spans[i, 0], spans[i, 1]):
             w[indices[t]] += steps[i] * data[t]
 
 
 @compiled
-def _multiply(indptr: Any, indices: Any, data: Any, documents: Any, signs: Any, w: Any, margins: Any) -> None:
+def _multiply(spans: Any, indices: Any, data: Any, documents: Any, signs: Any, w: Any, margins: Any) -> None:
     """Signed products of documents with the weights."""
     for i in documents:
         a = 0.0
         b = 0.0
-        t = indptr[i]
-        while t + 1 < indptr[i + 1]:
+        t = spans[i, 0]
+        end = spans[i, 1]
+        while t + 1 < end:
             a += data[t] * w[indices[t]]
             b += data[t + 1] * w[indices[t + 1]]
             t += 2
-        if t < indptr[i + 1]:
+        if t < end:
             a += data[t] * w[indices[t]]
         margins[i] = signs[i] * (a + b)
 
@@ -85,7 +86,7 @@ class Category:
         """
         alpha = np.zeros_like(self.alpha)
         alpha[documents] = values
-        matrix = (self.rows.indptr, self.rows.indices, self.rows.data)
+        matrix = (self.rows.spans, self.rows.indices, self.rows.data)
         w = np.zeros_like(self.w)
         _combine(*matrix, np.flatnonzero(alpha), self.signs * alpha, w)
         moved = float(np.linalg.norm(w - self.w)) + _ROUNDING * float(np.linalg.norm(w))

@@ -21,18 +21,18 @@ _TILE = 64
 
 
 @compiled
-def _common_part(indptr: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
+def _common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
     """The chosen documents, signed, over the first features."""
     dense[:] = 0.0
     for k in range(len(chosen)):
-        for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
+        for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
             if indices[t] < dense.shape[1]:
                 dense[k, indices[t]] = signs[k] * data[t]
 
 
 @compiled
 def _add_rare_part(
-    indptr: Any,
+    spans: Any,
     indices: Any,
     data: Any,
     chosen: Any,
@@ -48,7 +48,7 @@ def _add_rare_part(
     """
     starts = np.zeros(features + 1, np.int64)
     for i in chosen:
-        for t in range(indptr[i], indptr[i + 1]):
+        for t in range(spans[i, 0], spans[i, 1]):
             starts[indices[t] + 1] += 1
     for j in range(features):
         starts[j + 1] += starts[j]
@@ -57,7 +57,7 @@ def _add_rare_part(
     values = np.empty(starts[features], Q.dtype)
     for k in range(len(chosen)):
         row = Q[k]
-        for t in range(indptr[chosen[k]], indptr[chosen[k] + 1]):
+        for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
             j = indices[t]
             if j >= common:
                 value = signs[k] * data[t]
@@ -116,7 +116,7 @@ class Gram:
 
     def _multiply(self, known: int) -> None:
         rows, size = self.rows, len(self.chosen)
-        matrix = (rows.indptr, rows.indices, rows.values(self.dtype)[0], self.chosen)
+        matrix = (rows.spans, rows.indices, rows.values(self.dtype)[0], self.chosen)
         signs = self.signs[self.chosen].astype(self.dtype)
         common = min(_COMMON, rows.features)
         dense = np.empty((size, common), self.dtype)

@@ -15,13 +15,13 @@ from __future__ import annotations
 from typing import Any
 
 from textcat.linear.compile import compiled
-from textcat.linear.lanes.rows import add_row, row_product
+from textcat.linear.lanes.rows import add_row, ask_for, row_product
 from textcat.linear.vector import differs, larger, load, smaller, splat, store
 
 
 @compiled
 def relax_hinge(
-    indptr: Any,
+    spans: Any,
     indices: Any,
     data: Any,
     norms: Any,
@@ -49,11 +49,12 @@ def relax_hinge(
     kept = 0
     for t in range(len(visits)):
         i = visits[t]
+        ask_for(spans, indices, data, visits, t, signs, alpha)
         weight = splat(W, importance[i])
         ridge = base_ridge / weight
         sign = load(signs, i)
         old = load(alpha, i)
-        missing = one - sign * row_product(indptr, indices, data, i, W)
+        missing = one - sign * row_product(spans, indices, data, i, W)
         free = old + (missing - ridge * old) / (ridge + splat(W, norms[i]))
         new = larger(low, smaller(limit * weight, free))
         best = larger(low, smaller(limit * weight, missing / larger(ridge, splat(W, 1e-30))))
@@ -64,6 +65,6 @@ def relax_hinge(
             kept += 1
         if differs(new, old):
             store(alpha, i, new)
-            add_row(indptr, indices, data, i, sign * (new - old), W)
+            add_row(spans, indices, data, i, sign * (new - old), W)
     store(gaps, 0, total)
     return kept

@@ -111,7 +111,7 @@ def gradients(rows: Rows, lanes: list[LassoLane], dtype: type[np.floating]) -> N
     for lane, one in enumerate(lanes):
         np.multiply(one.signs[:n], -one.alpha[:n], out=steps[:, lane], casting="same_kind")
     G = np.zeros((rows.features, WIDTH), dtype)
-    add_rows(rows.indptr, rows.indices, rows.values(dtype)[0], steps, G)
+    add_rows(rows.spans, rows.indices, rows.values(dtype)[0], steps, G)
     return np.ascontiguousarray(G[:, : len(lanes)].T)
 
 
@@ -125,7 +125,7 @@ def minimise(
     jobs: int = 1,
 ) -> list[LassoLane]:
     """Solve every category; `init` (features x categories, ordered as `Rows`) starts from known weights."""
-    columns = by_columns(rows.indptr, rows.indices, rows.data, rows.features)
+    columns = by_columns(rows.starts, rows.indices, rows.data, rows.features)
 
     def solved(categories: NDArray[np.int64]) -> list[LassoLane]:
         lanes = [

@@ -16,7 +16,7 @@ from typing import Any
 
 from textcat.linear.compile import compiled
 from textcat.linear.lane_math import exponential
-from textcat.linear.lanes.rows import add_row, row_product
+from textcat.linear.lanes.rows import add_row, ask_for, row_product
 from textcat.linear.vector import choose_less, differs, larger, load, magnitude, smaller, splat, store
 
 _MOST_STEPS = 40
@@ -54,7 +54,7 @@ def _root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, a
 
 @compiled
 def relax_logistic(
-    indptr: Any,
+    spans: Any,
     indices: Any,
     data: Any,
     norms: Any,
@@ -79,11 +79,12 @@ def relax_logistic(
     kept = 0
     for t in range(len(visits)):
         i = visits[t]
+        ask_for(spans, indices, data, visits, t, signs, points)
         limit = load(limits, 0) * splat(W, importance[i])
         sign = load(signs, i)
         point = load(points, i)
         old = load(alpha, i)
-        margin = sign * row_product(indptr, indices, data, i, W)
+        margin = sign * row_product(spans, indices, data, i, W)
         pull = limit / (one + exponential(margin)) - old
         gap = half * magnitude((point - margin) * pull)
         total = total + gap
@@ -95,6 +96,6 @@ def relax_logistic(
             new = limit / (one + exponential(u))
             store(points, i, u)
             store(alpha, i, new)
-            add_row(indptr, indices, data, i, sign * (new - old), W)
+            add_row(spans, indices, data, i, sign * (new - old), W)
     store(gaps, 0, total)
     return kept

@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.lanes.dual import Aim
+from textcat.linear.lanes.folds import Fold, solve_each
 from textcat.linear.lanes.losses import LOSSES
 from textcat.linear.lanes.solution import LaneSolution, finished
 from textcat.linear.lanes.task import Task, solve_masked, solve_task
@@ -56,6 +57,40 @@ def solve(
     aim = Aim(tol, criterion == "each", max_passes)
     task = Task(matrix, labels, loss, prior, limits, importance, aim, seed, n_jobs)
     return finished(solve_masked(task, mask, init) if mask is not None else solve_task(task, init), started)
+
+
+def solve_folds(
+    X: Any,
+    Y: ArrayLike,
+    folds: Sequence[Fold],
+    *,
+    loss: str = "logistic",
+    tol: float = 1e-5,
+    max_passes: float = 10_000,
+    seed: int = 0,
+    init: NDArray[np.float64] | None = None,
+    n_jobs: int = 1,
+) -> list[Array]:
+    """The products of each fold's held documents with weights of its other documents, under the gaussian prior, solved
+    until each category has a duality gap of at most `tol` times its objective; `init` are weights of all documents.
+    """
+    _refuse(loss, "gaussian", tol)
+    matrix, labels = _checked(X, Y)
+    importance = np.ones(len(labels))
+    for fold in folds:
+        _check_positive(fold.limits, importance, labels.shape)
+    task = Task(
+        matrix,
+        labels,
+        loss,
+        "gaussian",
+        folds[0].limits,
+        importance,
+        Aim(tol, True, max_passes),
+        seed,
+        n_jobs,
+    )
+    return solve_each(task, folds, init)
 
 
 def _refuse(loss: str, prior: str, tol: float) -> None:

@@ -70,7 +70,7 @@ def _solved(
 ) -> list[Part]:
     """Some blocks, from their numbers (which seed their order of visits) and categories to their solutions."""
     blocks = [pack_block(labels, task.limits, categories) for _, categories in groups]
-    margins = None if init is None else [_margins(rows, block, init) for block in blocks]
+    margins = None if init is None else [margins_of(rows, block, init) for block in blocks]
     seeds = [(task.seed, number) for number, _ in groups]
     ascents, certificates = maximise(rows, blocks, task.loss, task.aim, seeds, margins)
     reached = task.aim.reached(certificates, [block.size for block in blocks])
@@ -106,12 +106,12 @@ def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
     )
 
 
-def _margins(rows: Rows, block: Block, init: Array) -> Array:
+def margins_of(rows: Rows, block: Block, init: Array) -> Array:
     """Where to start from, in single precision: it is only a start."""
     W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
     W[rows.place, : block.size] = init[:, block.categories]
     margins = np.empty(block.signs.shape, np.float32)
-    all_products(rows.indptr, rows.indices, rows.single[0], W, margins)
+    all_products(rows.spans, rows.indices, rows.single[0], W, margins)
     return np.asarray(block.signs * margins, np.float64)
 
 

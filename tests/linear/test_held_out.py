@@ -1,0 +1,122 @@
+"""Scores of folds: those of models trained on the other folds one by one, whoever shares what."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from textcat.errors import UsageError
+from textcat.linear import fit, held_out, mapped
+from textcat.linear.held_out import held_out_scores
+from textcat.linear.mapped import is_mapped, some_rows
+from textcat.linear.regularization import lam_from_c
+from textcat.store.arrays import read_matrix, write_matrix
+
+FOLDS, DOCUMENTS, FEATURES, CATEGORIES = 3, 90, 25, 18
+TIGHT: dict[str, Any] = {"algorithm": "fast", "tol": 1e-9, "max_passes": 5000}
+
+
+def problem() -> tuple[sp.csr_array, np.ndarray]:
+    """Documents of different lengths, some of them empty, and a category without members."""
+    rng = np.random.default_rng(3)
+    X = sp.random(DOCUMENTS, FEATURES, density=0.2, format="lil", random_state=4)
+    X[[5, 50]] = 0
+    Y = rng.random((DOCUMENTS, CATEGORIES)) < np.linspace(0.0, 0.5, CATEGORIES)
+    return sp.csr_array(X), Y
+
+
+def folds() -> list[tuple[np.ndarray, np.ndarray]]:
+    numbers = np.random.default_rng(1).integers(FOLDS, size=DOCUMENTS)
+    return [(np.flatnonzero(numbers != f), np.flatnonzero(numbers == f)) for f in range(FOLDS)]
+
+
+def lams() -> list[float]:
+    return [lam_from_c(2.0, len(kept)) for kept, _ in folds()]
+
+
+def one_by_one(X: Any, Y: np.ndarray, **settings: Any) -> list[np.ndarray]:
+    """Each fold's rows copied, each model trained from nothing."""
+    return [
+        fit(X[kept], Y[kept], lam=lam, **settings).scores(X[held])
+        for (kept, held), lam in zip(folds(), lams(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("bias", [0.0, 2.0])
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])
+def test_shared_rows_lead_where_copied_ones_do(loss: str, started: bool, bias: float) -> None:
+    X, Y = problem()
+    settings = {**TIGHT, "loss": loss, "bias": bias}
+    init = fit(X, Y, lam=lam_from_c(2.0, DOCUMENTS), **settings) if started else None
+    found = held_out_scores(X, Y, folds(), lams(), init=init, **settings)
+    for own, expected in zip(found, one_by_one(X, Y, **settings), strict=True):
+        np.testing.assert_allclose(own, expected, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"algorithm": "column", "tol": 1e-4},
+        {"algorithm": "row", "loss": "hinge", "max_passes": 3, "options": {"stop": "passes"}},
+        {"algorithm": "fast", "prior": "laplace"},
+        {"algorithm": "fast", "mask": np.arange(FEATURES * CATEGORIES).reshape(FEATURES, CATEGORIES) % 3 > 0},
+    ],
+    ids=["column", "row", "lasso", "masked"],
+)
+def test_what_cannot_share_rows_is_trained_on_rows_of_its_own(settings: dict[str, Any]) -> None:
+    X, Y = problem()
+    for own, expected in zip(
+        held_out_scores(X, Y, folds(), lams(), **settings), one_by_one(X, Y, **settings), strict=True
+    ):
+        assert np.array_equal(own, expected)
+
+
+def test_neither_jobs_nor_company_nor_the_form_of_the_documents_change_scores(tmp_path: Path) -> None:
+    X, Y = problem()
+    settings: dict[str, Any] = {"algorithm": "fast", "loss": "squared_hinge", "tol": 1e-3}
+    init = fit(X, Y, lam=0.01, **settings)
+    together = held_out_scores(X, Y, folds(), lams(), init=init, n_jobs=3, **settings)
+    write_matrix(tmp_path, "X", X)
+    for form in (read_matrix(tmp_path, "X", mapped=True), X.toarray()):
+        for fold, lam, expected in zip(folds(), lams(), together, strict=True):
+            (alone,) = held_out_scores(form, Y, [fold], [lam], init=init, **settings)
+            assert np.array_equal(alone, expected)
+
+
+def test_rows_are_not_copied_where_they_can_be_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+    def copied(X: Any, documents: Any) -> Any:
+        raise AssertionError("rows were copied")
+
+    monkeypatch.setattr(held_out, "some_rows", copied)
+    X, Y = problem()
+    assert len(held_out_scores(X, Y, folds(), lams(), algorithm="fast")) == FOLDS
+    with pytest.raises(AssertionError, match="copied"):
+        held_out_scores(X, Y, folds(), lams(), algorithm="column")
+
+
+def test_folds_that_do_not_fit_are_refused() -> None:
+    X, Y = problem()
+    nobody = (np.empty(0, np.int64), np.arange(DOCUMENTS))
+    for parts, strengths in ((folds(), [0.1]), ([], []), ([nobody], [0.1])):
+        with pytest.raises(UsageError, match="folds"):
+            held_out_scores(X, Y, parts, strengths, algorithm="fast")
+
+
+def test_some_rows_of_a_mapped_matrix_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mapped, "ENTRIES", 37)
+    X, _ = problem()
+    write_matrix(tmp_path, "X", X)
+    chosen = np.array([50, 3, 3, 89, 5, *range(20, 45)])
+    taken = some_rows(read_matrix(tmp_path, "X", mapped=True), chosen)
+    assert is_mapped(taken.data)
+    assert is_mapped(taken.indices)
+    assert type(taken) is type(X)
+    assert taken.dtype == X.dtype
+    assert taken.has_canonical_format
+    assert np.array_equal(taken.toarray(), X[chosen].toarray())
+    assert not is_mapped(some_rows(X, chosen).data)
