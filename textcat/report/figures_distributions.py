@@ -51,7 +51,7 @@ def sides_before_and_after(results: Mapping[str, Any]) -> Figure:
 def parallel_errors(results: Mapping[str, Any]) -> Figure:
     """Figure 6 of genkin_2004: log of 1 + errors of each category with three methods, and a little jitter."""
     runs = results["runs"]
-    methods = {"ridge": "ridge_tuned", "lasso": "lasso_tuned", "SVM": "svm_tuned"}
+    methods = {"ridge": "ridge_default", "lasso": "lasso_default", "SVM": "svm_default"}
     jitter = np.random.default_rng(1)
     with axes_of(5.4, 4.8) as (figure, axes):
         for name in results["corpus"]["train_counts"]:
