@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.bench.pipeline_peers import PEERS, Peer
-from textcat.bench.threads import one_thread
 from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import macro_f1, micro_f1
 from textcat.experiment.resampling import fold_numbers
 from textcat.linear import LinearModel, fit
 from textcat.linear.held_out import held_out_scores
 from textcat.linear.regularization import lam_from_c
+from textcat.linear.threads import one_thread
 from textcat.text.counting import TextDocument, count
 from textcat.text.settings import TextSettings
 from textcat.text.vectors import Vectorizer, VectorSettings

@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from textcat.bench.memory import PeakMemory
 from textcat.bench.rcv1_like import binary_selection, read_rcv1_like
 from textcat.bench.scale import BY_NAME, MLR_CG, Learner, Request
-from textcat.bench.threads import one_thread
 from textcat.linear import fit
 from textcat.linear.combinations import named_learners
 from textcat.linear.mapped import assembled
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
+from textcat.linear.threads import one_thread
 
 # The duality gap of each category as a share of its objective.
 ACCURACY = 1e-3

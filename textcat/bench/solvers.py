@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from textcat.bench.machine import machine_facts
 from textcat.bench.peers import PEERS, Fit, Peer, quietly
 from textcat.bench.problems import EIGHT, Problem, objective
-from textcat.bench.threads import one_thread
 from textcat.linear.lanes import solve
+from textcat.linear.threads import one_thread
 
 Labels = NDArray[np.bool_]
 

@@ -1,10 +1,14 @@
-"""Work in threads: the kernels release the GIL, and all read the same matrix."""
+"""Threads: pieces of work shared out to some, and linear algebra kept to one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from contextlib import contextmanager
+from functools import cache
+from typing import Any, TypeVar
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 Answer = TypeVar("Answer")
 
@@ -15,3 +19,19 @@ def in_threads(jobs: int, works: Sequence[Callable[[], Answer]]) -> list[Answer]
         return [work() for work in works]
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(lambda work: work(), works))
+
+
+@cache
+def _libraries() -> Any:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep libraries of linear algebra to one thread inside; a process has one such limit, and its first user sets it.
+
+    Many small products and factors gain nothing by more: threads that wait for each other are slow, on a busy machine
+    by a factor of thirty, and the last bits of a result would depend on how many there are.
+    """
+    with _libraries().limit(limits=1, user_api="blas"):
+        yield

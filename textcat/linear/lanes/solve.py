@@ -24,6 +24,7 @@ from textcat.linear.lanes.losses import LOSSES
 from textcat.linear.lanes.solution import LaneSolution, finished
 from textcat.linear.lanes.task import Task, solve_masked, solve_task
 from textcat.linear.mapped import pieces
+from textcat.linear.threads import one_thread
 
 Array = NDArray[np.float64]
 
@@ -56,7 +57,9 @@ def solve(
     _check_positive(limits, importance, labels.shape)
     aim = Aim(tol, criterion == "each", max_passes)
     task = Task(matrix, labels, loss, prior, limits, importance, aim, seed, n_jobs)
-    return finished(solve_masked(task, mask, init) if mask is not None else solve_task(task, init), started)
+    with one_thread():
+        solution = solve_masked(task, mask, init) if mask is not None else solve_task(task, init)
+    return finished(solution, started)
 
 
 def solve_folds(
@@ -90,7 +93,8 @@ def solve_folds(
         seed,
         n_jobs,
     )
-    return solve_each(task, folds, init)
+    with one_thread():
+        return solve_each(task, folds, init)
 
 
 def _refuse(loss: str, prior: str, tol: float) -> None:
