@@ -37,6 +37,20 @@ _PACE = 2
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
 
 
+@dataclass(frozen=True)
+class Goal:
+    """A gap to come to: `total` of all lanes together, or of every lane its own, if `each` says so."""
+
+    total: float
+    each: Array | None = None
+
+    def reached(self, gaps: Array) -> bool:
+        """Whether gaps by lane are small enough."""
+        if self.each is not None and bool(np.all(gaps <= self.each)):
+            return True
+        return float(gaps.sum()) <= self.total
+
+
 @dataclass
 class Certificate:
     """What a block has reached, in float64: weights (features x 16, in the order of `Rows`) and values by
@@ -133,14 +147,13 @@ class Ascent:
         bounds = (ceilings, ridges, lowest)
         return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
 
-    def climb(
-        self, target: float, most_passes: float, alternative: Callable[[], float] | None = None
-    ) -> bool:
-        """Passes until the gap is expected to have come below `target`; False if stopped before.
+    def climb(self, goal: Goal, most_passes: float, alternative: Callable[[], float] | None = None) -> bool:
+        """Passes until the gap is expected to have come to the goal; False if stopped before.
 
         It stops when the passes to be expected would visit more documents than `alternative` says another way
         costs.
         """
+        target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
         fresh = not self._drifts(target)
         gaps = [float(self.seen_gap[:size].sum())]
@@ -153,13 +166,13 @@ class Ascent:
             self.seen_gap = self.sweep(negligible, full=True)
             gaps.append(float(self.seen_gap[:size].sum()))
             visits.append(self.passes * n)
-            if gaps[-1] * _AFTER_FULL <= target:
+            if goal.reached(_AFTER_FULL * self.seen_gap[:size]):
                 return True
             if alternative is not None and _longer(gaps, visits, target, alternative):
                 return False
             if len(self.candidates) < n / 2:
-                polished = self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1], target)
-                if polished * _AFTER_POLISH <= target:
+                polished = self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1], goal)
+                if goal.reached(_AFTER_POLISH * polished):
                     return True
         return False
 
@@ -169,12 +182,11 @@ class Ascent:
         bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
         return 0.5 * lost * lost * bend > _PASSED_OVER * target
 
-    def _polish(self, negligible: float, before: float, target: float) -> float:
-        """A few passes over the documents that hold the gap; the gap of the last."""
-        gap = before
+    def _polish(self, negligible: float, before: float, goal: Goal) -> Array:
+        """A few passes over the documents that hold the gap; the gap of the last, by lane."""
         for _ in range(5):
-            gap = float(self.sweep(negligible, full=False)[: self.block.size].sum())
-            if gap <= max(0.2 * before, target / _AFTER_POLISH) or not len(self.candidates):
+            gap = self.sweep(negligible, full=False)[: self.block.size]
+            if gap.sum() <= 0.2 * before or goal.reached(_AFTER_POLISH * gap) or not len(self.candidates):
                 break
         return gap
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.lanes.ascent import Ascent, Certificate
+from textcat.linear.lanes.ascent import Ascent, Certificate, Goal
 from textcat.linear.lanes.blocks import Block, Rows
 from textcat.linear.lanes.finish import expected_visits, finish
 from textcat.linear.lanes.losses import LOSSES, sigmoid
@@ -45,6 +45,17 @@ class Aim:
         if self.each:
             return self.tol * max(float(own.min()), 1e-12)
         return self.tol * 0.5 * (float(own.sum()) + average)
+
+    def goal(self, own: Array, target: float) -> Goal:
+        """The same for a block on its way; where each category counts, it may stop when every one has its gap."""
+        return Goal(target, self.tol * np.maximum(own, 1e-12) if self.each else None)
+
+    def goal_in_single(self, own: Array, target: float) -> Goal:
+        """As far towards that as weights in float32 lead."""
+        goal, floor = self.goal(own, target), _SINGLE_FLOOR * own
+        return Goal(
+            max(target, float(floor.sum())), None if goal.each is None else np.maximum(goal.each, floor)
+        )
 
 
 def _joined(certificates: Sequence[Certificate], sizes: Sequence[int]) -> tuple[Array, Array]:
@@ -90,7 +101,7 @@ def _settle(ascent: Ascent, own: Array, average: float, aim: Aim) -> Certificate
     there are any.
     """
     target = aim.target(own, average)
-    reachable = max(target, _SINGLE_FLOOR * float(own.sum()))
+    reachable = aim.goal_in_single(own, target)
     if ascent.loss.name not in _SPARSE:
         ascent.climb(reachable, aim.max_passes)
         return ascent.certify()
@@ -120,7 +131,7 @@ def _insist(ascents: list[Ascent], certificates: list[Certificate], aim: Aim) ->
         for number, ascent in enumerate(ascents):
             own = certificates[number].objective[: sizes[number]]
             target = tightened * aim.target(own, average)
-            if float(certificates[number].gap[: sizes[number]].sum()) > target:
+            if not aim.goal(own, target).reached(certificates[number].gap[: sizes[number]]):
                 certificates[number] = _improved(ascent, own, target, aim)
         tightened *= 0.5
     return certificates
@@ -131,15 +142,16 @@ def _improved(ascent: Ascent, own: Array, target: float, aim: Aim) -> Certificat
     if ascent.dtype is np.float32 and target > _SINGLE_FLOOR * float(own.sum()):
         sparse = ascent.loss.name in _SPARSE
         ascent.gather(np.float32)
-        if ascent.climb(target, aim.max_passes, (lambda: expected_visits(ascent)) if sparse else None):
+        way_out = (lambda: expected_visits(ascent)) if sparse else None
+        if ascent.climb(aim.goal(own, target), aim.max_passes, way_out):
             return ascent.certify()
     if ascent.loss.name in _SPARSE:
         certificate = _finished(ascent, own, target, aim)
-        if float(certificate.gap[: len(own)].sum()) <= target:
+        if aim.goal(own, target).reached(certificate.gap[: len(own)]):
             return certificate
     elif ascent.dtype is np.float32:
         ascent.gather(np.float64)
-    ascent.climb(target, aim.max_passes)
+    ascent.climb(aim.goal(own, target), aim.max_passes)
     return ascent.certify()
 
 
