@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from secrets import token_hex
 from typing import Any
 
 from textcat.store.files import cannot_write, sha256_of, synchronise
@@ -101,13 +102,12 @@ class Store:
 
     def _make(self, recipe: Recipe, make: Callable[[Path], None]) -> None:
         target = self.folder_of(recipe)
+        # Named before it is there, so that an interruption at any moment leaves nothing.
+        temporary = target.parent / f".{recipe.key}.{token_hex(8)}.part"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             _sweep(target)
-            temporary = Path(tempfile.mkdtemp(prefix=f".{recipe.key}.", suffix=".part", dir=target.parent))
-        except OSError as error:
-            raise cannot_write(target, error) from error
-        try:
+            temporary.mkdir(mode=0o700)
             started = time.perf_counter()
             make(temporary)
             _seal(temporary, recipe, time.perf_counter() - started)
