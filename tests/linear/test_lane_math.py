@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lane_math import LIMIT_DOUBLE, LIMIT_SINGLE, exponential
 from textcat.linear.vector import WIDTH, load, store
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lane_math import exponential
 
 Floats = NDArray[np.float64]

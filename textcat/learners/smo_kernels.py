@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

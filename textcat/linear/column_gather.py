@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lane_math import exponential
 
 Array = Any

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from textcat.compile import compiled
 from textcat.linear import column_gather as gather
 from textcat.linear.column_step import gaussian_step, laplace_step, resize
-from textcat.linear.compile import compiled
 from textcat.linear.lane_math import exponential
 
 Array = Any

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 
 Array = Any
 

@@ -14,7 +14,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.vector import Lanes, fused, larger, magnitude, nearest, power_of_two, smaller, splat
 
 LOG2_E = 1.4426950408889634

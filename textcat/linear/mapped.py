@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 
 # How many entries are worked on at a time: few enough to fit into memory whatever the size of the whole.
 ENTRIES = 1_000_000

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.threads import in_threads
 
 Array = Any

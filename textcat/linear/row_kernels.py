@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.products import row_dot
 
 Array = Any

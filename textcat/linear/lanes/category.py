@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lanes.blocks import Rows
 from textcat.linear.lanes.losses import Loss
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lanes.rows import add_row, ask_for, row_product
 from textcat.linear.vector import differs, larger, load, smaller, splat, store
 

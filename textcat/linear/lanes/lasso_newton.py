@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lane_math import exponential, soft_plus
 from textcat.linear.vector import WIDTH, choose_less, larger, load, splat, store
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lane_math import exponential, soft_plus
 from textcat.linear.vector import WIDTH, load, splat, store
 

@@ -15,7 +15,7 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 
 Values = NDArray[np.floating]
 Numbers = NDArray[np.int64]

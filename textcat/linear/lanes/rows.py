@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.vector import differs, fused, load, prefetch, splat, store
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 from textcat.linear.lanes.newton import Newton
 
 Values = NDArray[np.floating]

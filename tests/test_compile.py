@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import PROJECT
 
 KERNEL = """
-from textcat.linear.compile import compiled
+from textcat.compile import compiled
 
 @compiled
 def twice(value):
