@@ -9,7 +9,7 @@ visited, until theirs has shrunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from textcat.linear.lanes.blocks import Block, Rows
 from textcat.linear.lanes.hinge import relax_hinge
 from textcat.linear.lanes.logistic import relax_logistic
-from textcat.linear.lanes.losses import Loss, sigmoid, softplus
+from textcat.linear.lanes.losses import Loss, softplus
 from textcat.linear.lanes.order import visiting_order
 from textcat.linear.lanes.rows import add_rows, all_products
 from textcat.linear.vector import WIDTH
@@ -35,6 +35,8 @@ _NEAR = 30.0
 # Over how many rounds of passes their pace is judged.
 _PACE = 2
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
+# Documents whose values are worked out together, so that what lies in between stays in the cache.
+_TILE = 512
 
 
 @dataclass(frozen=True)
@@ -95,17 +97,25 @@ class Ascent:
     def _logistic(self) -> bool:
         return self.loss.name == "logistic"
 
-    def start_at(self, margins: Array) -> None:
-        """Dual variables from margins y_i w'x_i, and the weights that belong to them."""
+    def start_at(self, margins: Array | None) -> None:
+        """Dual variables from margins y_i w'x_i, or from none where they are all zero; and their weights."""
+        if margins is None:
+            self.W = np.zeros((self.rows.features, WIDTH), self.dtype)
+            return
         if self._logistic:
             self.points[:] = margins
         else:
-            self.alpha[:] = self.loss.dual_variable(margins, self._weights())
+            for tile in self._tiles():
+                self.alpha[tile] = self.loss.dual_variable(margins[tile], self._weights(tile))
         self.gather(self.dtype)
 
-    def _weights(self) -> Array:
+    def _tiles(self) -> Iterator[slice]:
+        """All documents, some at a time."""
+        return (slice(start, start + _TILE) for start in range(0, self.rows.documents, _TILE))
+
+    def _weights(self, tile: slice) -> Array:
         """C by document and lane."""
-        return np.asarray(self.rows.importance[:, None] * self.block.limits)
+        return np.asarray(self.rows.importance[tile, None] * self.block.limits)
 
     def gather(self, dtype: type[np.floating]) -> None:
         """Go on in `dtype` with weights made anew, in float64, from the dual variables: the sum over documents of
@@ -114,15 +124,19 @@ class Ascent:
         self.dtype = dtype
         self.signs = self.block.signs.astype(dtype, copy=False)
         self.points = self.points.astype(dtype, copy=False)
-        if self._logistic:
-            self.alpha = self.loss.dual_variable(self.points.astype(np.float64), self._weights()).astype(
-                dtype
-            )
         self.alpha = self.alpha.astype(dtype, copy=False)
-        steps = (self.signs * self.alpha).astype(np.float64)
+        steps = np.empty(self.alpha.shape)
+        for tile in self._tiles():
+            if self._logistic:
+                self.alpha[tile] = self._dual(tile)[0]
+            np.multiply(self.signs[tile], self.alpha[tile], out=steps[tile])
+        self.W = self._combined(steps).astype(dtype, copy=False)
+
+    def _combined(self, steps: Array) -> Array:
+        """The sum of the documents times their steps, in float64."""
         W = np.zeros((self.rows.features, WIDTH))
         add_rows(self.rows.spans, self.rows.indices, self.rows.data, steps, W)
-        self.W = W.astype(dtype, copy=False)
+        return W
 
     def sweep(self, negligible: float, *, full: bool) -> Array:
         """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
@@ -193,30 +207,40 @@ class Ascent:
     def dual_estimate(self) -> Array:
         """The dual objective by lane as float32 has it, for setting targets."""
         penalty = 0.5 * np.einsum("ij,ij->j", self.W, self.W)
-        values = self._dual_values(self.alpha.astype(np.float64), self.points.astype(np.float64))
-        return np.asarray((values.sum(axis=0) - penalty)[: self.block.size])
+        values = np.zeros(WIDTH)
+        for tile in self._tiles():
+            values += self._dual_values(tile, self.alpha[tile].astype(np.float64)).sum(axis=0)
+        return np.asarray((values - penalty)[: self.block.size])
 
-    def _dual_values(self, alpha: Array, points: Array) -> Array:
-        weights = self._weights()
+    def _dual(self, tile: slice) -> tuple[Array, Array]:
+        """Dual variables of some documents in float64, and what they are worth."""
+        alpha = self.alpha[tile].astype(np.float64)
         if self._logistic:
+            alpha = self.loss.dual_variable(self.points[tile].astype(np.float64), self._weights(tile))
+        return alpha, self._dual_values(tile, alpha)
+
+    def _dual_values(self, tile: slice, alpha: Array) -> Array:
+        weights = self._weights(tile)
+        if self._logistic:
+            points = self.points[tile].astype(np.float64)
             return np.asarray(weights * softplus(-points) + points * alpha)
         return self.loss.dual_value(alpha, weights)
 
     def certify(self) -> Certificate:
         """Weights, objective and dual objective in float64, from the dual variables alone."""
-        rows, signs, weights = self.rows, self.block.signs.astype(np.float64), self._weights()
-        W = np.zeros((rows.features, WIDTH))
-        alpha = self.alpha.astype(np.float64)
-        if self._logistic:
-            alpha = weights * sigmoid(-self.points.astype(np.float64))
-        duals = self._dual_values(alpha, self.points.astype(np.float64))
-        add_rows(rows.spans, rows.indices, rows.data, signs * alpha, W)
-        margins = np.empty_like(alpha)
-        all_products(rows.spans, rows.indices, rows.data, W, margins)
+        signs, products = self.block.signs, np.empty(self.block.signs.shape)
+        values, losses = np.zeros((2, WIDTH))
+        for tile in self._tiles():
+            alpha, worth = self._dual(tile)
+            values += worth.sum(axis=0)
+            np.multiply(signs[tile], alpha, out=products[tile])
+        W = self._combined(products)
+        all_products(self.rows.spans, self.rows.indices, self.rows.data, W, products)
+        for tile in self._tiles():
+            products[tile] *= signs[tile]
+            losses += self.loss.value(products[tile], self._weights(tile)).sum(axis=0)
         penalty = 0.5 * np.einsum("ij,ij->j", W, W)
-        margins *= signs
-        objective = penalty + self.loss.value(margins, weights).sum(axis=0)
-        return Certificate(W, margins, objective, np.asarray(duals.sum(axis=0) - penalty))
+        return Certificate(W, products, penalty + losses, values - penalty)
 
 
 def _longer(gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]) -> bool:

@@ -155,12 +155,12 @@ def _improved(ascent: Ascent, own: Array, target: float, aim: Aim) -> Certificat
     return ascent.certify()
 
 
-def _constant_only(rows: Rows, block: Block, loss: str) -> Array:
+def _constant_only(rows: Rows, block: Block, loss: str) -> Array | None:
     """Margins of the best model that has only the constant, when the loss is logistic; nowhere to start from
     else.
     """
     if loss != "logistic":
-        return np.ones(block.signs.shape)
+        return None
     weights = rows.importance[:, None] * block.limits
     positive = (weights * (block.signs > 0)).sum(axis=0)
     total = weights.sum(axis=0)

@@ -26,7 +26,7 @@ _NEW_DOCUMENTS = 200
 _MOST_ROUNDS = 30
 # Cost of finishing a category of a thousand support vectors, in visits of a document by the lanes: a part that
 # does not depend on their number, one that goes with its square and one with its cube.
-_VISITS = (1_600.0, 10_000.0, 32_000.0)
+_VISITS = (4_800.0, 30_000.0, 96_000.0)
 # The working set is solved to this part of the gap that the category may keep, or of the gap it has now.
 _INNER_SHARE = 0.5
 _ROUND_SHARE = 0.01
