@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textcat.text.settings import TextSettings
-from textcat.text.tokenizers import tokenizer_named
+from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 Chunk = Sequence[tuple[str, ...]]
 
@@ -35,6 +36,97 @@ class ChunkCounts:
         return ChunkCounts(self.lengths, columns[self.columns], self.counts)
 
 
+class PieceCounter(Protocol):
+    """Numbers pieces of text as they appear, and counts them."""
+
+    def count(self, texts: Sequence[str]) -> ChunkCounts:
+        """The counts of some texts; pieces not met before are added."""
+
+    def pieces(self) -> list[str]:
+        """The pieces by number."""
+
+
+class SplitCounter:
+    """Pieces as a splitter gives them, numbered by a dictionary."""
+
+    def __init__(self, split: Callable[[str], list[str]]) -> None:
+        self._split, self._numbers = split, new_vocabulary()
+
+    def pieces(self) -> list[str]:
+        """The pieces by number."""
+        return list(self._numbers)
+
+    def count(self, texts: Sequence[str]) -> ChunkCounts:
+        """The counts of some texts; pieces not met before are added."""
+        pieces: list[str] = []
+        ends = np.zeros(len(texts) + 1, dtype=np.int64)
+        for row, text in enumerate(texts, start=1):
+            pieces += self._split(text)
+            ends[row] = len(pieces)
+        numbers = piece_numbers(pieces, self._numbers)
+        rows = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(ends))
+        # One sort of (row, number) keys brings equal pieces of a document together: the length of a run is
+        # their count.
+        width = max(len(self._numbers), 1)
+        keys = rows * width + numbers
+        keys.sort()
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        rows, columns = np.divmod(keys[starts], width)
+        return ChunkCounts(
+            np.bincount(rows, minlength=len(texts)).astype(np.int32),
+            columns.astype(np.int32),
+            np.diff(starts, append=len(keys)).astype(np.int32),
+        )
+
+
+class RunCounter:
+    """Pieces that are runs of characters, counted by compiled code; `known` are numbered already."""
+
+    def __init__(self, tokenizer: Tokenizer, *, lowercase: bool, known: Sequence[str] = ()) -> None:
+        # The compiler takes a while to load; who counts a few documents should not wait for it.
+        from textcat.text.runs import RunTable  # noqa: PLC0415
+
+        self._encode, self._table = tokenizer.encoder(lowercase=lowercase), RunTable(tokenizer.characters)
+        self._table.count([piece.encode("latin-1") for piece in known])
+
+    def pieces(self) -> list[str]:
+        """The pieces by number."""
+        return self._table.pieces()
+
+    def count(self, texts: Sequence[str]) -> ChunkCounts:
+        """The counts of some texts; pieces not met before are added."""
+        return ChunkCounts(*self._table.count(list(map(self._encode, texts))))
+
+
+def piece_counter(settings: TextSettings) -> PieceCounter:
+    """A counter that works at once."""
+    return SplitCounter(tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase))
+
+
+def quicker(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
+    """A compiled counter to go on with, where the tokenizer allows one."""
+    tokenizer = tokenizer_named(settings.tokenizer)
+    if not isinstance(tokenizer, Tokenizer) or not tokenizer.characters:
+        return counter
+    return RunCounter(tokenizer, lowercase=settings.lowercase, known=counter.pieces())
+
+
+def count_chunk(chunk: Chunk, counters: Sequence[PieceCounter]) -> list[ChunkCounts]:
+    """The counts of each group of fields by its counter."""
+    return [counter.count([texts[group] for texts in chunk]) for group, counter in enumerate(counters)]
+
+
+def count_chunk_alone(
+    settings: TextSettings, chunk: Chunk, *, compiled: bool
+) -> list[tuple[list[str], ChunkCounts]]:
+    """The same in a process of its own: the pieces of each group in order of number, and their counts."""
+    counters = [piece_counter(settings) for _ in settings.groups]
+    if compiled:
+        counters = [quicker(counter, settings) for counter in counters]
+    counted = count_chunk(chunk, counters)
+    return [(counter.pieces(), counts) for counter, counts in zip(counters, counted, strict=True)]
+
+
 def new_vocabulary() -> defaultdict[str, int]:
     """A dictionary that numbers each piece when it is first looked up."""
     vocabulary: defaultdict[str, int] = defaultdict()
@@ -42,48 +134,6 @@ def new_vocabulary() -> defaultdict[str, int]:
     return vocabulary
 
 
-def count_chunk(
-    chunk: Chunk, split: Callable[[str], list[str]], vocabularies: Sequence[defaultdict[str, int]]
-) -> list[ChunkCounts]:
-    """The counts of each group of fields; pieces that a group's vocabulary does not know are added."""
-    return [
-        _count_texts([texts[group] for texts in chunk], split, vocabulary)
-        for group, vocabulary in enumerate(vocabularies)
-    ]
-
-
-def count_chunk_alone(settings: TextSettings, chunk: Chunk) -> list[tuple[list[str], ChunkCounts]]:
-    """The same in a process of its own: the pieces of each group in order of number, and their counts."""
-    split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
-    vocabularies = [new_vocabulary() for _ in settings.groups]
-    counted = count_chunk(chunk, split, vocabularies)
-    return [(list(vocabulary), counts) for vocabulary, counts in zip(vocabularies, counted, strict=True)]
-
-
 def piece_numbers(pieces: Sequence[str], vocabulary: defaultdict[str, int]) -> NDArray[np.int32]:
     """The numbers of pieces, new ones being added."""
     return np.fromiter(map(vocabulary.__getitem__, pieces), np.int32, len(pieces))
-
-
-def _count_texts(
-    texts: Sequence[str], split: Callable[[str], list[str]], vocabulary: defaultdict[str, int]
-) -> ChunkCounts:
-    pieces: list[str] = []
-    ends = np.zeros(len(texts) + 1, dtype=np.int64)
-    for row, text in enumerate(texts, start=1):
-        pieces += split(text)
-        ends[row] = len(pieces)
-    numbers = piece_numbers(pieces, vocabulary)
-    rows = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(ends))
-    # One sort of (row, number) keys brings equal pieces of a document together: the length of a run is
-    # their count.
-    width = max(len(vocabulary), 1)
-    keys = rows * width + numbers
-    keys.sort()
-    starts = np.flatnonzero(np.diff(keys, prepend=-1))
-    rows, columns = np.divmod(keys[starts], width)
-    return ChunkCounts(
-        np.bincount(rows, minlength=len(texts)).astype(np.int32),
-        columns.astype(np.int32),
-        np.diff(starts, append=len(keys)).astype(np.int32),
-    )

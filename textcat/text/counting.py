@@ -7,10 +7,10 @@ on the size of the chunks nor on who counts them. Only counts and distinct piece
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Protocol
 
@@ -24,18 +24,21 @@ from textcat.text.chunks import (
     count_chunk,
     count_chunk_alone,
     new_vocabulary,
+    piece_counter,
     piece_numbers,
+    quicker,
 )
 from textcat.text.counted import CountedDocuments
 from textcat.text.settings import TextSettings
 from textcat.text.terms import terms_of_pieces
-from textcat.text.tokenizers import tokenizer_named
 from textcat.workers import Crew, hired
 
 # Documents whose words are counted together: with more, the words no longer fit the processor's cache.
 DOCUMENTS_A_CHUNK = 200
 # Chunks that each worker is given at a time: enough to keep it busy, few enough to stay small in memory.
 CHUNKS_A_WORKER = 16
+# After so many chunks compiled code is worth the tenth of a second that it takes to load.
+WORTH_COMPILING = 5
 
 
 class TextDocument(Protocol):
@@ -78,7 +81,8 @@ class _Roll:
                 self.split.append(document.split)
                 self.fields.update(document.fields)
             yield [
-                tuple("\n".join(doc.fields.get(n, "") for n in names) for names in groups) for doc in batch
+                tuple(["\n".join([doc.fields.get(n, "") for n in names]) for names in groups])
+                for doc in batch
             ]
 
 
@@ -99,43 +103,55 @@ def count(
     unless `missing_fields` allows it.
     """
     roll = _Roll()
-    vocabularies = [new_vocabulary() for _ in settings.groups]
     chunks = roll.chunks(documents, settings, chunk_size)
-    parts: list[list[ChunkCounts]] = []
+    tell = progress or (lambda documents: None)
     with nullcontext(crew) if crew or n_jobs == 1 else hired("processes", n_jobs) as workers:
-        for part in _counted(chunks, settings, vocabularies, workers):
-            parts.append(part)
-            if progress is not None:
-                progress(len(part[0].lengths))
+        counting = _counted if workers is None else partial(_counted_by, workers)
+        pieces, parts = counting(chunks, settings, tell)
     if roll.ids and not missing_fields:
         _refuse_unknown_fields(settings, roll.fields)
     terms, of_pieces = terms_of_pieces(
-        [(prefix, pieces) for (prefix, _), pieces in zip(settings.groups, vocabularies, strict=True)],
-        settings,
+        [(prefix, known) for (prefix, _), known in zip(settings.groups, pieces, strict=True)], settings
     )
     counts = _matrix([], len(roll.ids), len(terms))
     for group, matrix in enumerate(of_pieces):
-        counts += _matrix([part[group] for part in parts], len(roll.ids), matrix.shape[0]) @ matrix
+        found = _matrix([part[group] for part in parts], len(roll.ids), matrix.shape[0]) @ matrix
+        counts = counts + found if group else found
     counts.sum_duplicates()
     return CountedDocuments(counts, terms, roll.ids, roll.labels, roll.split)
 
 
 def _counted(
-    chunks: Iterator[Chunk],
-    settings: TextSettings,
-    vocabularies: list[defaultdict[str, int]],
-    workers: Crew | None,
-) -> Iterator[list[ChunkCounts]]:
-    if workers is None:
-        split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
-        yield from (count_chunk(chunk, split, vocabularies) for chunk in chunks)
-        return
+    chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
+) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
+    """The pieces of each group by number, and the counts of each chunk and group."""
+    counters = [piece_counter(settings) for _ in settings.groups]
+    parts: list[list[ChunkCounts]] = []
+    for number, chunk in enumerate(chunks):
+        if number == WORTH_COMPILING:
+            counters = [quicker(counter, settings) for counter in counters]
+        parts.append(count_chunk(chunk, counters))
+        progress(len(chunk))
+    return [counter.pieces() for counter in counters], parts
+
+
+def _counted_by(
+    workers: Crew, chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
+) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
+    """The same, each chunk by a worker."""
+    vocabularies = [new_vocabulary() for _ in settings.groups]
+    parts: list[list[ChunkCounts]] = []
     while wave := list(islice(chunks, CHUNKS_A_WORKER * workers.size)):
-        for groups in workers.each(count_chunk_alone, settings, wave):
-            yield [
-                counts.renumbered(piece_numbers(pieces, vocabulary))
-                for (pieces, counts), vocabulary in zip(groups, vocabularies, strict=True)
-            ]
+        work = partial(count_chunk_alone, compiled=len(parts) > 0)
+        for chunk, groups in zip(wave, workers.each(work, settings, wave), strict=True):
+            parts.append(
+                [
+                    counts.renumbered(piece_numbers(pieces, vocabulary))
+                    for (pieces, counts), vocabulary in zip(groups, vocabularies, strict=True)
+                ]
+            )
+            progress(len(chunk))
+    return [list(vocabulary) for vocabulary in vocabularies], parts
 
 
 def _matrix(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> csr_array:

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from textcat.text.settings import TextSettings
 from textcat.text.stemming import stemmer_named
 from textcat.text.stop_lists import load_stop_list
-from textcat.text.tokenizers import tokenizer_named
+from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 
 def term_maker(settings: TextSettings) -> Callable[[str], list[str]]:
@@ -33,20 +33,30 @@ def terms_of_pieces(
 
     The matrices, one a group, are pieces x terms: counts of pieces times such a matrix are counts of terms.
     """
-    make = term_maker(settings)
+    make = None if _pieces_are_terms(settings) else term_maker(settings)
     made = [_spread(make, prefix, pieces) for prefix, pieces in groups]
     terms = sorted(set(chain.from_iterable(found for found, _ in made)))
     column = {term: number for number, term in enumerate(terms)}
     return terms, [_matrix(found, ends, column) for found, ends in made]
 
 
+def _pieces_are_terms(settings: TextSettings) -> bool:
+    """Whether every piece is a term as it stands."""
+    tokenizer = tokenizer_named(settings.tokenizer)
+    plain = isinstance(tokenizer, Tokenizer) and tokenizer.gives_words(lowercase=settings.lowercase)
+    return plain and settings.stem == "none" and not load_stop_list(settings.stop_list).words
+
+
 def _spread(
-    make: Callable[[str], list[str]], prefix: str, pieces: Iterable[str]
+    make: Callable[[str], list[str]] | None, prefix: str, pieces: Iterable[str]
 ) -> tuple[list[str], list[int]]:
-    """The terms of all pieces in one list, and where in it those of each piece end.
+    """The terms of all pieces in one list, and where in it those of each piece end; without `make` each is one.
 
     A list for each piece would be simpler, but so many objects alive wake the garbage collector.
     """
+    if make is None:
+        words = [prefix + piece for piece in pieces]
+        return words, list(range(len(words) + 1))
     found: list[str] = []
     ends = [0]
     for piece in pieces:
