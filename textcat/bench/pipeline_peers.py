@@ -79,7 +79,10 @@ def _best_for_f1(truth: NDArray[np.int64], scores: NDArray[np.float64], least_f1
 
 
 def _libmultilabel(task: Task, loss: str, watch: Stopwatch) -> Labels:
-    """Its one-vs-rest training, for all documents and for each fold; the thresholds are set as scikit-learn's."""
+    """Its one-vs-rest training, for all documents and for each fold, with thresholds set as scikit-learn's.
+
+    It trains on all cores whatever it is told, so its processor time is more than what its user waits.
+    """
     from libmultilabel import linear  # noqa: PLC0415
 
     number = {"squared_hinge": 1, "logistic": 7}[loss]
