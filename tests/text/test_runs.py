@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.text.documents import documents
@@ -45,6 +45,7 @@ def expected(texts: list[bytes]) -> list[dict[str, int]]:
     return [dict(Counter(re.findall(r"[a-z\xe9\xff]+", text.decode("latin-1")))) for text in texts]
 
 
+@settings(deadline=None)
 @given(st.lists(st.lists(text, max_size=5), max_size=4), st.sampled_from([1, 2, 64]), st.booleans())
 @example([[b"x" * 5000, b"x" * 5000 + b" " + b"x" * 4999 + b"y"]], 1, False)
 def test_runs_are_counted_as_by_a_dictionary(batches: list[list[bytes]], room: int, collide: bool) -> None:

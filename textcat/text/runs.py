@@ -124,10 +124,12 @@ def _add(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> b
 @compiled
 def _same(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> bool:
     """Whether the run text[start:end] is pool[first:last]."""
+    if last - first != end - start:
+        return False
     place = 0
-    while place < end - start and pool[first + place] == text[start + place]:
+    while first + place < last and pool[first + place] == text[start + place]:
         place += 1
-    return bool(last - first == end - start == place)
+    return bool(first + place == last)
 
 
 @compiled
