@@ -18,6 +18,9 @@ from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 Chunk = Sequence[tuple[str, ...]]
 
+# After so many chunks compiled code is worth the tenth of a second that it takes to load.
+WORTH_COMPILING = 5
+
 
 @dataclass(frozen=True)
 class ChunkCounts:
@@ -116,15 +119,15 @@ def count_chunk(chunk: Chunk, counters: Sequence[PieceCounter]) -> list[ChunkCou
     return [counter.count([texts[group] for texts in chunk]) for group, counter in enumerate(counters)]
 
 
-def count_chunk_alone(
-    settings: TextSettings, chunk: Chunk, *, compiled: bool
-) -> list[tuple[list[str], ChunkCounts]]:
-    """The same in a process of its own: the pieces of each group in order of number, and their counts."""
+def count_alone(
+    settings: TextSettings, chunks: Sequence[Chunk]
+) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
+    """Chunks in a process of its own: the pieces of each group by number, and the counts of each chunk and group."""
     counters = [piece_counter(settings) for _ in settings.groups]
-    if compiled:
+    if len(chunks) > WORTH_COMPILING:
         counters = [quicker(counter, settings) for counter in counters]
-    counted = count_chunk(chunk, counters)
-    return [(counter.pieces(), counts) for counter, counts in zip(counters, counted, strict=True)]
+    counted = [count_chunk(chunk, counters) for chunk in chunks]
+    return [counter.pieces() for counter in counters], counted
 
 
 def new_vocabulary() -> defaultdict[str, int]:

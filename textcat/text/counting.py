@@ -19,10 +19,11 @@ from scipy.sparse import csr_array
 
 from textcat.errors import UsageError
 from textcat.text.chunks import (
+    WORTH_COMPILING,
     Chunk,
     ChunkCounts,
+    count_alone,
     count_chunk,
-    count_chunk_alone,
     new_vocabulary,
     piece_counter,
     piece_numbers,
@@ -37,8 +38,6 @@ from textcat.workers import Crew, hired
 DOCUMENTS_A_CHUNK = 200
 # Chunks that each worker is given at a time: enough to keep it busy, few enough to stay small in memory.
 CHUNKS_A_WORKER = 16
-# After so many chunks compiled code is worth the tenth of a second that it takes to load.
-WORTH_COMPILING = 5
 
 
 class TextDocument(Protocol):
@@ -138,19 +137,15 @@ def _counted(
 def _counted_by(
     workers: Crew, chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
-    """The same, each chunk by a worker."""
+    """The same, some chunks by each worker; what they number is numbered anew."""
     vocabularies = [new_vocabulary() for _ in settings.groups]
     parts: list[list[ChunkCounts]] = []
-    while wave := list(islice(chunks, CHUNKS_A_WORKER * workers.size)):
-        work = partial(count_chunk_alone, compiled=len(parts) > 0)
-        for chunk, groups in zip(wave, workers.each(work, settings, wave), strict=True):
-            parts.append(
-                [
-                    counts.renumbered(piece_numbers(pieces, vocabulary))
-                    for (pieces, counts), vocabulary in zip(groups, vocabularies, strict=True)
-                ]
-            )
-            progress(len(chunk))
+    while wave := [some for _ in range(workers.size) if (some := list(islice(chunks, CHUNKS_A_WORKER)))]:
+        for some, (pieces, counted) in zip(wave, workers.each(count_alone, settings, wave), strict=True):
+            numbers = [piece_numbers(own, known) for own, known in zip(pieces, vocabularies, strict=True)]
+            for chunk, groups in zip(some, counted, strict=True):
+                parts.append([counts.renumbered(new) for counts, new in zip(groups, numbers, strict=True)])
+                progress(len(chunk))
     return [list(vocabulary) for vocabulary in vocabularies], parts
 
 

@@ -20,6 +20,7 @@ from textcat.store.arrays import read_json, read_matrix, write_json, write_matri
 from textcat.text.counted import CountedDocuments
 from textcat.text.counting import count
 from textcat.text.settings import TextSettings
+from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 log = logging.getLogger(__name__)
 
@@ -70,7 +71,10 @@ def _counted(opened: Any, text: TextSettings, workshop: Workshop) -> Counts:
         done += more
         workshop.progress(done, None, f"tokenize {opened.name}")
 
-    counted = count(documents, text, n_jobs=workshop.jobs, crew=workshop.crew, progress=tell)
+    # Our own tokenizers are done with a text before another process has got it; a plugin's may take any time.
+    own = isinstance(tokenizer_named(text.tokenizer), Tokenizer)
+    jobs = 1 if own else workshop.jobs
+    counted = count(documents, text, n_jobs=jobs, crew=workshop.crew, progress=tell)
     return Counts(counted, list(opened.categories))
 
 
