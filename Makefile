@@ -49,7 +49,7 @@ check: $(READY)
 check-slice: $(LATEST)
 	$(BIN)/pytest -n 2 --dist loadscope tests/gate
 
-# Speed and memory beside peers, at every size: an hour and 6 GB; results/bench/ keeps the last run
+# Speed and memory beside peers, at every size: a quarter of an hour and 6 GB; results/bench/ keeps the last run
 bench: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	for what in text solvers pipeline predict backends scale; do $(BIN)/textcat bench $$what --save results/bench || exit 1; done
