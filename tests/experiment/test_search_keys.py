@@ -1,10 +1,14 @@
-"""A search for the best decisions is made again when the rule of decisions changes, and no other is."""
+"""What the key of a trained model hangs on: the rule of decisions where a search goes by it, an algorithm's version."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.pipeline import make_plan
+from textcat.experiment.settings import Experiment, RunSettings
+from textcat.experiment.steps import train
 from textcat.experiment.steps.train import _thresholds_of_search
 
 
@@ -18,3 +22,25 @@ def test_thresholds_are_in_the_key_where_they_decide(criterion: str, hangs: bool
         run = RunSettings.model_validate({"learner": "linear", "search": search, "threshold": {"rule": rule}})
         keys.append(_thresholds_of_search(run))
     assert (keys[0] != keys[1]) == hangs
+
+
+@pytest.mark.parametrize(("algorithm", "hangs"), [("fast", True), ("row", False), (None, False)])
+def test_models_of_an_algorithm_are_trained_again_when_its_version_rises(
+    monkeypatch: pytest.MonkeyPatch, algorithm: str | None, hangs: bool
+) -> None:
+    parameters = {"loss": "logistic", "prior": "gaussian", "cost": 1.0, "algorithm": algorithm}
+    experiment = Experiment.model_validate(
+        {
+            "name": "small",
+            "title": "Small",
+            "corpus": {"name": "reuters21578"},
+            "runs": {"one": {"learner": "linear", "parameters": parameters}},
+        }
+    )
+
+    def key() -> str:
+        return make_plan(experiment, Path("unread"), "fingerprint").chains[0].trained.recipe.key
+
+    before = key()
+    monkeypatch.setattr(train, "_ALGORITHM_VERSIONS", {"fast": 1_000})
+    assert (key() != before) == hangs

@@ -28,6 +28,9 @@ from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
 
+# Rises when a change of the code moves the numbers of an algorithm, so that no cache gives back the old ones.
+_ALGORITHM_VERSIONS = {"fast": 2}
+
 
 def train_step(
     run: RunSettings, seed: int, vectorized: Step, selected: Step | None, projected: Step | None
@@ -48,6 +51,7 @@ def train_step(
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
             **_thresholds_of_search(run),
+            **_algorithm_version(parameters),
             **identities(
                 *methods_named(parameters), ("thresholds", run.threshold.rule if run.search else None)
             ),
@@ -74,6 +78,12 @@ def _thresholds_of_search(run: RunSettings) -> dict[str, Any]:
     """What a search for the best decisions hangs on besides."""
     decides = run.search is not None and run.search.criterion in ("micro.f1", "errors")
     return {"threshold": run.threshold.model_dump(mode="json")} if decides else {}
+
+
+def _algorithm_version(parameters: BaseModel) -> dict[str, int]:
+    """For a recipe; recipes of algorithms that no versions are kept of stay as they are."""
+    version = _ALGORITHM_VERSIONS.get(getattr(parameters, "algorithm", None) or "")
+    return {} if version is None else {"algorithm_version": version}
 
 
 def methods_named(parameters: BaseModel) -> list[tuple[str, str | None]]:
