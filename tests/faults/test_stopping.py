@@ -17,13 +17,16 @@ from tests.faults.conftest import COMMAND, textcat
 from tests.faults.kills import unsound_artifacts
 from tests.faults.workplace import Place
 
+# Tests that run in the background of a shell have children that would not hear of Ctrl-C.
+HEARING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
 
 @pytest.mark.parametrize("stage", ["tokenize", "train"])
 def test_ctrl_c_says_how_to_resume(copy_of: Callable[[], Place], finished: Place, stage: str) -> None:
     place = copy_of()
     shutil.rmtree(place.cache)
     process = subprocess.Popen(
-        [sys.executable, "-c", COMMAND, *place.command()],
+        [sys.executable, "-c", HEARING + COMMAND, *place.command()],
         cwd=PROJECT,
         stderr=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
