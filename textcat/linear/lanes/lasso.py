@@ -31,8 +31,8 @@ Array = NDArray[np.float64]
 _KINDS = {"logistic": LOGISTIC, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
 _MOST_STEPS = 50
 # What part of the allowed gap the working set may cost; its share of the violation outside.
-_INNER_SHARE = 0.2
-_ROUND_SHARE = 0.02
+_INNER_SHARE = 0.5
+_ROUND_SHARE = 0.1
 _FIRST_FEATURES = 16
 
 

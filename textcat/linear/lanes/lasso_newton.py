@@ -3,10 +3,8 @@
 Problem:  min_w  |w|_1 + sum_i C_i loss(z_i),  z_i = y_i w'x_i, over the features of the working set
 In:   their columns (CSC), signs, C by document; `w` over the working set and `z`, changed in place
 Out:  the largest violation of optimality left, and how many Newton steps were taken
-Each step minimises the quadratic model plus |w|_1 by coordinate descent on the Hessian, which is small and
-dense, so that no
-exponential is taken inside (the idea of newGLMNET); the step is cut where the directional derivative shows
-that it overshoots.
+Each step minimises the quadratic model plus |w|_1 on the Hessian, which is small and dense, so that no exponential is
+taken inside (the idea of newGLMNET); the step is cut where the directional derivative shows that it overshoots.
 """
 
 from __future__ import annotations
@@ -17,6 +15,7 @@ import numpy as np
 
 from textcat.compile import compiled
 from textcat.linear.lane_math import exponential, soft_plus
+from textcat.linear.lanes.lasso_quadratic import quadratic, violation
 from textcat.linear.vector import WIDTH, choose_less, larger, load, splat, store
 
 LOGISTIC, SQUARED_HINGE, SQUARED = 0, 1, 2
@@ -107,47 +106,6 @@ def hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: Any) ->
     for j in range(len(H)):
         for k in range(j):
             H[k, j] = H[j, k]
-
-
-@compiled
-def violation(w: float, gradient: float) -> float:
-    """How far a coordinate is from optimal: the distance of -gradient from the subdifferential of |w|."""
-    if w > 0:
-        return abs(gradient + 1.0)
-    if w < 0:
-        return abs(gradient - 1.0)
-    return max(abs(gradient) - 1.0, 0.0)
-
-
-@compiled
-def _shrunk(x: float, by: float) -> float:
-    return max(x - by, 0.0) - max(-x - by, 0.0)
-
-
-@compiled
-def quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
-    """Coordinate descent for g's + s'Hs/2 + |w + s|_1, w becoming w + s; half of the sweeps keep to nonzero
-    coordinates.
-    """
-    p = len(w)
-    full = True
-    for _ in range(sweeps):
-        worst = 0.0
-        for j in range(p):
-            now = w[j]
-            if full or now != 0.0:
-                worst = max(worst, violation(now, gradient[j]))
-                h = max(H[j, j], 1e-12)
-                new = _shrunk(now - gradient[j] / h, 1.0 / h)
-                if new != now:
-                    w[j] = new
-                    change = new - now
-                    row = H[j]
-                    for k in range(p):
-                        gradient[k] += change * row[k]
-        if worst <= tol and full:
-            return
-        full = worst <= tol
 
 
 @compiled
