@@ -52,8 +52,9 @@ def test_the_matrix_and_stand_ins_are_silent_too(place: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_gate_that_passes_is_silent(place: Path) -> None:
-    results = Path(__file__).resolve().parents[2] / "results" / "reuters_modapte"
+def test_a_gate_that_passes_is_silent() -> None:
+    # Of WebKB there is one copy; those of Reuters may have been made anew from another than the pinned values.
+    results = Path(__file__).resolve().parents[2] / "results" / "zhang_oles_2001" / "table5_webkb"
     done = called("check", str(results), "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert called("check", str(results)).stdout
