@@ -7,12 +7,15 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from textcat.report.figures import COLOURS, STYLE, axes_of, style_of
 
 Rows = Sequence[Mapping[str, Any]]
 _STAGES = ("vectorize", "train", "thresholds", "evaluate")
+
+# Bars that differ by more than this are drawn on a logarithmic axis; others start at zero, so that lengths compare.
+_FAR_APART = 10.0
 
 
 def draw(what: str, rows: Rows) -> Figure | None:
@@ -73,8 +76,12 @@ def _bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
             )
             for patch, row in zip(drawn, own, strict=True):
                 patch.set_alpha(1.0 if row.get("reached", True) else 0.25)
-        axes.set(yticks=range(len(groups)), yticklabels=groups, xscale="log", xlabel=label, axisbelow=True)
-        _plain_numbers(axes.xaxis)
+        axes.set(yticks=range(len(groups)), yticklabels=groups, xlabel=label, axisbelow=True)
+        seconds = [row["seconds"] for row in measured]
+        if max(seconds) > _FAR_APART * min(seconds):
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            _plain_numbers(axes.xaxis)
         axes.invert_yaxis()
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
         return figure
