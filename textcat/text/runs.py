@@ -133,26 +133,30 @@ def _same(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> 
 
 
 @compiled
+def _run_at(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[Any, int]:
+    """The code of the run that begins there, and where the run ends.
+
+    The code of a run of up to eight bytes is the run itself; that of a longer one ends in a byte of zeros.
+    """
+    code, end = np.uint64(0), start
+    while end < stop and member[text[end]]:
+        if end - start >= _WORD:
+            code = (code ^ (code >> np.uint64(29))) * key
+        code = (code << np.uint64(8)) ^ np.uint64(text[end])
+        end += 1
+    if end - start > _WORD:
+        code <<= np.uint64(8)
+    return code, end
+
+
+@compiled
 def _count(
-    text: Any,
-    document_ends: Any,
-    member: Any,
-    key: Any,
-    known: int,
-    pool: Any,
-    ends: Any,
-    codes: Any,
-    entry: Any,
-    slots: Any,
-    lengths: Any,
-    columns: Any,
-    counts: Any,
-    state: Any,
-) -> tuple[int, bool]:
+    text: Any, document_ends: Any, member: Any, key: Any, known: int, pool: Any, ends: Any, codes: Any,
+    entry: Any, slots: Any, lengths: Any, columns: Any, counts: Any, state: Any,
+) -> tuple[int, bool]:  # fmt: skip
     """Count on from `state`; how many runs are known then, and whether all documents are done.
 
     `entry` says of each run where it was counted last, which is this document's only from its first entry on.
-    The code of a run of up to eight bytes is the run itself; that of a longer one ends in a byte of zeros.
     """
     place, document, first, written = state
     while document < len(document_ends):
@@ -161,14 +165,7 @@ def _count(
             if not member[text[place]]:
                 place += 1
                 continue
-            code, end = np.uint64(0), place
-            while end < stop and member[text[end]]:
-                if end - place >= _WORD:
-                    code = (code ^ (code >> np.uint64(29))) * key
-                code = (code << np.uint64(8)) ^ np.uint64(text[end])
-                end += 1
-            if end - place > _WORD:
-                code <<= np.uint64(8)
+            code, end = _run_at(text, place, stop, member, key)
             slot = _slot_of(code, key, slots)
             number = slots[slot]
             while number >= 0 and not (
@@ -185,14 +182,11 @@ def _count(
                 slots[slot], codes[number], entry[number] = number, code, -1
                 known += 1
             if entry[number] < first:
-                entry[number] = written
-                columns[written] = number
-                counts[written] = 0
+                entry[number], columns[written], counts[written] = written, number, 0
                 written += 1
             counts[entry[number]] += 1
             place = end
         lengths[document] = written - first
-        document += 1
-        first = written
+        document, first = document + 1, written
     state[3] = written
     return known, True
