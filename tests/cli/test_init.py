@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import lists, sampled_from
 
 from textcat.cli.main import main
-from textcat.corpora import open_corpus, open_vectors
-from textcat.corpora.own_look import look_at
+from textcat.corpora import Split, open_corpus, open_vectors
+from textcat.corpora.own_look import inspect_documents
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
 from textcat.experiment.configs import load_experiment
 from textcat.experiment.first_file import first_file
@@ -134,7 +136,7 @@ def test_columns_and_separators_are_guessed(
     kind: str, text: tuple[str, ...], label: str, separator: str | None, single: bool, tmp_path: Path
 ) -> None:
     name, make = MADE[kind]
-    look = look_at(make(tmp_path / name))
+    look = inspect_documents(make(tmp_path / name))
     assert (look.text, look.options["label"], look.options["label_separator"]) == (text, label, separator)
     assert look.single_label == single
 
@@ -143,7 +145,7 @@ def test_names_with_commas_are_not_torn_apart(tmp_path: Path) -> None:
     names = ["Smith, John", "Doe, Jane", "Roe, Rick"]
     lines = ["text,author,label", *(f'"some words of text {k}",x,"{names[k % 3]}"' for k in range(30))]
     (tmp_path / "mine.csv").write_text("\n".join(lines))
-    assert look_at(tmp_path / "mine.csv").options["label_separator"] is None
+    assert inspect_documents(tmp_path / "mine.csv").options["label_separator"] is None
 
 
 @pytest.mark.parametrize("kind", list(MADE))
@@ -205,24 +207,24 @@ def test_it_says_nothing_when_asked_to(tmp_path: Path, capsys: pytest.CaptureFix
 def test_what_cannot_be_guessed_is_said(name: str, content: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises((UsageError, BadDataError)) as caught:
-        look_at(tmp_path / name)
+        inspect_documents(tmp_path / name)
     assert message in str(caught.value)
     assert caught.value.hint
 
 
 def test_copies_in_several_folders_are_one_document(tmp_path: Path) -> None:
     folders(tmp_path / "documents")
-    assert "same_name" not in look_at(tmp_path / "documents").options
+    assert "same_name" not in inspect_documents(tmp_path / "documents").options
     for place in ("sea", "money"):
         (tmp_path / "documents" / place / "twice").write_text("the same words")
-    look = look_at(tmp_path / "documents")
+    look = inspect_documents(tmp_path / "documents")
     assert look.options["same_name"] == "one"
     assert not look.single_label
-    assert "1 files are copies in the folders of other classes" in "".join(look.told)
+    assert "1 files are copies in the folders of other classes" in "".join(look.report)
     corpus = open_corpus("folders", tmp_path / "documents", ratio=None, **look.options)
     assert ("money", "sea") in [document.labels for document in corpus.documents()]
     (tmp_path / "documents" / "sea" / "twice").write_text("other words")
-    assert "same_name" not in look_at(tmp_path / "documents").options
+    assert "same_name" not in inspect_documents(tmp_path / "documents").options
     with pytest.raises(BadDataError, match="differ"):
         list(open_corpus("folders", tmp_path / "documents", ratio=None, same_name="one").documents())
 
@@ -230,16 +232,159 @@ def test_copies_in_several_folders_are_one_document(tmp_path: Path) -> None:
 def test_folders_of_training_and_test_documents(tmp_path: Path) -> None:
     for side in ("training", "test"):
         folders(tmp_path / "documents" / side)
-    look = look_at(tmp_path / "documents")
+    look = inspect_documents(tmp_path / "documents")
     assert look.options["side"] == "folders"
     found = list(open_corpus("folders", tmp_path / "documents", **look.options).documents())
     assert {document.split for document in found} == {"train", "test"}
     assert {label for document in found for label in document.labels} == {"grain", "money", "sea"}
     (tmp_path / "documents" / "more" / "sea").mkdir(parents=True)
     (tmp_path / "documents" / "more" / "sea" / "one").write_text("words")
-    assert "side" not in look_at(tmp_path / "documents").options
     with pytest.raises(BadDataError, match="'more' is neither"):
         list(open_corpus("folders", tmp_path / "documents", side="folders").documents())
+    look = inspect_documents(tmp_path / "documents")
+    assert look.options["policy"] == {"unknown-side": "skip"}
+    assert "'more' is neither" in "".join(look.report)
+    assert len(list(open_corpus("folders", tmp_path / "documents", **look.options).documents())) == len(found)
+
+
+@pytest.mark.parametrize("third", ["Val", "dev"])
+def test_folders_of_validation_documents(third: str, tmp_path: Path) -> None:
+    for side in ("Train", "TEST", third):
+        folders(tmp_path / "documents" / side)
+    look = inspect_documents(tmp_path / "documents")
+    assert (look.options["side"], look.options["validation"]) == ("folders", "unused")
+    assert "as the first folder says; 90 training, 90 test and 90 unused" in "".join(look.report)
+    assert "90 documents are unused" in "".join(look.report)
+    found = list(open_corpus("folders", tmp_path / "documents", **look.options).documents())
+    assert [sum(document.split == side for document in found) for side in get_args(Split)] == [90, 90, 90]
+
+
+def write_rows(path: Path, rows: list[Row]) -> Path:
+    """A table or JSON Lines with a line for each row, by the name of the file."""
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return path
+    with path.open("w", newline="") as opened:
+        writer = csv.DictWriter(opened, list(rows[0]), delimiter="\t" if path.suffix == ".tsv" else ",")
+        writer.writeheader()
+        writer.writerows(rows)
+    return path
+
+
+def sorted_by_side(counts: dict[str, int], column: str = "split", **more: Any) -> list[Row]:
+    """Rows of three categories, sorted by side as files are that were put together from several."""
+    labels = sorted(WORDS)
+    return [
+        {
+            "text": f"{' '.join(WORDS[labels[k % 3]])} said of the",
+            "label": labels[k % 3],
+            column: side,
+            **more,
+        }
+        for side, number in counts.items()
+        for k in range(number)
+    ]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+@pytest.mark.parametrize("column", ["Split", "subset", "SET", "partition", "fold", "of which part"])
+def test_a_split_is_found_in_a_long_file_sorted_by_side(ending: str, column: str, tmp_path: Path) -> None:
+    rows = sorted_by_side({"Train": 6000, "test": 900}, column)
+    look = inspect_documents(write_rows(tmp_path / f"mine.{ending}", rows))
+    assert look.options["side"] == column
+    assert f"as column {column} says; 6,000 training, 900 test and 0 unused" in "\n".join(look.report)
+
+
+@pytest.mark.parametrize("word", ["val", "Valid", "dev", "VALIDATION"])
+def test_validation_documents_are_left_out_and_it_is_said(word: str, tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.jsonl", sorted_by_side({"train": 60, word: 30, "test": 20}))
+    look = inspect_documents(path)
+    assert (look.options["side"], look.options["validation"]) == ("split", "unused")
+    assert "60 training, 20 test and 30 unused" in "\n".join(look.report)
+    written = first_file(look, "mine", path.name)
+    assert 'validation: "unused"' in written
+
+
+def test_validation_documents_are_tested_on_where_there_are_no_others(tmp_path: Path) -> None:
+    look = inspect_documents(write_rows(tmp_path / "mine.csv", sorted_by_side({"train": 60, "dev": 30})))
+    assert look.options["validation"] == "test"
+    assert "there are no test documents; 30 validation documents are tested on" in "\n".join(look.report)
+
+
+@pytest.mark.parametrize(
+    ("column", "counts", "why"),
+    [
+        ("split", {"train": 90}, "column split is not taken as the split: it has only train rows"),
+        ("fold", {"0": 30, "1": 30, "2": 30}, "such as '0', '1', '2', name no side"),
+        ("set", {"train": 9, "test": 9, "other": 72}, "72 of its values name no side"),
+    ],
+)
+def test_a_column_that_is_no_split_is_said(
+    column: str, counts: dict[str, int], why: str, tmp_path: Path
+) -> None:
+    look = inspect_documents(write_rows(tmp_path / "mine.csv", sorted_by_side(counts, column)))
+    assert "side" not in look.options
+    assert look.options["label"] == "label"
+    assert why in "\n".join(look.report)
+    assert "drawn at random: 72 training and 18 test documents" in "\n".join(look.report)
+
+
+def test_rows_of_no_side_are_left_out_and_counted(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.csv", sorted_by_side({"train": 60, "test": 30, "later": 3}))
+    look = inspect_documents(path)
+    assert look.options["policy"] == {"unknown-side": "skip"}
+    assert f"{path}:92: 'later' is neither" in "\n".join(look.report)
+    assert look.documents == 90
+
+
+@pytest.mark.parametrize("several", [["grain", "sea"], "grain|sea"])
+def test_labels_are_looked_at_in_the_whole_file(several: Any, tmp_path: Path) -> None:
+    rows = sorted_by_side({"train": 6000, "test": 900})
+    rows[5500]["label"] = several
+    path = write_rows(tmp_path / ("mine.csv" if isinstance(several, str) else "mine.jsonl"), rows)
+    look = inspect_documents(path)
+    assert not look.single_label
+    where = f"{path}:{5502 if path.suffix == '.csv' else 5501}"
+    assert f"3 categories, 1.00 labels a document; 1 documents have several (first: {where})" in "\n".join(
+        look.report
+    )
+
+
+def test_damage_late_in_a_file_is_seen(tmp_path: Path) -> None:
+    path = write_rows(tmp_path / "mine.csv", sorted_by_side({"train": 6000, "test": 900}))
+    lines = ["caf\u00e9 and the rest,sea,test\n".encode()] * 3 + [b"one,two\n", b"caf\xe9 of old,sea,test\n"]
+    path.write_bytes(path.read_bytes() + b"".join(lines))
+    look = inspect_documents(path)
+    assert "encoding" not in look.options
+    assert look.options["policy"] == {"malformed": "skip"}
+    report = "\n".join(look.report)
+    assert f"{path}:6905: 2 fields where the header has 3 (skip)" in report
+    assert f"{path}:6906: byte 4 of the line is not utf-8 (replace)" in report
+
+
+def test_ids_that_come_twice_keep_their_documents(tmp_path: Path) -> None:
+    rows = [row | {"id": str(k % 80)} for k, row in enumerate(sorted_by_side({"train": 60, "test": 30}))]
+    path = write_rows(tmp_path / "mine.csv", rows)
+    look = inspect_documents(path)
+    assert "id" not in look.options
+    assert look.options["policy"] == {"duplicate-id": "rename"}
+    assert "column id repeats" in "\n".join(look.report)
+    assert look.documents == 90
+
+
+@pytest.mark.parametrize("name", ["a.csv", "documents"])
+def test_the_tokenizer_is_written(name: str, tmp_path: Path) -> None:
+    table(tmp_path / name, ",") if name == "a.csv" else folders(tmp_path / name)
+    written = first_file(inspect_documents(tmp_path / name), "mine", name)
+    assert yaml.safe_load(written)["text"]["tokenizer"] == "unicode"
+
+
+def test_folders_of_a_split_without_folders_of_classes_are_refused(tmp_path: Path) -> None:
+    for side in ("train", "test"):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "one.txt").write_text("words")
+    with pytest.raises(UsageError, match="not classes"):
+        inspect_documents(tmp_path)
 
 
 PIECES = [
@@ -281,7 +426,7 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
     path = tmp_path / f"any{ending}"
     path.write_bytes(b"".join(pieces))
     try:
-        look = look_at(path)
+        look = inspect_documents(path)
     except TextcatError as error:
         assert error.hint
         return
@@ -291,14 +436,15 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
     assert experiment.corpus.name == look.kind
     opener = open_vectors if look.weighted else open_corpus
     opened: Any = opener(look.kind, path, **experiment.corpus.options)
-    assert look.weighted or list(opened.documents()) is not None
+    number = opened.X.shape[0] if look.weighted else sum(1 for _ in opened.documents())
+    assert number == look.documents > 0
 
 
 def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
-    folders(tmp_path / "training")
+    folders(tmp_path / "test")
     folders(tmp_path / "validation")
     with pytest.raises(UsageError, match="not classes") as caught:
-        look_at(tmp_path)
+        inspect_documents(tmp_path)
     assert "validation" in caught.value.hint
     with pytest.raises(DataNotAvailableError):
-        look_at(tmp_path / "nowhere")
+        inspect_documents(tmp_path / "nowhere")

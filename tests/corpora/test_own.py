@@ -88,6 +88,7 @@ CASES = {
     "encoding": (b"id,text,label\na,caf\xe9,x\nb,fine,x\n", 2),
     "malformed": (b"id,text,label\na,one,x,extra\nb,fine,x\n", 2),
     "unknown-label": (b'id,text,label\na,one,"x,y"\nb,fine,x\n', 2),
+    "unknown-side": (b"id,text,label,side\na,one,x,later\nb,fine,x,Train\n", 2),
     "duplicate-id": (b'id,text,label\nb,"one\ntwo",x\nb,fine,x\n', 4),
     "empty": (b"id,text,label\nb,fine,x\na, ,x\n", 3),
 }
@@ -97,6 +98,7 @@ KEPT = {
     ("malformed", "skip"): ["b"],
     ("unknown-label", "drop"): ["a", "b"],
     ("unknown-label", "skip"): ["b"],
+    ("unknown-side", "skip"): ["b"],
     ("duplicate-id", "skip"): ["b"],
     ("duplicate-id", "rename"): ["b", "b#2"],
     ("empty", "keep"): ["b", "a"],
@@ -108,6 +110,8 @@ KEPT = {
 def test_each_problem_meets_each_policy(tmp_path: Path, kind: str, action: str) -> None:
     content, line = CASES[kind]
     options = {"id": "id", "categories": ["x"], "ratio": None, "policy": {kind: action}}
+    if kind == "unknown-side":
+        options["side"] = "side"
     corpus = read(tmp_path, "csv", content, **options)
     place = f"{tmp_path}/own.csv:{line}"
     if action == "error":
@@ -154,6 +158,7 @@ def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
         {"policy": {"all": "skip"}},
         {"encoding": "utf-9"},
         {"encoding": "utf-16"},
+        {"validation": "dev"},
         {"colour": "red"},
     ],
 )
@@ -182,6 +187,29 @@ def test_sides_are_drawn_by_seed(tmp_path: Path) -> None:
     ]
     assert sides[0] == sides[1] != sides[2]
     assert sides[0].count("test") == 10
+
+
+SIDES = ["Training", "VAL", "test ", "dev", "Unused", "validation", "Testing", "valid", "train"]
+
+
+@pytest.mark.parametrize("validation", ["train", "test", "unused"])
+def test_words_of_sides(validation: str, tmp_path: Path) -> None:
+    wanted = ["train", validation, "test", validation, "unused", validation, "test", validation, "train"]
+    content = "text,label,part\n" + "".join(f"word,x,{side}\n" for side in SIDES)
+    corpus = read(tmp_path, "csv", content, side="part", validation=validation)
+    assert [document.split for document in corpus.documents()] == wanted
+    for number, side in enumerate(SIDES):
+        (tmp_path / "tree" / side.strip() / "x").mkdir(parents=True)
+        (tmp_path / "tree" / side.strip() / "x" / f"{number}").write_text("word")
+    tree = open_corpus("folders", tmp_path / "tree", side="folders", validation=validation)
+    found = {document.id.partition("/")[0]: document.split for document in tree.documents()}
+    assert found == {side.strip(): split for side, split in zip(SIDES, wanted, strict=True)}
+
+
+def test_null_is_no_id(tmp_path: Path) -> None:
+    line = '{"id": null, "text": "a", "label": "x"}\n'
+    corpus = read(tmp_path, "jsonl", line * 2, ratio=None)
+    assert [document.id for document in corpus.documents()] == ["1", "2"]
 
 
 def test_the_fingerprint_is_of_the_contents(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pydantic
 import pytest
 
+from textcat.corpora import OWN_TEXT_FORMATS
 from textcat.errors import UsageError
 from textcat.experiment.configs import experiment_files, load_experiment
 from textcat.experiment.schema import experiment_schema
@@ -79,6 +80,31 @@ def test_runs_take_the_experiments_settings_key_by_key(tmp_path: Path) -> None:
     )
     chosen = load_experiment(path).runs["one"].selection
     assert (chosen.score, chosen.features) == ("chi_square", 50)
+
+
+OWN = """title: t
+corpus: {name: NAME, path: x}
+runs: {a: {learner: CLG, text: {stem: porter_martin}}, b: {learner: CLG}}
+"""
+
+
+@pytest.mark.parametrize("name", OWN_TEXT_FORMATS)
+def test_own_documents_are_tokenized_for_any_script(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(OWN.replace("NAME", name))
+    experiment = load_experiment(path)
+    texts = [experiment.text, experiment.runs["a"].text, experiment.runs["b"].text]
+    assert [text.tokenizer for text in texts] == ["unicode"] * 3
+    assert experiment.runs["a"].text.stem == "porter_martin"
+    path.write_text(OWN.replace("NAME", name) + "text: {tokenizer: words}\n")
+    assert load_experiment(path).runs["a"].text.tokenizer == "words"
+
+
+@pytest.mark.parametrize("name", ["reuters21578", "rcv1-like"])
+def test_other_documents_keep_their_tokenizer(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(OWN.replace("NAME", name))
+    assert load_experiment(path).runs["b"].text.tokenizer == "alphabetic"
 
 
 @pytest.mark.skipif(

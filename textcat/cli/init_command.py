@@ -1,4 +1,4 @@
-"""`textcat init`: an experiment file from a look at the user's own documents."""
+"""`textcat init`: an experiment file from an inspection of the user's own documents."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from textcat.cli.options import folders, verbosity, workplace
 @folders
 @verbosity
 def command(documents: Path, target: Path | None, **settings: Any) -> None:
-    """Write a commented experiment file from a look at your own documents.
+    """Inspect your own documents and write a commented experiment file for them.
 
-    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with a folder for each class. Which
-    columns hold text and labels, and what parts several labels, is guessed and told. A file that is there
-    already is left as it is.
+    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with a folder for each class. All of it
+    is read. Which columns hold text, labels, ids and the split, and what separates several labels, is guessed
+    and printed. A file that exists already is not overwritten.
     """
-    from textcat.corpora.own_look import look_at
+    from textcat.corpora.own_look import inspect_documents
     from textcat.experiment.configs import load_experiment
     from textcat.experiment.first_file import first_file
 
     place = workplace(settings)
     written = target or Path(f"{_named(documents)}.yaml")
     _refuse_to_overwrite(written)
-    look = look_at(documents)
+    inspection = inspect_documents(documents)
     path = os.path.relpath(documents.resolve(), written.resolve().parent)
-    _write_new(written, first_file(look, _named(documents), path))
+    _write_new(written, first_file(inspection, _named(documents), path))
     load_experiment(written)
-    for line in look.told:
+    for line in inspection.report:
         place.say(line)
     place.say(f"Written: {written}. Look through it, then: textcat run {written}")
 

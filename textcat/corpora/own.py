@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from textcat.corpora.manifest import combined_sha256, sha256_of
 from textcat.corpora.own_folders import filed, folder_rows
 from textcat.corpora.own_rows import Row, json_rows, table_rows
 from textcat.corpora.problems import Problems
-from textcat.corpora.splits import category_counts, random_splits
+from textcat.corpora.splits import category_counts, random_splits, side_named
 from textcat.corpora.trees import DocumentTree
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import UsageError
 
 TABLES = ("csv", "tsv", "jsonl")
 
@@ -24,13 +24,14 @@ TABLES = ("csv", "tsv", "jsonl")
 class OwnDocuments:
     """Documents of one table, or of one folder with a folder for each class.
 
-    `text` names the columns with text, `label` the one with labels (parted by `label_separator`; JSON lists
-    are taken as they are), `id` and `side` the optional ones with the id and with train, test or unused.
-    Without `side`, training and test documents are drawn at random by `seed`, the training set `ratio` times
-    the test set; `ratio=None` makes all documents training ones. `categories` closes the list of labels.
-    With folders, `side` says that there is one of each side above those of the classes, and `same_name="one"` that
-    files of one name in several classes are one document. `policy` is of `textcat.corpora.problems`; after a
-    pass over `documents`, `problems` holds what was met.
+    `text` names the columns with text, `label` the one with labels (separated by `label_separator`; JSON lists
+    are taken as they are), `id` and `side` the optional ones with the id and with a word of lists/side_words.yaml.
+    Validation documents become train, test or unused ones, as `validation` says. Without `side`, training and
+    test documents are drawn at random by `seed`, the training set `ratio` times the test set; `ratio=None` makes
+    all documents training ones. `categories` closes the list of labels. With folders, `side` says that there is
+    one of each side above those of the classes, and `same_name="one"` that files of one name in several classes
+    are one document. `policy` is of `textcat.corpora.problems`; after a pass over `documents`, `problems` holds
+    what was met.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class OwnDocuments:
         label: str = "label",
         id: str | None = None,  # noqa: A002 - the column's name in experiment files
         side: str | None = None,
+        validation: str = "unused",
         label_separator: str | None = ",",
         encoding: str = "utf-8",
         categories: Sequence[str] | None = None,
@@ -51,6 +53,9 @@ class OwnDocuments:
         same_name: str = "apart",
     ) -> None:
         _check_encoding(encoding)
+        if validation not in get_args(Split):
+            hint = f"Choose of {', '.join(get_args(Split))}."
+            raise UsageError(f"validation cannot be {validation!r}", hint=hint)
         Problems.with_policy(policy)
         self.name = kind
         self.path = path
@@ -59,6 +64,7 @@ class OwnDocuments:
         self.id = id
         # What says the side of a file are the folders, under the name that they give it in a row.
         self.side = "side" if kind == "folders" and side is not None else side
+        self.validation = cast(Split, validation)
         self.same_name = same_name
         self.label_separator = label_separator
         self.encoding = encoding
@@ -72,19 +78,25 @@ class OwnDocuments:
         """The documents in the order of the file; what the policy leaves out does not appear."""
         self.problems = Problems.with_policy(self.policy)
         if self.side is not None or self.ratio is None:
-            yield from self._read(self.problems)
+            for _, document in self._read(self.problems):
+                yield document
             return
         training = self._random_sides
-        for number, document in enumerate(self._read(self.problems)):
+        for number, (_, document) in enumerate(self._read(self.problems)):
             side: Split = "train" if training[number] else "test"
             yield Document(document.id, document.fields, document.labels, side)
+
+    def documents_with_places(self) -> Iterator[tuple[str, Document]]:
+        """Yield each document with its file and line; without `side`, all are training documents."""
+        self.problems = Problems.with_policy(self.policy)
+        yield from self._read(self.problems)
 
     @cached_property
     def _random_sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         number = sum(1 for _ in self._read(Problems.with_policy(self.policy)))
         return random_splits(number, seed=self.seed, ratio=self.ratio)[0]
 
-    def _read(self, problems: Problems) -> Iterator[Document]:
+    def _read(self, problems: Problems) -> Iterator[tuple[str, Document]]:
         seen: set[str] = set()
         rows = self._folder_rows(problems) if self.name == "folders" else self._table_rows(problems)
         for number, row in enumerate(rows, 1):
@@ -93,7 +105,7 @@ class OwnDocuments:
                 document = self._with_own_id(document, row, seen, problems)
             if document is not None:
                 seen.add(document.id)
-                yield document
+                yield row.where, document
 
     def _table_rows(self, problems: Problems) -> Iterator[Row]:
         if self.name == "jsonl":
@@ -111,6 +123,9 @@ class OwnDocuments:
             if values.get(column) is None:
                 problems.meet("missing", f"there is no {column!r}", row.where)
                 return None
+        side = self._side(row, problems)
+        if side is None:
+            return None
         fields = {column: str(values[column]) for column in self.text}
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.meet("empty", "the document has no text", row.where) == "skip":
@@ -118,8 +133,8 @@ class OwnDocuments:
         labels = self._labels(values[self.label], row.where, problems)
         if labels is None:
             return None
-        named = self.id if self.id is not None else "id"
-        return Document(str(values.get(named, number)), fields, labels, self._side(row))
+        own_id = values.get(self.id if self.id is not None else "id")
+        return Document(str(number if own_id is None else own_id), fields, labels, side)
 
     def _labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
         if isinstance(value, list):
@@ -135,18 +150,16 @@ class OwnDocuments:
                 found.remove(label)
         return tuple(found)
 
-    def _side(self, row: Row) -> Split:
+    def _side(self, row: Row, problems: Problems) -> Split | None:
         if self.side is None:
             return "train"
-        value = str(row.values[self.side]).strip().lower()
-        sides: dict[str, Split] = {"train": "train", "test": "test", "unused": "unused"}
-        if value not in sides:
-            raise BadDataError(
-                f"{value!r} is neither train, test nor unused",
-                where=row.where,
-                hint="Write train, test or unused there, or leave `side` out of the options.",
-            )
-        return sides[value]
+        word = str(row.values[self.side])
+        side = side_named(word)
+        if side is None:
+            what = f"{word.strip()!r} is neither train, test, validation nor unused"
+            problems.meet("unknown-side", what, row.where)
+            return None
+        return self.validation if side == "validation" else cast(Split, side)
 
     def _with_own_id(
         self, document: Document, row: Row, seen: set[str], problems: Problems

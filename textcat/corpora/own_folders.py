@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from textcat.corpora.own_rows import Row
 from textcat.corpora.problems import Problems
+from textcat.corpora.splits import side_named
 from textcat.corpora.trees import DocumentTree
 from textcat.errors import BadDataError, UsageError
 
-SIDES = {"train": "train", "training": "train", "test": "test", "testing": "test", "unused": "unused"}
 SAME_NAMES = ("apart", "one")
 
 
 class Filed(NamedTuple):
-    """One document: the files that hold it, its labels, its side if folders say it."""
+    """One document: the files that hold it, its labels, its side (or a folder's name that is no side's)."""
 
     files: tuple[str, ...]
     labels: tuple[str, ...]
@@ -36,23 +35,13 @@ def filed(tree: DocumentTree, *, sided: bool, same_name: str) -> list[Filed]:
         parts = name.split("/")
         if len(parts) < 2 + sided:
             continue
-        side = _side(tree.folder, parts[0]) if sided else ""
+        side = (side_named(parts[0]) or parts[0]) if sided else ""
         own = "/".join(parts[1 + sided :]) if same_name == "one" else name
         found.setdefault((side, own), []).append(name)
     return [
         Filed(tuple(names), tuple(dict.fromkeys(name.split("/")[int(sided)] for name in names)), side)
         for (side, _), names in found.items()
     ]
-
-
-def _side(folder: Path, name: str) -> str:
-    if name.lower() not in SIDES:
-        raise BadDataError(
-            f"the folder {name!r} is neither of training nor of test documents",
-            where=str(folder),
-            hint=f"With `side: folders` the first folders are called {', '.join(SIDES)}.",
-        )
-    return SIDES[name.lower()]
 
 
 def folder_rows(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from textcat.corpora.own_folders import SIDES
+from textcat.corpora.splits import side_named
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 _OTHER_PROGRAMS = {
@@ -20,7 +21,6 @@ _OTHER_PROGRAMS = {
     ".pdf": "Extract the text: a text file for each document, in a folder for each class.",
     ".docx": "Extract the text: a text file for each document, in a folder for each class.",
 }
-_SIDES = {"train", "training", "test", "testing", "dev", "valid", "validation"}
 _VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
 _SAMPLE = 1 << 20
 _HINT = "CSV, TSV, JSON Lines, svmlight and a folder for each class are read."
@@ -46,15 +46,30 @@ def kind_of(path: Path) -> str:
 
 
 def encoding_of(path: Path) -> str:
-    """utf-8 where the beginning of a file is, else latin-1, in which every byte is a character."""
+    """Return the encoding of a text file, judged by all of its lines."""
     with path.open("rb") as opened:
-        sample = opened.read(_SAMPLE)
+        return likeliest_encoding(opened)
+
+
+def likeliest_encoding(pieces: Iterable[bytes]) -> str:
+    """Return latin-1 where most pieces beyond ASCII are not utf-8, else utf-8.
+
+    A few damaged lines do not make a file latin-1, in which every byte is a character.
+    """
+    beyond_ascii = damaged = 0
+    for piece in pieces:
+        if not piece.isascii():
+            beyond_ascii += 1
+            damaged += not _is_utf8(piece)
+    return "latin-1" if 2 * damaged > beyond_ascii else "utf-8"
+
+
+def _is_utf8(content: bytes) -> bool:
     try:
-        # The sample may end within a character.
-        sample[: sample.rfind(b"\n") + 1 or None].decode("utf-8")
+        content.decode("utf-8")
     except UnicodeDecodeError:
-        return "latin-1"
-    return "utf-8"
+        return False
+    return True
 
 
 def _first_line(path: Path) -> str:
@@ -84,11 +99,17 @@ def _table_kind(path: Path, header: str) -> str:
     return best
 
 
+def is_split(sides: Iterable[str | None]) -> bool:
+    """Whether there are training documents, and test or validation documents."""
+    found = set(sides)
+    return "train" in found and bool(found & {"test", "validation"})
+
+
 def _checked_folder(path: Path) -> str:
     inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     folders = [entry for entry in inside if entry.is_dir()]
-    parts = {entry.name.lower() for entry in folders} & _SIDES
-    if parts and not {SIDES.get(entry.name.lower()) for entry in folders} >= {"train", "test"}:
+    sides = {side_named(entry.name) for entry in folders} - {None}
+    if sides and not is_split(sides):
         hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
         raise UsageError("its folders are parts of a split, not classes", where=str(path), hint=hint)
     if not folders and not (path / "documents.zip").is_file():

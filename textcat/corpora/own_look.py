@@ -1,170 +1,284 @@
-"""A look at a user's own documents: their format, their columns, their labels, and what was met on the way."""
+"""Inspect a user's own documents: format, columns, split and labels, read from all of them without keeping them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.own_columns import Guess, columns_of, guessed, labels_of
-from textcat.corpora.own_folders import SIDES, Filed, filed
-from textcat.corpora.own_kinds import encoding_of, kind_of
+from textcat.corpora.own import OwnDocuments
+from textcat.corpora.own_columns import ColumnGuess, TableSummary, guess_columns, summarize_columns
+from textcat.corpora.own_folders import Filed, filed
+from textcat.corpora.own_kinds import encoding_of, is_split, kind_of, likeliest_encoding
 from textcat.corpora.own_rows import json_rows, table_rows
-from textcat.corpora.problems import MEANINGS, Problems
+from textcat.corpora.problems import Problems
+from textcat.corpora.splits import side_named
 from textcat.corpora.trees import DocumentTree
 from textcat.corpora.vectors import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 
-LOOKED_AT = 5000
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
+_RATIO = 4
 
 
 @dataclass(frozen=True)
-class OwnLook:
-    """What an experiment file must say of the documents, and what a person should be told."""
+class Inspection:
+    """What an experiment file must say of the documents, and a report for a person, line by line."""
 
     kind: str
     text: tuple[str, ...]
     options: Mapping[str, Any]
     single_label: bool
-    told: Sequence[str]
+    report: Sequence[str]
+    documents: int
     weighted: bool = field(default=False)
 
 
-def look_at(path: Path) -> OwnLook:
-    """Guess from the first few thousand documents."""
+@dataclass
+class LabelCounts:
+    """Documents counted by side, and the labels of training and test documents."""
+
+    sides: Counter[str] = field(default_factory=Counter)
+    categories: dict[str, set[str]] = field(default_factory=lambda: {"train": set(), "test": set()})
+    labels: int = 0
+    several: int = 0
+    first_several: str = ""
+    unlabelled: int = 0
+    first_unlabelled: str = ""
+
+    def add(self, where: str, labels: Sequence[str], side: str) -> None:
+        """Count one document; of unused ones only their number counts."""
+        self.sides[side] += 1
+        if side == "unused":
+            return
+        self.categories[side].update(labels)
+        self.labels += len(labels)
+        if len(labels) > 1:
+            self.several += 1
+            self.first_several = self.first_several or where
+        elif not labels:
+            self.unlabelled += 1
+            self.first_unlabelled = self.first_unlabelled or where
+
+    @property
+    def used(self) -> int:
+        """How many documents are training or test documents."""
+        return self.sides["train"] + self.sides["test"]
+
+    @property
+    def is_single_label(self) -> bool:
+        """Whether each training and test document has exactly one label."""
+        return self.used > 0 and not self.several and not self.unlabelled
+
+    def report(self) -> str:
+        """Say how many categories there are and how many labels a document has."""
+        different = len(self.categories["train"] | self.categories["test"])
+        if self.is_single_label:
+            return f"{different:,} categories, one label a document"
+        said = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels a document"]
+        if self.several:
+            said.append(f"{self.several:,} documents have several (first: {self.first_several})")
+        if self.unlabelled:
+            said.append(f"{self.unlabelled:,} documents have none (first: {self.first_unlabelled})")
+        return "; ".join(said)
+
+
+def inspect_documents(path: Path) -> Inspection:
+    """Read all documents and say what an experiment file must say of them."""
     kind = kind_of(path)
     if kind == "folders":
-        return _folders(path)
-    return _vectors(path) if kind == "svmlight" else _table(kind, path)
+        return _inspect_folders(path)
+    return _inspect_vectors(path) if kind == "svmlight" else _inspect_table(kind, path)
 
 
-def _folders(path: Path) -> OwnLook:
-    tree = DocumentTree(path)
-    sided = _has_sides(tree.names)
-    found = filed(tree, sided=sided, same_name="apart")
-    if not found:
-        raise BadDataError("its folders hold no files", where=str(path), hint="Put the documents there.")
-    contents = b"\n".join(tree.contents([document.files[0] for document in found[:100]]))
-    options: dict[str, Any] = {} if _is_utf8(contents) else {"encoding": "latin-1"}
-    told = [f"a folder for each class, {len(found):,} files"]
-    joined = filed(tree, sided=sided, same_name="one")
-    if _same_text(tree, joined):
-        options["same_name"] = "one"
-        told.append(
-            f"{len(found) - len(joined):,} files are copies in the folders of other classes: "
-            f"{len(joined):,} documents"
-        )
-        found = joined
-    if sided:
-        options["side"] = "folders"
-    labels = [document.labels for document in found]
-    told += [_of_labels(labels), "split: as the first folders say" if sided else _of_split(None)]
-    return OwnLook("folders", ("text",), options, _one_each(labels), told)
-
-
-def _has_sides(names: Sequence[str]) -> bool:
-    """Whether the first folders are called after training and test documents, and classes come below."""
-    first = {SIDES.get(name.split("/")[0].lower()) for name in names if "/" in name}
-    return {"train", "test"} <= first and None not in first
-
-
-def _same_text(tree: DocumentTree, joined: Sequence[Filed]) -> bool:
-    """Whether file names occur in several folders, and those looked at hold the same text."""
-    several = [document.files[:2] for document in joined if len(document.files) > 1]
-    pairs = [tuple(tree.contents(files)) for files in several[:20]]
-    return bool(pairs) and all(first == second for first, second in pairs)
-
-
-def _vectors(path: Path) -> OwnLook:
-    heads = read_vector_lines([path]).heads
-    labels = [tuple(label for label in head.split(",") if label) for head in heads]
-    told = [f"svmlight, {len(heads):,} vectors", _of_labels(labels), _of_split(None)]
-    return OwnLook("svmlight", (), {}, _one_each(labels), told, weighted=True)
-
-
-def _table(kind: str, path: Path) -> OwnLook:
+def _inspect_table(kind: str, path: Path) -> Inspection:
     encoding = encoding_of(path)
     problems = Problems.with_policy(_LENIENT)
-    rows = _rows(kind, path, encoding, problems)
-    guess = guessed(rows)
+    table = _summarize_table(kind, path, encoding, problems)
+    guess = guess_columns(table)
     if guess is None:
-        names = ", ".join(repr(column.name) for column in columns_of(rows)) or "none"
+        names = ", ".join(repr(column.name) for column in table.columns) or "none"
         hint = "Give the first line names for the columns, such as text and label."
         raise UsageError(f"no column of text and one of labels among {names}", where=str(path), hint=hint)
-    found = {column.name: column for column in columns_of(rows)}
-    labels = labels_of(found[guess.label], guess.separator)
-    options, met = _options(guess, encoding), _policy(guess, rows, problems)
-    if met:
-        options["policy"] = met
-    looked = f"the first {LOOKED_AT:,} documents" if len(rows) == LOOKED_AT else f"{len(rows):,} documents"
-    told = [
-        f"{kind}{'' if encoding == 'utf-8' else f' in {encoding}'}, {looked}",
-        f"text: {', '.join(guess.text)}",
-        f"labels: {guess.label}{_parted(guess.separator)}; {_of_labels(labels)}",
-        _of_split(guess.side),
-        *(f"{MEANINGS[name]}: {action}" for name, action in met.items()),
+    place, sides = (f"column {guess.side.column.name}", guess.side.rows) if guess.side else ("", {})
+    options = _table_options(guess, encoding) | _validation_option(sides)
+    if policy := _table_policy(guess, table, problems):
+        options["policy"] = policy
+    corpus = OwnDocuments(kind, path, ratio=None, **options)
+    counts = _count_documents(corpus)
+    report = [
+        f"{kind}, {encoding}: {table.rows:,} rows",
+        f"text: {', '.join(column.name for column in guess.text)}",
+        f"labels: {guess.label.name}{_separated_by(guess.separator)}; {counts.report()}",
+        f"ids: {_report_ids(guess, table)}",
+        *(f"column {name} is not taken as the split: {why}" for name, why in guess.not_sides.items()),
+        *_report_split(place, sides, counts, options),
+        *corpus.problems.summary().splitlines(),
     ]
-    return OwnLook(kind, guess.text, options, _one_each(labels), told)
+    text = tuple(column.name for column in guess.text)
+    return Inspection(kind, text, options, counts.is_single_label, report, counts.sides.total())
 
 
-def _rows(kind: str, path: Path, encoding: str, problems: Problems) -> list[Mapping[str, Any]]:
+def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
     if kind == "jsonl":
-        rows: Iterator[Any] = json_rows(path, encoding, problems)
+        rows = json_rows(path, encoding, problems)
     else:
         rows = table_rows(path, encoding, "\t" if kind == "tsv" else ",", problems)
-    found = [row.values for row in islice(rows, LOOKED_AT)]
-    if not found:
+    table = summarize_columns(row.values for row in rows)
+    if not table.rows:
         raise BadDataError("the file holds no documents", where=str(path), hint="Name a file with documents.")
-    return found
+    return table
 
 
-def _options(guess: Guess, encoding: str) -> dict[str, Any]:
+def _table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
     options: dict[str, Any] = {
-        "text": list(guess.text),
-        "label": guess.label,
+        "text": [column.name for column in guess.text],
+        "label": guess.label.name,
         "label_separator": guess.separator,
     }
-    options |= {name: value for name, value in (("id", guess.id), ("side", guess.side)) if value}
+    if guess.id:
+        options["id"] = guess.id.name
+    if guess.side:
+        options["side"] = guess.side.column.name
     return options if encoding == "utf-8" else options | {"encoding": encoding}
 
 
-def _policy(guess: Guess, rows: Sequence[Mapping[str, Any]], problems: Problems) -> dict[str, str]:
-    """What must be let pass so that the documents can be read."""
-    needed = (*guess.text, guess.label)
-    met = {"malformed": "skip"} if problems.counts["malformed"] else {}
-    missing = any(row.get(column) is None for row in rows for column in needed)
-    return met | ({"missing": "skip"} if missing else {})
+def _table_policy(guess: ColumnGuess, table: TableSummary, problems: Problems) -> dict[str, str]:
+    """What must be skipped or renamed so that the documents can be read."""
+    policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
+    needed = [*guess.text, guess.label, *([guess.side.column] if guess.side else [])]
+    if any(column.present < table.rows for column in needed):
+        policy["missing"] = "skip"
+    if guess.side and guess.side.rows.get(None):
+        policy["unknown-side"] = "skip"
+    # A column `id` is read even where no option names it.
+    if guess.id is None and any(column.name == "id" for column in table.columns):
+        policy["duplicate-id"] = "rename"
+    return policy
 
 
-def _of_labels(labels: Iterable[tuple[str, ...]]) -> str:
-    each = list(labels)
-    different = len({label for found in each for label in found})
-    mean = sum(map(len, each)) / max(len(each), 1)
-    return f"{different:,} categories, {mean:.2g} a document"
+def _validation_option(rows: Mapping[str | None, int]) -> dict[str, str]:
+    """Leave validation documents out, or test on them where there are no test documents."""
+    if not rows.get("validation"):
+        return {}
+    return {"validation": "unused" if rows.get("test") else "test"}
 
 
-def _of_split(side: str | None) -> str:
-    if side:
-        return f"split: as the column {side} says"
-    return "split: drawn at random, four training documents to a test document"
+def _count_documents(corpus: OwnDocuments) -> LabelCounts:
+    """Count what a run of the experiment will read."""
+    counts = LabelCounts()
+    for where, document in corpus.documents_with_places():
+        counts.add(where, document.labels, document.split)
+    if not counts.used:
+        hint = "Make sure that documents have text, labels and a side in one of the columns each."
+        raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)
+    return counts
 
 
-def _parted(separator: str | None) -> str:
+def _report_ids(guess: ColumnGuess, table: TableSummary) -> str:
+    if guess.id:
+        return guess.id.name
+    if any(column.name == "id" for column in table.columns):
+        return "column id repeats or lacks values; repeated ids get a number (policy: duplicate-id: rename)"
+    return "the rows' numbers"
+
+
+def _report_split(
+    place: str, rows: Mapping[str | None, int], counts: LabelCounts, options: Mapping[str, Any]
+) -> list[str]:
+    """Say where the split comes from, how many documents each side has, and what was assumed."""
+    if not place:
+        tests = round(counts.used / (_RATIO + 1))
+        return [
+            f"split: no column or folder says it; drawn at random: {counts.used - tests:,} training and "
+            f"{tests:,} test documents (ratio: {_RATIO})"
+        ]
+    report = [
+        f"split: as {place} says; {counts.sides['train']:,} training, {counts.sides['test']:,} test and "
+        f"{counts.sides['unused']:,} unused documents"
+    ]
+    use = options.get("validation")
+    if use == "test":
+        report.append(
+            f"validation: there are no test documents; {rows['validation']:,} validation documents are tested on"
+        )
+    elif use:
+        report.append(
+            f"validation: {rows['validation']:,} documents are unused (`validation: train` learns from them too)"
+        )
+    if unseen := len(counts.categories["test"] - counts.categories["train"]):
+        report.append(f"{unseen:,} categories of test documents have no training document")
+    return report
+
+
+def _separated_by(separator: str | None) -> str:
     if separator is None:
         return ""
-    return ", parted by spaces" if separator == " " else f", parted by {separator}"
+    return ", separated by spaces" if separator == " " else f", separated by {separator}"
 
 
-def _one_each(labels: Sequence[tuple[str, ...]]) -> bool:
-    return all(len(found) == 1 for found in labels)
+def _inspect_folders(path: Path) -> Inspection:
+    tree = DocumentTree(path)
+    sided = _has_sides(tree.names)
+    if not sided and all(side_named(name.split("/")[0]) for name in tree.names if "/" in name):
+        hint = "Put a folder for each class into each of them."
+        raise UsageError("its folders are parts of a split, not classes", where=str(path), hint=hint)
+    found = filed(tree, sided=sided, same_name="apart")
+    if not found:
+        raise BadDataError("its folders hold no files", where=str(path), hint="Put the documents there.")
+    encoding = likeliest_encoding(tree.contents([file for document in found for file in document.files]))
+    options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
+    report = [f"a folder for each class, {encoding}: {len(found):,} files"]
+    joined = filed(tree, sided=sided, same_name="one")
+    if _is_same_text(tree, joined):
+        options["same_name"] = "one"
+        copies = len(found) - len(joined)
+        report.append(
+            f"{copies:,} files are copies in the folders of other classes: {len(joined):,} documents"
+        )
+        found = joined
+    rows: Counter[str | None] = Counter(side_named(document.side) for document in found)
+    if sided:
+        options |= {"side": "folders"} | _validation_option(rows)
+        if rows[None]:
+            options["policy"] = {"unknown-side": "skip"}
+    corpus = OwnDocuments("folders", path, ratio=None, **options)
+    counts = _count_documents(corpus)
+    report += [
+        f"labels: {counts.report()}",
+        *_report_split("the first folder" if sided else "", rows, counts, options),
+        *corpus.problems.summary().splitlines(),
+    ]
+    return Inspection("folders", ("text",), options, counts.is_single_label, report, counts.sides.total())
 
 
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
+def _has_sides(names: Sequence[str]) -> bool:
+    """Whether the first folders are called after sides of a split and classes come below."""
+    return is_split(side_named(parts[0]) for name in names if len(parts := name.split("/")) > 2)
+
+
+def _is_same_text(tree: DocumentTree, joined: Sequence[Filed]) -> bool:
+    """Whether file names occur in several folders, and files of one name all hold the same text."""
+    several = [document.files for document in joined if len(document.files) > 1]
+    contents = tree.contents([file for files in several for file in files])
+    return bool(several) and all(_are_equal([next(contents) for _ in files]) for files in several)
+
+
+def _are_equal(contents: Sequence[bytes]) -> bool:
+    return all(content == contents[0] for content in contents)
+
+
+def _inspect_vectors(path: Path) -> Inspection:
+    heads = read_vector_lines([path]).heads
+    counts = LabelCounts()
+    for number, head in enumerate(heads, 1):
+        labels = [label for label in head.split(",") if label]
+        counts.add(f"{path}, vector {number}", labels, "train")
+    report = [
+        f"svmlight: {len(heads):,} vectors",
+        f"labels: {counts.report()}",
+        *_report_split("", {}, counts, {}),
+    ]
+    return Inspection("svmlight", (), {}, counts.is_single_label, report, len(heads), weighted=True)

@@ -14,6 +14,7 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "malformed": ("error", "skip"),
     "missing": ("error", "skip"),
     "unknown-label": ("drop", "skip", "error"),
+    "unknown-side": ("error", "skip"),
     "duplicate-id": ("skip", "rename", "error"),
     "empty": ("keep", "skip", "error"),
 }
@@ -22,6 +23,7 @@ MEANINGS = {
     "malformed": "a line that cannot be parsed",
     "missing": "a document without a needed column",
     "unknown-label": "a label that is not in the stated list of categories",
+    "unknown-side": "a word that names no side of a split",
     "duplicate-id": "an id that an earlier document has",
     "empty": "a document without any text",
 }

@@ -53,7 +53,7 @@ _VECTORS: dict[str, Callable[..., VectorCorpus]] = {
 # What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders` and
 # `rcv1-like`, the token files and labels that `textcat generate` writes in RCV1-v2's formats.
 OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
-_OWN_TEXT = ("csv", "tsv", "jsonl", "folders")
+OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups.count,
     "industry-sector": industry.count,
@@ -140,7 +140,7 @@ def reader_options(name: str) -> dict[str, Any]:
 def option_meanings(name: str) -> dict[str, str]:
     """What each option of a collection's reader says."""
     table = yaml.safe_load(files("textcat").joinpath("corpora", "options.yaml").read_text(encoding="utf-8"))
-    return dict(table.get("own" if name in _OWN_TEXT else name, {}))
+    return dict(table.get("own" if name in OWN_TEXT_FORMATS else name, {}))
 
 
 def _settings(reader: Callable[..., Any]) -> set[str]:

@@ -1,16 +1,30 @@
-"""Counting labels by side of a split, and random splits by seed."""
+"""Sides of a split: words that name them, labels counted by side, and random splits by seed."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
 from textcat.corpora.document import Document
 from textcat.errors import UsageError
+
+
+def side_named(word: str) -> str | None:
+    """Return train, test, validation or unused for a word such as `Training` or `dev`, and None for other words."""
+    return _sides_by_word().get(word.strip().lower())
+
+
+@cache
+def _sides_by_word() -> dict[str, str]:
+    text = files("textcat.corpora").joinpath("lists", "side_words.yaml").read_text(encoding="utf-8")
+    return {word: side for side, words in yaml.safe_load(text).items() for word in words}
 
 
 @dataclass(frozen=True)

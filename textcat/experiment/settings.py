@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
+from textcat.corpora.registry import OWN_TEXT_FORMATS
 from textcat.experiment.parts import (
     CorpusSettings,
     EvaluationSettings,
@@ -135,6 +136,7 @@ class Experiment(Settings):
         """Lay each run's own vector, selection, ... over the experiment's, key by key."""
         if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
             return data
+        data = _with_own_tokenizer(data)
         runs = {
             name: _filled(run, data) if isinstance(run, dict) else run for name, run in data["runs"].items()
         }
@@ -152,8 +154,21 @@ def _names_a_folder(name: str) -> bool:
     )
 
 
+# The default of `text.tokenizer` is one of the papers; a user's documents may be in any script.
+OWN_TOKENIZER = "unicode"
 OPTIONAL = ("projection", "calibration")
 SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL, "threshold", "evaluation")
+
+
+def _with_own_tokenizer(data: dict[str, Any]) -> dict[str, Any]:
+    """Choose a tokenizer for any script where a user's own documents come without one."""
+    corpus, text = data.get("corpus"), data.get("text", {})
+    name = (
+        corpus.name if isinstance(corpus, CorpusSettings) else isinstance(corpus, dict) and corpus.get("name")
+    )
+    if name not in OWN_TEXT_FORMATS or not isinstance(text, dict):
+        return data
+    return data | {"text": {"tokenizer": OWN_TOKENIZER} | text}
 
 
 def _filled(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:

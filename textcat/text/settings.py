@@ -18,7 +18,7 @@ class TextSettings(BaseModel):
 
     tokenizer: Annotated[str, Named("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
-        description="How text is cut into words.",
+        description="How text is cut into words; when left out with your own csv, tsv, jsonl or folders: unicode.",
     )
     lowercase: bool = Field(True, description="Whether capitals become small letters.")
     stem: StemmerName = Field("none", description="Which variant of Porter's stemmer is run over the words.")
