@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ class OwnDocuments:
         training = self._random_sides
         for number, document in enumerate(self._read(self.problems)):
             side: Split = "train" if training[number] else "test"
-            yield Document(document.id, document.fields, document.labels, side)
+            yield Document(document.id, document.fields, document.labels, side, document.where)
 
     @cached_property
     def _random_sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
@@ -119,7 +120,7 @@ class OwnDocuments:
         if labels is None:
             return None
         named = self.id if self.id is not None else "id"
-        return Document(str(values.get(named, number)), fields, labels, self._side(row))
+        return Document(str(values.get(named, number)), fields, labels, self._side(row), row.where)
 
     def _labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
         if isinstance(value, list):
@@ -159,7 +160,7 @@ class OwnDocuments:
         number = 2
         while f"{document.id}#{number}" in seen:
             number += 1
-        return Document(f"{document.id}#{number}", document.fields, document.labels, document.split)
+        return replace(document, id=f"{document.id}#{number}")
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
