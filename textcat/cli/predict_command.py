@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from textcat.cli.completions import models
 from textcat.cli.options import folders, verbosity, workplace
+
+if TYPE_CHECKING:
+    from textcat.serving.predict import Coverage
 
 
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
@@ -39,15 +42,39 @@ def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, 
     """
     from textcat.serving.categorizer import read_categorizer
     from textcat.serving.documents import format_of, read_documents
-    from textcat.serving.predict import predicted_lines
+    from textcat.serving.predict import Coverage, predicted_lines
 
     workplace(settings)
     categorizer = read_categorizer(model)
     chosen = form or format_of(file.name)
     documents = read_documents(file, chosen, file.name, categorizer.text.fields)
-    lines = predicted_lines(categorizer, documents, every_category=scores, at_a_time=at_a_time)
+    coverage = Coverage()
+    lines = predicted_lines(
+        categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage
+    )
     with click.open_file("-", "w", encoding="utf-8") as out:
         for number, line in enumerate(lines, 1):
             out.write(line + "\n")
             if number % at_a_time == 0:
                 out.flush()
+    _report_coverage(coverage, categorizer.text.tokenizer)
+
+
+def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
+    """Say how many documents had no known term, with a warning where they are many."""
+    import logging
+
+    from textcat.experiment.document_checks import MOST_EMPTY
+    from textcat.text.tokenizers import reads_latin_only
+
+    log = logging.getLogger(__name__)
+    if coverage.share <= MOST_EMPTY:
+        log.info("%s", coverage)
+        return
+    remedy = "Train the model on documents of the same language and kind."
+    if reads_latin_only(tokenizer):
+        remedy += (
+            f" Its tokenizer {tokenizer} reads Latin letters only: for other scripts train with "
+            "`text: {tokenizer: unicode}`."
+        )
+    log.warning("Warning: %s; only the constant decides on these. %s", coverage, remedy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def write_and_print(
     quote: bool | None = None,
 ) -> None:
     """results.json and its readers' forms in results/EXPERIMENT/, and the tables on standard output."""
+    from textcat.experiment.document_checks import most_empty
     from textcat.experiment.results import collect
     from textcat.experiment.results_file import encoded, with_timings
     from textcat.experiment.timings import timings_of, write_timings
@@ -35,12 +37,15 @@ def write_and_print(
     content = encoded(collected)
     seconds = timings_of(plan, workshop, timings)
     timed = with_timings(collected, seconds)
+    empty = most_empty(plan, workshop)
     if anew or timings.built.get("train") or not _is_written(folder, content):
         write_whole(folder / "results.json", content)
         write_timings(folder, seconds)
         looks = look(plan, workshop, collected["runs"], place.data, quote=quote)
+        looks = replace(looks, empty=str(empty))
         write_report(folder, timed, timings.seconds, looks)
     place.say(terminal_text(timed))
+    place.say(f"\n{empty.summary}")
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     place.say(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
 

@@ -73,6 +73,7 @@ def _carry_one(
     name: str, place: Workplace, crew: Crew | None, until: str, anew: bool, quote: bool | None
 ) -> None:
     from textcat.experiment.configs import load_experiment
+    from textcat.experiment.document_checks import most_empty
     from textcat.experiment.runner import carry_out, plan_of
 
     experiment = load_experiment(name)
@@ -89,6 +90,7 @@ def _carry_one(
         return
     for step in plan.steps(until):
         place.say(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
+    place.say(most_empty(plan, workshop, until).summary)
     if until == "train":
         from textcat.serving.export import export_models
 

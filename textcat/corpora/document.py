@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, runtime_checkable
 
 Split = Literal["train", "test", "unused"]
@@ -11,12 +11,13 @@ Split = Literal["train", "test", "unused"]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document: its id, its text by field, its labels and its side of the split."""
+    """One document: its id, its text by field, its labels, its side of the split; file and line where known."""
 
     id: str
     fields: Mapping[str, str]
     labels: tuple[str, ...]
     split: Split
+    where: str = field(default="", compare=False)
 
 
 @runtime_checkable

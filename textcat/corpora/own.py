@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -84,7 +85,7 @@ class OwnDocuments:
         training = self._random_sides
         for number, (_, document) in enumerate(self._read(self.problems)):
             side: Split = "train" if training[number] else "test"
-            yield Document(document.id, document.fields, document.labels, side)
+            yield Document(document.id, document.fields, document.labels, side, document.where)
 
     def documents_with_places(self) -> Iterator[tuple[str, Document]]:
         """Yield each document with its file and line; without `side`, all are training documents."""
@@ -134,7 +135,7 @@ class OwnDocuments:
         if labels is None:
             return None
         own_id = values.get(self.id if self.id is not None else "id")
-        return Document(str(number if own_id is None else own_id), fields, labels, side)
+        return Document(str(number if own_id is None else own_id), fields, labels, side, row.where)
 
     def _labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
         if isinstance(value, list):
@@ -172,7 +173,7 @@ class OwnDocuments:
         number = 2
         while f"{document.id}#{number}" in seen:
             number += 1
-        return Document(f"{document.id}#{number}", document.fields, document.labels, document.split)
+        return replace(document, id=f"{document.id}#{number}")
 
     @cached_property
     def categories(self) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pydantic import (
     model_validator,
 )
 
+from textcat.corpora.own import TABLES
 from textcat.evaluation.elsewhere import own_measures
 from textcat.plugins import Named
 
@@ -49,8 +50,16 @@ class CorpusSettings(Settings):
         "labelled.",
     )
     single_label: bool = Field(
-        default=False, description="Each document has one category; predict the one with the highest score."
+        default=False,
+        description="Each document has one category, which is checked; predict the one with the highest score.",
     )
+
+    @model_validator(mode="after")
+    def _one_label_a_cell(self) -> CorpusSettings:
+        """With one label a document, the cells of tables are only split at a separator that is written."""
+        if self.single_label and self.name in TABLES:
+            self.options.setdefault("label_separator", None)
+        return self
 
 
 class ResampleSettings(Settings):

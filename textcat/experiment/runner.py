@@ -12,6 +12,7 @@ from textcat.corpora import OWN_FORMATS, corpus_names, fetch, is_fetched, open_c
 from textcat.corpora.download import ProgressCallback
 from textcat.corpora.registry import fingerprint, plugin_of
 from textcat.errors import DataNotAvailableError
+from textcat.experiment.document_checks import DocumentChecks
 from textcat.experiment.pipeline import Plan, make_plan
 from textcat.experiment.settings import Experiment
 from textcat.experiment.steps.step import Progress, Step, Workshop, silent
@@ -115,6 +116,7 @@ def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:
 def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate") -> Workshop:
     """Make every step of the plan that is not there yet, up to and with a stage."""
     workshop = site.workshop()
+    checks = DocumentChecks(plan, workshop, until)
     for step in plan.steps(until):
         started = time.perf_counter()
         ready = workshop.store.find(step.recipe) is not None
@@ -124,6 +126,7 @@ def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate")
         made = step.artifact(workshop)
         spent = made.seconds if ready else time.perf_counter() - started
         timings.note(step.stage, spent, was_ready=ready)
+        checks.after(step)
     return workshop
 
 

@@ -88,7 +88,7 @@ def experiment_page(
         quoted=looks.quoted,
         conclusions=conclusions_of(results),
         command=f"textcat run {_spelled(results['experiment'])}",
-        facts=facts_of(results, seconds),
+        facts=facts_of(results, seconds) | ({"terms": looks.empty} if looks.empty else {}),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
         bibtex=bibtex_of(results),
     )

@@ -46,11 +46,12 @@ class Mistakes:
 
 @dataclass(frozen=True)
 class Looks:
-    """Recall and precision of each run, and the mistakes of the best one."""
+    """Recall and precision of each run, the mistakes of the best one, and how many documents have no term."""
 
     curves: Mapping[str, Points] = field(default_factory=dict)
     mistakes: Mistakes | None = None
     quoted: bool = False
+    empty: str = ""
 
 
 def look(

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from textcat.errors import BadDataError, TextcatError
 from textcat.experiment.fitting import Model, load_model, save_model
@@ -62,11 +63,18 @@ class Categorizer:
     def _reader(self) -> DocumentReader:
         return DocumentReader(self.text, self.vectorizer.seen)
 
-    def vectors(self, documents: Sequence[TextDocument]) -> Any:
-        """The documents as the learner sees them."""
+    def words(self, documents: Sequence[TextDocument]) -> csr_array:
+        """The weighted terms of the documents that the model knows."""
         counts = self._reader.counts(documents)
         places = np.arange(counts.shape[1])
-        weighted = self.vectorizer.weighted(counts, np.where(places < len(self.vectorizer.seen), places, -1))
+        return self.vectorizer.weighted(counts, np.where(places < len(self.vectorizer.seen), places, -1))
+
+    def vectors(self, documents: Sequence[TextDocument]) -> Any:
+        """The documents as the learner sees them."""
+        return self.projected(self.words(documents))
+
+    def projected(self, weighted: csr_array) -> Any:
+        """Weighted terms on the model's latent dimensions, where it has any."""
         if not self.axes:
             return weighted
         placed = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)

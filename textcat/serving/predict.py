@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from textcat.serving.categorizer import Categorizer
 from textcat.serving.documents import NewDocument
@@ -18,28 +20,55 @@ AT_A_TIME = 2000
 Floats = NDArray[np.float64]
 
 
+@dataclass
+class Coverage:
+    """How many new documents came, and how many of them have no term that the model knows."""
+
+    documents: int = 0
+    unknown: int = 0
+
+    def add(self, words: csr_array) -> None:
+        """Count a batch of documents, given as vectors of known terms."""
+        self.documents += words.shape[0]
+        self.unknown += int(np.count_nonzero(np.diff(words.indptr) == 0))
+
+    @property
+    def share(self) -> float:
+        """The share of documents without a known term."""
+        return self.unknown / max(self.documents, 1)
+
+    def __str__(self) -> str:
+        """The share in words."""
+        return (
+            f"{self.unknown:,} of {self.documents:,} documents have no term that the model knows "
+            f"({100 * self.share:.1f} %)"
+        )
+
+
 def predicted_lines(
     categorizer: Categorizer,
     documents: Iterable[NewDocument],
     *,
     every_category: bool = False,
     at_a_time: int = AT_A_TIME,
+    coverage: Coverage | None = None,
 ) -> Iterator[str]:
     """A line for each document, in their order.
 
     Scores and probabilities are those of the accepted categories, or of every category. Where a decision
     depends on the other documents, all are read before the first line comes; else `at_a_time` of them.
+    `coverage` counts the documents.
     """
     line = _Line(categorizer.categories, every_category)
-    for ids, scores in _scored(categorizer, documents, at_a_time):
+    for ids, scores in _scored(categorizer, documents, at_a_time, coverage or Coverage()):
         accepted = categorizer.decisions(scores)
         yield from line.of_batch(ids, accepted, scores, categorizer.probabilities(scores))
 
 
 def _scored(
-    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int
+    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
-    batches = _batches(categorizer, documents, at_a_time)
+    batches = _batches(categorizer, documents, at_a_time, coverage)
     if not categorizer.decider.looks_at_all_documents:
         yield from batches
         return
@@ -49,11 +78,14 @@ def _scored(
 
 
 def _batches(
-    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int
+    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
     remaining = iter(documents)
     while batch := list(islice(remaining, at_a_time)):
-        yield [document.id for document in batch], categorizer.scores(batch)
+        words = categorizer.words(batch)
+        coverage.add(words)
+        scores = categorizer.model.scores(categorizer.projected(words))
+        yield [document.id for document in batch], scores
 
 
 class _Line:

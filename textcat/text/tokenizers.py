@@ -97,6 +97,12 @@ def tokenizer_named(name: str) -> Tokenizer | WordFunction:
     return TOKENIZERS[cast(TokenizerName, name)]
 
 
+def reads_latin_only(name: str) -> bool:
+    """Whether a tokenizer drops the letters of other scripts."""
+    tokenizer = tokenizer_named(name)
+    return isinstance(tokenizer, Tokenizer) and bool(tokenizer.characters)
+
+
 def _runs_of(characters: bytes, encode: Callable[[str], bytes]) -> Callable[[str], list[str]]:
     """Runs of characters out of a set: translating bytes is twice as fast as a regular expression."""
     table = bytes(code if code in characters else 0x20 for code in range(256))
