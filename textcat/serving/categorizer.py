@@ -46,7 +46,6 @@ class Categorizer:
 
     experiment: str
     name: str
-    text: TextSettings
     categories: Sequence[str]
     vectorizer: Vectorizer
     model: Model
@@ -57,6 +56,11 @@ class Categorizer:
     def run(self) -> RunSettings:
         """The settings of the run."""
         return self.decider.run
+
+    @property
+    def text(self) -> TextSettings:
+        """How the run cuts documents into words."""
+        return self.run.text
 
     @cached_property
     def _reader(self) -> DocumentReader:
@@ -132,7 +136,6 @@ def read_categorizer(folder: Path) -> Categorizer:
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
-            text=TextSettings.model_validate(facts["text"]),
             categories=[str(name) for name in facts["categories"]],
             vectorizer=read_vectorizer(folder),
             model=load_model(folder),
@@ -143,6 +146,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 if name in facts["axes"]
             },
         )
+        _check_text(categorizer, TextSettings.model_validate(facts["text"]))
         _check_plugins(categorizer, facts.get("plugins", {}))
         _check_fit(categorizer)
     except TextcatError as error:
@@ -160,6 +164,15 @@ def _decider(folder: Path, facts: dict[str, Any]) -> Decider:
     calibrated = folder if run.calibration else None
     priors = read_array(folder, "priors")
     return read_decider(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
+
+
+def _check_text(categorizer: Categorizer, written: TextSettings) -> None:
+    """Refuse a model written with the text settings of its experiment in place of its run's own."""
+    if written != categorizer.text:
+        raise BadDataError(
+            "`text` differs from the text settings of the run it was trained with",
+            hint="Train the model again with `textcat train EXPERIMENT`.",
+        )
 
 
 def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:

@@ -38,7 +38,6 @@ def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
-        text=plan.experiment.text,
         categories=vectors.categories,
         vectorizer=read_vectorizer(folder),
         model=load_model(chain.trained.artifact(workshop).folder),
