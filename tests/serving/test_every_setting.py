@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, UsageError
 from textcat.experiment.pipeline import make_plan
 from textcat.experiment.runner import Site
 from textcat.experiment.settings import Experiment
@@ -175,7 +175,7 @@ def test_each_setting_changes_the_answers(several_labels: Made, run: str) -> Non
 
 
 def test_explain_reads_the_document_as_the_run_did(several_labels: Made) -> None:
-    """A title whose words are features of their own: the parts add up to the evaluated score, and words are found in the text."""
+    """With title words as features of their own, the parts add up to the score and the words are found."""
     run, folder = "separate", several_labels.folder
     evaluated = several_labels.runs[run]
     command = ["explain", str(folder / "models" / run), str(folder / "new.jsonl"), "-c", "grain", "-n", "99"]
@@ -214,3 +214,27 @@ def test_a_model_with_the_text_settings_of_its_experiment_is_refused(
     with pytest.raises(BadDataError, match="text settings of the run") as caught:
         read_categorizer(tmp_path / "model")
     assert "textcat train" in caught.value.hint
+
+
+def test_a_model_of_vectors_refuses_texts_and_names_its_columns(tmp_path: Path) -> None:
+    """Column 9 is in too few documents for a vocabulary of words, but vectors keep every column."""
+    lines = [f"{n % 2} {n % 2 + 1}:1.0 {5 + n % 4}:0.5" + " 9:0.1" * (n == 3) for n in range(40)]
+    (tmp_path / "documents.svm").write_text("\n".join(lines) + "\n")
+    whole = {
+        "title": "vectors",
+        "corpus": {"name": "svmlight", "path": "documents.svm"},
+        "resample": {"kind": "folds", "number": 2},
+        "vector": {"weighting": "tf", "minimum_documents": 3},
+        "runs": {"base": LOGISTIC},
+    }
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(whole))
+    (tmp_path / "new.jsonl").write_text('{"text": "1 5"}\n')
+    made = Made(
+        tmp_path, evaluate_and_export(tmp_path / "made.yaml", Site(tmp_path / "data"), tmp_path / "models")
+    )
+    with pytest.raises(UsageError, match="cannot read text"):
+        made.predict("base")
+    command = ["explain", str(tmp_path / "models" / "base"), "-c", "1", "--json"]
+    facts = json.loads(CliRunner().invoke(group, command).output)[0]
+    assert next(iter(facts["for"])) == "2"
+    assert next(iter(facts["against"])) == "1"

@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
-from textcat.errors import BadDataError, TextcatError
+from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.experiment.fitting import Model, load_model, save_model
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
@@ -51,6 +52,7 @@ class Categorizer:
     model: Model
     decider: Decider
     axes: dict[str, NDArray[Any]]
+    given_as_vectors: bool = False
 
     @property
     def run(self) -> RunSettings:
@@ -67,10 +69,19 @@ class Categorizer:
         return DocumentReader(self.text, self.vectorizer.seen)
 
     def vectors(self, documents: Sequence[TextDocument]) -> Any:
-        """The documents as the learner sees them."""
+        """The documents as the learner sees them; refused where it was trained on vectors."""
+        if self.given_as_vectors:
+            raise UsageError(
+                "the model was trained on documents given as vectors and cannot read text",
+                hint="Train on the texts themselves (`corpus: {name: jsonl}` or csv) to label new ones.",
+            )
         counts = self._reader.counts(documents)
         places = np.arange(counts.shape[1])
         weighted = self.vectorizer.weighted(counts, np.where(places < len(self.vectorizer.seen), places, -1))
+        return self.projected(weighted)
+
+    def projected(self, weighted: Any) -> Any:
+        """Return weighted documents on the latent dimensions, or as they are where there are none."""
         if not self.axes:
             return weighted
         placed = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)
@@ -105,6 +116,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "single_label": decider.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
+            **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
             **identities(("tokenizers", categorizer.text.tokenizer)),
         },
     )
@@ -145,6 +157,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 for name in ("axes", "singular_values")
                 if name in facts["axes"]
             },
+            given_as_vectors=bool(facts.get("given_as_vectors", False)),
         )
         _check_text(categorizer, TextSettings.model_validate(facts["text"]))
         _check_plugins(categorizer, facts.get("plugins", {}))
@@ -194,9 +207,15 @@ def _check_fit(categorizer: Categorizer) -> None:
             raise BadDataError(
                 f"{name} do not fit the {categories} categories", hint="Train the model again."
             )
-    fields = dict.fromkeys(categorizer.text.fields, "")
-    scores = categorizer.scores([NewDocument("", fields)])
+    scores = categorizer.model.scores(_empty_document(categorizer))
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
         raise BadDataError(f"the model does not score {categories} categories", hint="Train the model again.")
     categorizer.decisions(scores)
     categorizer.probabilities(scores)
+
+
+def _empty_document(categorizer: Categorizer) -> Any:
+    """Return a document without words as the learner sees it."""
+    if categorizer.given_as_vectors:
+        return categorizer.projected(csr_array((1, len(categorizer.vectorizer.terms))))
+    return categorizer.vectors([NewDocument("", dict.fromkeys(categorizer.text.fields, ""))])
