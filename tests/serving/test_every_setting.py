@@ -238,3 +238,19 @@ def test_a_model_of_vectors_refuses_texts_and_names_its_columns(tmp_path: Path) 
     facts = json.loads(CliRunner().invoke(group, command).output)[0]
     assert next(iter(facts["for"])) == "2"
     assert next(iter(facts["against"])) == "1"
+
+
+def test_a_stop_list_of_ones_own_is_the_one_of_training(tmp_path: Path) -> None:
+    """A changed list is counted anew by the next evaluation, and refused by the model of the old one."""
+    listed = tmp_path / "stop.txt"
+    listed.write_text("wheat-crop\nharvest\n")
+    runs = {"base": LOGISTIC, "own_list": LOGISTIC | {"text": {"stop_list": str(listed)}}}
+    made = make(tmp_path, runs, {})
+    check(made, "own_list", "37")
+    first = made.runs["own_list"].scores
+    listed.write_text("bank\n")
+    with pytest.raises(BadDataError, match="not the one that the model was trained with"):
+        made.predict("own_list")
+    again = make(tmp_path, runs, {})
+    assert not np.allclose(again.runs["own_list"].scores, first)
+    check(again, "own_list", "37")

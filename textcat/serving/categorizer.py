@@ -35,6 +35,7 @@ from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument
 from textcat.text.reader import DocumentReader
 from textcat.text.settings import TextSettings
+from textcat.text.stop_lists import stop_list_identity
 from textcat.text.vectors import Vectorizer
 
 FORMAT = 2
@@ -118,6 +119,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "axes": sorted(categorizer.axes),
             **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
             **identities(("tokenizers", categorizer.text.tokenizer)),
+            **stop_list_identity(categorizer.text.stop_list),
         },
     )
     save_vectorizer(folder, categorizer.vectorizer)
@@ -160,6 +162,7 @@ def read_categorizer(folder: Path) -> Categorizer:
             given_as_vectors=bool(facts.get("given_as_vectors", False)),
         )
         _check_text(categorizer, TextSettings.model_validate(facts["text"]))
+        _check_stop_list(categorizer, facts.get("stop_list_sha256"))
         _check_plugins(categorizer, facts.get("plugins", {}))
         _check_fit(categorizer)
     except TextcatError as error:
@@ -185,6 +188,16 @@ def _check_text(categorizer: Categorizer, written: TextSettings) -> None:
         raise BadDataError(
             "`text` differs from the text settings of the run it was trained with",
             hint="Train the model again with `textcat train EXPERIMENT`.",
+        )
+
+
+def _check_stop_list(categorizer: Categorizer, trained_with: Any) -> None:
+    """Refuse a stop list of the user's own that changed since training."""
+    name = categorizer.text.stop_list
+    if stop_list_identity(name).get("stop_list_sha256") != trained_with:
+        raise BadDataError(
+            f"the stop list {name} is not the one that the model was trained with",
+            hint="Restore the file, or train the model again with `textcat train EXPERIMENT`.",
         )
 
 
