@@ -8,7 +8,6 @@ from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.decide import Decider
 from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import Categorizer
-from textcat.text.settings import TextSettings
 from textcat.text.vectors import Vectorizer, VectorSettings
 from textcat.thresholds.calibration import Calibration
 from textcat.thresholds.platt import Platt
@@ -37,9 +36,7 @@ def small_model(
     decider = Decider(
         RunSettings.model_validate(run), False, np.array([0.0, 0.25]), 1.0, np.array([0.4, 0.2]), calibration
     )
-    return Categorizer(
-        "golden", "small", TextSettings(fields=("title", "body")), CATEGORIES, vectorizer, model, decider, {}
-    )
+    return Categorizer("golden", "small", CATEGORIES, vectorizer, model, decider, {})
 
 
 def platt() -> Platt:

@@ -6,23 +6,18 @@ import csv
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.runner import Site, carry_out, plan_of
-from textcat.experiment.steps.decide import read_decider
-from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.runner import Site
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.documents import NewDocument
-from textcat.serving.export import export_models
 from textcat.serving.predict import predicted_lines
-from textcat.store.arrays import read_array, read_mask
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +36,9 @@ LATENT = f"learner: linear, parameters: {{loss: hinge, cost: 1, {FAST}}}, projec
 # The eigenvectors of a matrix as large as the number of terms are sought.
 LATENT += ", vector: {minimum_documents: 150}"
 RUNS = {
+    "words": (LOGISTIC + ", text: {tokenizer: words, stem: none, separate_fields: []}", "{rule: scut}"),
+    "bodies": (LOGISTIC + ", text: {fields: [body], separate_fields: [], stop_list: none}", "{rule: tuned}"),
+    "counts": (LOGISTIC + ", vector: {weighting: log_tf, cosine_terms: kept}", "{rule: break-even}"),
     "scut": (LOGISTIC, "{rule: scut}"),
     "scut_fbr": (LOGISTIC, "{rule: scut-fbr, fallback: 1}"),
     "pcut": (LOGISTIC, "{rule: pcut, per_document: tuned}"),
@@ -59,15 +57,6 @@ EXPERIMENT += "".join(
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    ids: list[str]
-    categories: list[str]
-    scores: np.ndarray
-    decisions: np.ndarray
-    probabilities: np.ndarray | None
-
-
-@dataclass(frozen=True)
 class Real:
     models: Path
     runs: dict[str, Evaluated]
@@ -80,37 +69,10 @@ def real(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Real:
     experiment = folder / "rules.yaml"
     experiment.write_text(EXPERIMENT)
     site = Site(folder / "data", mirror)
-    plan, timings = plan_of(load_experiment(experiment), site)
-    workshop = carry_out(plan, site, timings)
-    export_models(plan, workshop, folder / "models")
-    runs = {}
-    for chain in plan.chains:
-        vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
-        made = chain.evaluated.artifact(workshop).folder
-        scores = read_array(made, "scores")
-        runs[chain.run] = Evaluated(
-            list(vectors.test_ids),
-            list(vectors.categories),
-            scores,
-            read_mask(made, "decisions"),
-            _probabilities(chain, workshop, vectors, scores),
-        )
+    runs = evaluate_and_export(experiment, site, folder / "models")
     corpus = open_corpus("reuters21578", folder / "data" / "reuters21578", split="modapte")
     stories = [NewDocument(d.id, d.fields) for d in corpus.documents() if d.split == "test"]
     return Real(folder / "models", runs, stories)
-
-
-def _probabilities(chain: Any, workshop: Any, vectors: Any, scores: np.ndarray) -> np.ndarray | None:
-    if chain.calibrated is None:
-        return 1.0 / (1.0 + np.exp(-scores))
-    decider = read_decider(
-        chain.settings,
-        chain.decided.artifact(workshop).folder,
-        chain.calibrated.artifact(workshop).folder,
-        vectors.priors,
-        single_label=False,
-    )
-    return decider.calibration.probabilities(scores)
 
 
 @pytest.mark.parametrize("run", list(RUNS))
@@ -123,9 +85,8 @@ def test_labels_are_the_decisions_of_evaluate(real: Real, run: str) -> None:
     ]
     assert [answer["id"] for answer in answers] == evaluated.ids
     assert len(answers) == 3299
-    labels = [[evaluated.categories[k] for k in np.flatnonzero(row)] for row in evaluated.decisions]
-    assert [answer["labels"] for answer in answers] == labels
-    assert sum(map(len, labels)) > 1000
+    assert [answer["labels"] for answer in answers] == evaluated.labels
+    assert evaluated.decisions.sum() > 1000
     for name, expected in (("scores", evaluated.scores), ("probabilities", evaluated.probabilities)):
         ours = np.array([[answer[name][topic] for topic in evaluated.categories] for answer in answers])
         np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
@@ -147,8 +108,7 @@ def test_the_command_gives_the_same_from_files(real: Real, tmp_path: Path, run: 
     assert given.exit_code == 0, given.output
     evaluated = real.runs[run]
     answers = [json.loads(line) for line in given.output.splitlines()]
-    decided = [[evaluated.categories[k] for k in np.flatnonzero(row)] for row in evaluated.decisions]
-    assert [answer["labels"] for answer in answers] == decided
+    assert [answer["labels"] for answer in answers] == evaluated.labels
     for answer in answers:
         assert list(answer["scores"]) == list(answer["probabilities"]) == answer["labels"]
 

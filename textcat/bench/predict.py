@@ -65,9 +65,9 @@ def trained(documents: Sequence[Document]) -> Categorizer:
     model = fit(
         vectorizer.transform(counted), labels, loss="logistic", prior="gaussian", lam=1e-5, algorithm="fast"
     )
-    run = RunSettings.model_validate({"learner": "linear", "parameters": {"loss": "logistic"}})
+    run = RunSettings.model_validate({"learner": "linear", "parameters": {"loss": "logistic"}, "text": text})
     decider = Decider(run, False, default_thresholds(len(categories)), 1.0, labels.mean(axis=0), None)
-    return Categorizer("bench", "logistic", text, categories, vectorizer, model, decider, {})
+    return Categorizer("bench", "logistic", categories, vectorizer, model, decider, {})
 
 
 def lines_of(texts: Texts, form: Format, fields: Sequence[str]) -> list[str]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from textcat.errors import BadDataError, TextcatError
+from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.experiment.fitting import Model, load_model, save_model
 from textcat.experiment.settings import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
@@ -35,6 +35,7 @@ from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument
 from textcat.text.reader import DocumentReader
 from textcat.text.settings import TextSettings
+from textcat.text.stop_lists import stop_list_identity
 from textcat.text.vectors import Vectorizer
 
 FORMAT = 2
@@ -47,34 +48,44 @@ class Categorizer:
 
     experiment: str
     name: str
-    text: TextSettings
     categories: Sequence[str]
     vectorizer: Vectorizer
     model: Model
     decider: Decider
     axes: dict[str, NDArray[Any]]
+    given_as_vectors: bool = False
 
     @property
     def run(self) -> RunSettings:
         """The settings of the run."""
         return self.decider.run
 
+    @property
+    def text(self) -> TextSettings:
+        """How the run cuts documents into words."""
+        return self.run.text
+
     @cached_property
     def _reader(self) -> DocumentReader:
         return DocumentReader(self.text, self.vectorizer.seen)
 
     def words(self, documents: Sequence[TextDocument]) -> csr_array:
-        """The weighted terms of the documents that the model knows."""
+        """Return the weighted terms of the documents that the model knows."""
+        if self.given_as_vectors:
+            raise UsageError(
+                "the model was trained on documents given as vectors and cannot read text",
+                hint="Train on the texts themselves (`corpus: {name: jsonl}` or csv) to label new ones.",
+            )
         counts = self._reader.counts(documents)
         places = np.arange(counts.shape[1])
         return self.vectorizer.weighted(counts, np.where(places < len(self.vectorizer.seen), places, -1))
 
     def vectors(self, documents: Sequence[TextDocument]) -> Any:
-        """The documents as the learner sees them."""
+        """Return the documents as the learner sees them."""
         return self.projected(self.words(documents))
 
     def projected(self, weighted: csr_array) -> Any:
-        """Weighted terms on the model's latent dimensions, where it has any."""
+        """Return weighted terms on the latent dimensions, or as they are where there are none."""
         if not self.axes:
             return weighted
         placed = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)
@@ -109,7 +120,9 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "single_label": decider.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
+            **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
             **identities(("tokenizers", categorizer.text.tokenizer)),
+            **stop_list_identity(categorizer.text.stop_list),
         },
     )
     save_vectorizer(folder, categorizer.vectorizer)
@@ -140,7 +153,6 @@ def read_categorizer(folder: Path) -> Categorizer:
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
-            text=TextSettings.model_validate(facts["text"]),
             categories=[str(name) for name in facts["categories"]],
             vectorizer=read_vectorizer(folder),
             model=load_model(folder),
@@ -150,7 +162,10 @@ def read_categorizer(folder: Path) -> Categorizer:
                 for name in ("axes", "singular_values")
                 if name in facts["axes"]
             },
+            given_as_vectors=bool(facts.get("given_as_vectors", False)),
         )
+        _check_text(categorizer, TextSettings.model_validate(facts["text"]))
+        _check_stop_list(categorizer, facts.get("stop_list_sha256"))
         _check_plugins(categorizer, facts.get("plugins", {}))
         _check_fit(categorizer)
     except TextcatError as error:
@@ -168,6 +183,25 @@ def _decider(folder: Path, facts: dict[str, Any]) -> Decider:
     calibrated = folder if run.calibration else None
     priors = read_array(folder, "priors")
     return read_decider(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
+
+
+def _check_text(categorizer: Categorizer, written: TextSettings) -> None:
+    """Refuse a model written with the text settings of its experiment in place of its run's own."""
+    if written != categorizer.text:
+        raise BadDataError(
+            "`text` differs from the text settings of the run it was trained with",
+            hint="Train the model again with `textcat train EXPERIMENT`.",
+        )
+
+
+def _check_stop_list(categorizer: Categorizer, trained_with: Any) -> None:
+    """Refuse a stop list of the user's own that changed since training."""
+    name = categorizer.text.stop_list
+    if stop_list_identity(name).get("stop_list_sha256") != trained_with:
+        raise BadDataError(
+            f"the stop list {name} is not the one that the model was trained with",
+            hint="Restore the file, or train the model again with `textcat train EXPERIMENT`.",
+        )
 
 
 def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
@@ -189,9 +223,15 @@ def _check_fit(categorizer: Categorizer) -> None:
             raise BadDataError(
                 f"{name} do not fit the {categories} categories", hint="Train the model again."
             )
-    fields = dict.fromkeys(categorizer.text.fields, "")
-    scores = categorizer.scores([NewDocument("", fields)])
+    scores = categorizer.model.scores(_empty_document(categorizer))
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
         raise BadDataError(f"the model does not score {categories} categories", hint="Train the model again.")
     categorizer.decisions(scores)
     categorizer.probabilities(scores)
+
+
+def _empty_document(categorizer: Categorizer) -> Any:
+    """Return a document without words as the learner sees it."""
+    if categorizer.given_as_vectors:
+        return categorizer.projected(csr_array((1, len(categorizer.vectorizer.terms))))
+    return categorizer.vectors([NewDocument("", dict.fromkeys(categorizer.text.fields, ""))])

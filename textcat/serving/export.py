@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from textcat.corpora import vector_names
 from textcat.experiment.fitting import load_model
 from textcat.experiment.pipeline import Chain, Plan
 from textcat.experiment.steps.decide import read_decider
@@ -31,6 +35,10 @@ def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
     """Everything a chain's steps left that new documents need."""
     folder = chain.vectorized.artifact(workshop).folder
     vectors = read_vectors(folder)
+    vectorizer = read_vectorizer(folder)
+    given_as_vectors = plan.experiment.corpus.name in vector_names()
+    if given_as_vectors:
+        vectorizer = replace(vectorizer, kept=np.ones(len(vectorizer.seen), dtype=np.bool_))
     axes = {}
     if chain.projected:
         projected = chain.projected.artifact(workshop).folder
@@ -38,9 +46,8 @@ def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
-        text=plan.experiment.text,
         categories=vectors.categories,
-        vectorizer=read_vectorizer(folder),
+        vectorizer=vectorizer,
         model=load_model(chain.trained.artifact(workshop).folder),
         decider=read_decider(
             chain.settings,
@@ -50,6 +57,7 @@ def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
             single_label=plan.experiment.corpus.single_label,
         ),
         axes=axes,
+        given_as_vectors=given_as_vectors,
     )
 
 

@@ -53,6 +53,11 @@ def load_stop_list(name: str) -> StopList:
     )
 
 
+def stop_list_identity(name: str) -> dict[str, str]:
+    """Return the sha256 of a list given by path, for a recipe; nothing for a bundled list."""
+    return {} if name in bundled_stop_lists() else {"stop_list_sha256": load_stop_list(name).sha256}
+
+
 def _read(name: str, path: Path) -> StopList:
     try:
         content = path.read_bytes()

@@ -20,6 +20,7 @@ from textcat.store.arrays import read_json, read_matrix, write_json, write_matri
 from textcat.text.counted import CountedDocuments
 from textcat.text.counting import count
 from textcat.text.settings import TextSettings
+from textcat.text.stop_lists import stop_list_identity
 from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 log = logging.getLogger(__name__)
@@ -42,6 +43,7 @@ def tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fing
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.model_dump(mode="json"),
+            **stop_list_identity(text.stop_list),
             **identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },
         inputs={"corpus": fingerprint},

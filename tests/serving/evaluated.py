@@ -1,0 +1,64 @@
+"""What the evaluation step decided, read from its artifacts, to compare with the answers of `textcat predict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from textcat.experiment.configs import load_experiment
+from textcat.experiment.fitting import load_model
+from textcat.experiment.pipeline import Chain
+from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.experiment.steps.decide import read_decider
+from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.serving.export import export_models
+from textcat.store.arrays import read_array, read_mask
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """Scores, decisions and probabilities of one run, test documents x categories."""
+
+    ids: list[str]
+    categories: list[str]
+    scores: np.ndarray
+    decisions: np.ndarray
+    probabilities: np.ndarray | None
+
+    @property
+    def labels(self) -> list[list[str]]:
+        """The categories that each document is given."""
+        return [[self.categories[k] for k in np.flatnonzero(row)] for row in self.decisions]
+
+
+def evaluate_and_export(experiment: Path, site: Site, models: Path) -> dict[str, Evaluated]:
+    """Evaluate an experiment, write its models to `models`; what was decided for each run's first split."""
+    plan, timings = plan_of(load_experiment(experiment), site)
+    workshop = carry_out(plan, site, timings)
+    export_models(plan, workshop, models)
+    single = plan.experiment.corpus.single_label
+    return {chain.run: _of_chain(chain, workshop, single) for chain in plan.chains if chain.repeat == 0}
+
+
+def _of_chain(chain: Chain, workshop: Workshop, single_label: bool) -> Evaluated:
+    vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
+    made = chain.evaluated.artifact(workshop).folder
+    decider = read_decider(
+        chain.settings,
+        chain.decided.artifact(workshop).folder,
+        chain.calibrated.artifact(workshop).folder if chain.calibrated else None,
+        vectors.priors,
+        single_label=single_label,
+    )
+    scores = read_array(made, "scores")
+    model = load_model(chain.trained.artifact(workshop).folder)
+    return Evaluated(
+        list(vectors.test_ids),
+        list(vectors.categories),
+        scores,
+        read_mask(made, "decisions"),
+        decider.probabilities(model, scores),
+    )
