@@ -171,7 +171,7 @@ def _hostile_results() -> Iterator[tuple[str, bytes]]:
         yield name, json.dumps(results).encode()
 
 
-@pytest.mark.parametrize(("name", "content"), _hostile_results(), ids=[*FOREIGN, *CHANGES])
+@pytest.mark.parametrize(("name", "content"), list(_hostile_results()), ids=[*FOREIGN, *CHANGES])
 def test_hostile_results_are_one_message(
     folder: Path, name: str, content: bytes, capsys: pytest.CaptureFixture[str]
 ) -> None:
