@@ -87,6 +87,13 @@ def test_runs_of_what_has_results(tmp_path: Path) -> None:
     assert completions.run_names(tmp_path, "nothing:l") == []
 
 
+@pytest.mark.parametrize("content", ["", "[]", "7", '{"runs": [1]}', '{"runs": null}', "[" * 100_000])
+def test_damaged_results_complete_to_nothing(content: str, tmp_path: Path) -> None:
+    (tmp_path / "table").mkdir()
+    (tmp_path / "table" / "results.json").write_text(content)
+    assert completions.run_names(tmp_path, "table:l") == []
+
+
 def test_the_quick_lists_are_the_true_ones() -> None:
     assert completions.collection_names() == list(corpus_names())
     assert completions.experiment_names() == list(experiment_files())

@@ -1,9 +1,12 @@
-"""Kill `textcat run` at random moments; the next run must finish and leave the same results.json.
+"""Kill `textcat run` at random moments; the next run must finish and leave the same results folder.
 
     python -m tests.faults.kills --kills 100
 
 Half of the kills come after a random time; half at a random file operation in the cache or the results, where
-a half-written file would stand. Every second killed run is killed again before it may finish.
+a half-written file would stand. Every second killed run is killed again before it may finish. Results stay as
+they are: before a kill the folder holds in turn what the last run left and a whole report of older settings, which
+the killed run replaces in part; every second kill finds a full cache, so that it comes during the report.
+All files are compared, but not the seconds in them (see `report_contents`).
 """
 
 from __future__ import annotations
@@ -21,7 +24,10 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count, takewhile
 from pathlib import Path
+
+import yaml
 
 import textcat
 from tests.faults.workplace import Place, exit_code_of, has_ended_within, make_place, textcat_in_child
@@ -48,67 +54,99 @@ class Tally:
         return "\n".join([counts, f"last artifact at the kill: {stages}", *self.faults])
 
 
+@dataclass(frozen=True)
+class Run:
+    """How long an undisturbed run takes, and how many changes to files it makes."""
+
+    seconds: float
+    operations: int
+
+
 def kill_many(place: Place, kills: int, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> Tally:
     """Kill and rerun until so many kills were survived, or were not."""
     _load_everything()
     log = place.folder / "log"
-    for _ in range(2):  # the first compiles
-        clear(place)
-        started = time.monotonic()
-        _expect_success(textcat_in_child(place.command(), log), log)
-        seconds = time.monotonic() - started
-    expected, operations = place.result_bytes(), _count_operations(place, log)
+    older = _report_of_older_settings(place, log)
+    clear_cache(place)
+    whole = _measure(place, log)
+    expected = place.contents()
+    _replace_report(place, older)
+    report_alone = _measure(place, log)
     draw, tally = random.Random(seed), Tally()
-    while tally.kills < kills:
-        clear(place)
-        again = 1 + tally.kills % 2
-        killed = [_kill_once(place, draw, seconds, operations, tally, log) for _ in range(again)]
+    for number in takewhile(lambda _: tally.kills < kills, count()):
+        cached = bool(number % 2)
+        if cached:
+            _expect_success(textcat_in_child(place.command(), log), log)
+        else:
+            clear_cache(place)
+        if draw.random() < 0.5:
+            _replace_report(place, older)
+        again = 1 + number // 2 % 2
+        run = report_alone if cached else whole
+        killed = [_kill_once(place, draw, run, tally, log) for _ in range(again)]
         if any(killed):
             _rerun(place, expected, tally, log, sum(killed))
             say(f"{tally.kills} kills, {tally.survivals} survivals, {tally.mismatches} mismatches")
     return tally
 
 
-def clear(place: Place) -> None:
-    """Back to an empty cache without results."""
+def clear_cache(place: Place) -> None:
+    """Back to an empty cache; results stay."""
     shutil.rmtree(place.cache, ignore_errors=True)
-    shutil.rmtree(place.results, ignore_errors=True)
 
 
-def _kill_once(
-    place: Place, draw: random.Random, seconds: float, operations: int, tally: Tally, log: Path
-) -> bool:
+def _report_of_older_settings(place: Place, log: Path) -> Path:
+    """Run the experiment with another title and another weighting; return a copy of its report."""
+    settings = place.experiment.read_text()
+    changed = yaml.safe_load(settings) | {"title": "Older settings", "vector": {"weighting": "binary"}}
+    place.experiment.write_text(yaml.safe_dump(changed))
+    _expect_success(textcat_in_child(place.command(), log), log)
+    place.experiment.write_text(settings)
+    older = place.folder / "older"
+    shutil.copytree(place.report, older)
+    return older
+
+
+def _replace_report(place: Place, older: Path) -> None:
+    shutil.rmtree(place.report, ignore_errors=True)
+    shutil.copytree(older, place.report)
+
+
+def _kill_once(place: Place, draw: random.Random, run: Run, tally: Tally, log: Path) -> bool:
     """One run that is killed, unless it ends before."""
+    started = time.time_ns()
     if draw.random() < 0.5:
-        number = draw.randrange(1, operations + 1)
+        number = draw.randrange(1, run.operations + 1)
         child = textcat_in_child(place.command(), log, lambda: die_at(number, place.folder))
         code = exit_code_of(child)
     else:
         child = textcat_in_child(place.command(), log)
-        ended = has_ended_within(child, draw.uniform(0, seconds))
+        ended = has_ended_within(child, draw.uniform(0, run.seconds))
         if ended is None:
             os.kill(child, signal.SIGKILL)
         code = exit_code_of(child) if ended is None else ended
     if code == -signal.SIGKILL:
         tally.kills += 1
-        tally.reached[_last_stage(place)] += 1
+        tally.reached[_last_stage(place, started)] += 1
     elif code:
         tally.faults.append(f"exit code {code} before the kill: {log.read_text()[-300:]}")
     return code == -signal.SIGKILL
 
 
-def _rerun(place: Place, expected: bytes, tally: Tally, log: Path, kills: int) -> None:
+def _rerun(place: Place, expected: dict[str, bytes], tally: Tally, log: Path, kills: int) -> None:
     code = exit_code_of(textcat_in_child(place.command(), log))
     if code:
         tally.mismatches += kills
         tally.faults.append(f"exit code {code} after the kill: {log.read_text()[-300:]}")
         return
     unsound = unsound_artifacts(place.cache)
-    if place.result_bytes() == expected and not unsound:
+    found = place.contents()
+    other = sorted(name for name in expected | found if expected.get(name) != found.get(name))
+    if not other and not unsound:
         tally.survivals += kills
         return
     tally.mismatches += kills
-    tally.faults.append(f"other results, or unsound artifacts: {unsound}")
+    tally.faults.append(f"other files of the report: {other}; unsound artifacts: {unsound}")
 
 
 def unsound_artifacts(cache: Path) -> list[str]:
@@ -152,9 +190,8 @@ def _changes(event: str, arguments: tuple[object, ...], below: str) -> bool:
     )
 
 
-def _count_operations(place: Place, log: Path) -> int:
-    """How many changes to files one whole run makes."""
-    clear(place)
+def _measure(place: Place, log: Path) -> Run:
+    """Let a run end, and measure it."""
     note = place.folder / "operations"
 
     def prepare() -> None:
@@ -165,15 +202,17 @@ def _count_operations(place: Place, log: Path) -> int:
         handle = os.open(note, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         sys.addaudithook(watch)
 
+    started = time.monotonic()
     _expect_success(textcat_in_child(place.command(), log, prepare), log)
-    return note.stat().st_size
+    return Run(time.monotonic() - started, note.stat().st_size)
 
 
-def _last_stage(place: Place) -> str:
-    newest = max(place.cache.glob("*/*/"), key=lambda path: path.stat().st_mtime_ns, default=None)
-    if (place.results / "stages").exists():
+def _last_stage(place: Place, started: int) -> str:
+    """The stage whose files were written last since a time."""
+    if any(path.stat().st_mtime_ns >= started for path in place.report.rglob("*") if path.is_file()):
         return "report"
-    return newest.parent.name if newest else "none"
+    newest = max(place.cache.glob("*/*/"), key=lambda path: path.stat().st_mtime_ns, default=None)
+    return newest.parent.name if newest and newest.stat().st_mtime_ns >= started else "none"
 
 
 def _expect_success(child: int, log: Path) -> None:

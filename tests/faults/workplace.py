@@ -73,14 +73,43 @@ class Place:
         """The reports."""
         return self.folder / "results"
 
+    @property
+    def report(self) -> Path:
+        """The report of the experiment."""
+        return self.results / "stages"
+
     def result_bytes(self) -> bytes:
         """results.json as it stands."""
-        return (self.results / "stages" / "results.json").read_bytes()
+        return (self.report / "results.json").read_bytes()
+
+    def contents(self) -> dict[str, bytes]:
+        """The whole report; see `report_contents`."""
+        return report_contents(self.report)
 
     def command(self, *options: str) -> list[str]:
         """The arguments of `textcat` that carry the experiment out."""
         where = ["--data", str(self.data), "--results", str(self.results)]
         return ["run", str(self.experiment), *where, "-j", "1", *options]
+
+
+# Seconds differ from run to run: this row of the page's table of facts, all of timings.json, and their hashes.
+TIME = re.compile(rb"<tr><th>time</th><td[^>]*>[^<]*</td></tr>")
+HASHES = re.compile(rb'"(report\.html|timings\.json)": "[0-9a-f]{64}"')
+
+
+def report_contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a results folder by its name, without what depends on the seconds that a run took."""
+    found = {
+        path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
+    }
+    found["timings.json"] = b""
+    if page := found.get("report.html"):
+        found["report.html"] = TIME.sub(b"", page)
+        assert found["report.html"] != page
+    if manifest := found.get("manifest.json"):
+        found["manifest.json"] = HASHES.sub(rb"\1", manifest)
+        assert found["manifest.json"] != manifest
+    return found
 
 
 def make_place(folder: Path) -> Place:

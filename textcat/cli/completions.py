@@ -56,8 +56,8 @@ def run_names(results: Path, incomplete: str) -> list[str]:
         return [f"{path.as_posix()}:" for path in found]
     try:
         text = (results / experiment / "results.json").read_text(encoding="utf-8")
-        return [f"{experiment}:{run}" for run in json.loads(text)["runs"]]
-    except (OSError, ValueError, KeyError):
+        return [f"{experiment}:{run}" for run in dict(json.loads(text)["runs"])]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return []
 
 

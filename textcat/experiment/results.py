@@ -15,7 +15,7 @@ from textcat.experiment.fitting import certificates_of
 from textcat.experiment.learners import parameters_of
 from textcat.experiment.model_measures import Measures, of_certificates, of_search, of_weights
 from textcat.experiment.pipeline import Chain, Plan
-from textcat.experiment.results_file import FORMAT
+from textcat.experiment.results_schema import FORMAT
 from textcat.experiment.settings import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.steps.evaluate import measured, read_measures, read_series
 from textcat.experiment.steps.step import Workshop

@@ -8,6 +8,7 @@ Seconds differ from run to run and stand in timings.json beside it.
 from __future__ import annotations
 
 import json
+import logging
 import math
 import re
 from collections.abc import Mapping
@@ -15,9 +16,11 @@ from pathlib import Path
 from typing import Any
 
 from textcat.errors import BadDataError
+from textcat.experiment.results_schema import load_results, load_timings
 from textcat.store.files import write_whole
 
-FORMAT = 2
+log = logging.getLogger(__name__)
+
 TIMINGS = "timings.json"
 _NUMBERS = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
 
@@ -37,18 +40,15 @@ def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
 
 
 def read_results(where: Path) -> dict[str, Any]:
-    """The results in a folder or file, with the seconds that stand beside them."""
+    """Read the results in a folder or file, with the seconds of the timings.json beside them."""
     path = where / "results.json" if where.is_dir() else where
     try:
-        packed = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(packed, dict) or packed.get("format") != FORMAT:
-            raise BadDataError(
-                "not results of this version of textcat", where=str(path), hint="Run the experiment again."
-            )
-        results = _unpack(packed)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        results = _unpack(load_results(path))
+    except (OSError, ValueError) as error:
         raise BadDataError(
-            f"not readable as results: {error}", where=str(path), hint="Run the experiment again."
+            f"not readable as results: {error}",
+            where=str(path),
+            hint="Run the experiment again; `textcat run EXPERIMENT` rebuilds the whole folder.",
         ) from error
     return with_timings(results, read_timings(path.parent / TIMINGS))
 
@@ -66,12 +66,17 @@ def with_timings(results: dict[str, Any], timings: Mapping[str, Any]) -> dict[st
     return results
 
 
-def read_timings(path: Path) -> dict[str, Any]:
-    """What timings.json holds; nothing where there is none."""
-    if not path.is_file():
+def read_timings(path: Path, *, warn: bool = True) -> dict[str, Any]:
+    """Return what timings.json holds, or {} where it is missing; warn of a damaged one and ignore it."""
+    if not path.exists():
         return {}
-    timings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return timings
+    try:
+        return load_timings(path)
+    except (OSError, ValueError) as error:
+        if warn:
+            log.warning("%s: ignored, not readable as timings: %s\n"
+                        "`textcat run EXPERIMENT` writes the file again.", path, error)  # fmt: skip
+        return {}
 
 
 def _pack(results: Mapping[str, Any]) -> dict[str, Any]:

@@ -108,7 +108,7 @@ class Experiment(Settings):
     @classmethod
     def _name_stays_below_results(cls, name: str) -> str:
         """An experiment's results lie in a folder of this name: it must not lead elsewhere."""
-        if name and not all(map(_names_a_folder, name.split("/"))):
+        if name and not all(map(names_a_folder, name.split("/"))):
             raise ValueError(f"{name!r} cannot name a folder below results")
         return name
 
@@ -117,7 +117,7 @@ class Experiment(Settings):
     def _runs_name_folders(cls, runs: dict[str, RunSettings]) -> dict[str, RunSettings]:
         """A run's model lies in a folder of the run's name, which is replaced whole."""
         for name in runs:
-            if not _names_a_folder(name):
+            if not names_a_folder(name):
                 raise ValueError(f"{name!r} cannot name a run, whose model's folder is called so")
         return runs
 
@@ -143,7 +143,7 @@ class Experiment(Settings):
         return data | {"runs": runs}
 
 
-def _names_a_folder(name: str) -> bool:
+def names_a_folder(name: str) -> bool:
     """Whether a text is the name of one visible folder."""
     return (
         bool(name)

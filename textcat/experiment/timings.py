@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ def timings_of(plan: Plan, workshop: Workshop, timings: Timings) -> dict[str, An
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
         seconds = [runs[member].get("training.seconds", 0.0) for member in members]
-        runs[name] = {"scaling.exponent": round(growth(documents, seconds), 4)}
+        exponent = growth(documents, seconds)
+        runs[name] = {"scaling.exponent": round(exponent, 4)} if math.isfinite(exponent) else {}
     stages = {stage: round(seconds, 3) for stage, seconds in timings.seconds.items()}
     return {"stages": stages, "built": dict(timings.built), "runs": runs}
 
@@ -55,8 +57,8 @@ def _of_training(description: Mapping[str, Any], plan: Plan) -> dict[str, float]
     return measures
 
 
-def write_timings(folder: Path, timings: Mapping[str, Any]) -> None:
-    """Stages that found everything ready keep the seconds of the time when they worked."""
+def write_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
+    """Write timings.json and return its contents; stages that found everything ready keep their seconds."""
     before = read_timings(folder / TIMINGS).get("stages", {})
     stages = {
         stage: seconds if timings["built"].get(stage) else before.get(stage, seconds)
@@ -64,3 +66,4 @@ def write_timings(folder: Path, timings: Mapping[str, Any]) -> None:
     }
     kept = {"stages": stages, "runs": timings["runs"]}
     write_whole(folder / TIMINGS, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    return kept

@@ -11,6 +11,8 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from textcat.store.files import written_whole
+
 # Okabe and Ito's colours, told apart by every kind of colour vision; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 # Marks and lines of more runs than this cannot be told apart.
@@ -53,11 +55,12 @@ def style_of(position: int) -> dict[str, Any]:
 
 
 def save(figure: Figure, folder: Path, name: str) -> Path:
-    """The figure as SVG and PNG; the path of the SVG."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write the figure as SVG and PNG, each whole; return the path of the SVG."""
     with mpl.rc_context(STYLE):
-        figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
-        figure.savefig(folder / f"{name}.png", dpi=110, metadata={"Software": None})
+        with written_whole(folder / f"{name}.svg") as stream:
+            figure.savefig(stream, format="svg", metadata={"Date": None})
+        with written_whole(folder / f"{name}.png") as stream:
+            figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
     return folder / f"{name}.svg"
 
 

@@ -22,18 +22,30 @@ Results = Mapping[str, Mapping[str, Any]]
 
 
 def collected(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """The results in folders and below them, by experiment."""
+    """Return the results in folders and below them, by experiment; refuse two of one experiment."""
     found: dict[str, dict[str, Any]] = {}
-    for folder in where:
-        paths = [folder] if folder.is_file() else sorted(folder.rglob("results.json"))
-        if not paths:
+    read_from: dict[str, Path] = {}
+    paths = {path.resolve(): path for folder in where for path in _results_below(folder)}
+    for path in paths.values():
+        results = read_results(path)
+        name = results["experiment"]
+        if name in found:
             raise UsageError(
-                "no results.json here", where=str(folder), hint="Run an experiment first: `textcat run`."
+                f"results of {name} are also in {read_from[name]}",
+                where=str(path.parent),
+                hint="Move one of the two folders away, or name the folder to check.",
             )
-        for path in paths:
-            results = read_results(path)
-            found[results["experiment"]] = results
+        found[name], read_from[name] = results, path.parent
     return found
+
+
+def _results_below(folder: Path) -> Sequence[Path]:
+    paths = [folder] if folder.is_file() else sorted(folder.rglob("results.json"))
+    if not paths:
+        raise UsageError(
+            "no results.json here", where=str(folder), hint="Run an experiment first: `textcat run`."
+        )
+    return paths
 
 
 def judged(results: Results, *, everything: bool) -> list[CellVerdict]:

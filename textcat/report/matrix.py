@@ -8,7 +8,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from textcat.experiment.results_file import measures_of, read_timings
+from textcat.experiment.results_file import TIMINGS, measures_of, read_timings
 from textcat.published.check import CellVerdict
 from textcat.published.claims import ClaimResult, evaluate_all, load_claims
 from textcat.published.load import load_paper
@@ -37,7 +37,9 @@ def seconds_of(folder: Path, results: Results) -> dict[str, float]:
     """Seconds that the stages of each experiment took when they were made."""
     found: dict[str, float] = {}
     for name in results:
-        stages: Mapping[str, float] = read_timings(folder / name / "timings.json").get("stages", {})
+        # A damaged file was reported when the results were read.
+        timings = read_timings(folder / name / TIMINGS, warn=False)
+        stages: Mapping[str, float] = timings.get("stages", {})
         found[name] = round(sum(stages.values()), 1)
     return found
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from textcat.report.compare import compared_tables
 from textcat.report.escaping import markdown
+from textcat.report.folder import figures_in
 from textcat.report.html import Picture, experiment_page
 from textcat.report.latex import as_latex
 from textcat.report.looks import Looks
@@ -49,7 +50,7 @@ def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
         for name, caption, figure in drawings
         if figure
     }
-    for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
+    for path in figures_in(folder):
         if path.stem not in pictures:
             path.unlink()
     return list(pictures.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import logging
 import os
@@ -36,6 +37,21 @@ def held(path: Path, *, patience: float = 24 * 3600.0) -> Iterator[None]:
     finally:
         owner.unlink(missing_ok=True)
         lock.release()
+
+
+@contextmanager
+def folder_held(folder: Path) -> Iterator[None]:
+    """Hold a lock on the folder itself, which leaves no file in it; wait for another holder."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
 
 
 def _acquire(lock: FileLock, path: Path, patience: float) -> None:
