@@ -52,7 +52,7 @@ check-slice: $(LATEST)
 # Speed and memory beside peers, at every size: a quarter of an hour and 6 GB; results/bench/ keeps the last run
 bench: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
-	for what in text solvers pipeline predict backends scale; do $(BIN)/textcat bench $$what --save results/bench || exit 1; done
+	for what in text solvers pipeline predict backends scale; do $(BIN)/python -m benchmarks $$what --save results/bench || exit 1; done
 
 clean:
 	rm -rf $(VENV) data/cache

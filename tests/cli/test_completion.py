@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from textcat.cli import completions
 from textcat.cli.main import COMMANDS, group
 from textcat.corpora import corpus_names
-from textcat.experiment.configs import experiment_files
-from textcat.published.load import PAPERS, load_paper
+from textcat.experiment.spec.loading import experiment_files
+from textcat.published.tables import PAPERS, load_paper
 
 CALL = "from textcat.cli.main import main; main()"
 LOADED = """

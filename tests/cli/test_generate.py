@@ -7,11 +7,11 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from benchmarks.corpora import bench_corpus
 from tests.conftest import PROJECT
-from textcat.bench.corpora import bench_corpus
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.text.settings import TextSettings
+from textcat.text.text_settings import TextSettings
 
 
 def generate(folder: Path, seed: int) -> Path:

@@ -75,7 +75,7 @@ def test_a_fault_of_our_own_shows_no_traceback(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no")
 
-    monkeypatch.setattr("textcat.experiment.configs.load_experiment", broken)
+    monkeypatch.setattr("textcat.experiment.spec.loading.load_experiment", broken)
     assert leave("run", "reuters_modapte") == 4
     captured = capsys.readouterr()
     assert "ZeroDivisionError" in captured.err

@@ -16,10 +16,10 @@ from hypothesis.strategies import lists, sampled_from
 
 from textcat.cli.main import main
 from textcat.corpora import Split, open_corpus, open_vectors
-from textcat.corpora.own_look import inspect_documents
+from textcat.corpora.own.inspect import inspect_documents
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.first_file import first_file
+from textcat.experiment.spec.first_experiment import first_file
+from textcat.experiment.spec.loading import load_experiment
 
 WORDS = {
     "grain": ["wheat", "harvest", "bushels"],

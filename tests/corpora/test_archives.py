@@ -13,9 +13,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from textcat.corpora import archives
-from textcat.corpora.archives import Placement
-from textcat.corpora.sinks import FolderSink
+from textcat.corpora.fetch import archives
+from textcat.corpora.fetch.archives import FolderSink, Placement
 from textcat.errors import BadDataError, DataNotAvailableError
 
 

@@ -13,11 +13,10 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from textcat.corpora import Corpus, describe, fetch, open_corpus, open_vectors
-from textcat.corpora.html import text_of, title_of, without_header
-from textcat.corpora.medline import headings, medline_records
-from textcat.corpora.ohsumed import heart_diseases
-from textcat.corpora.rcv1_labels import SAMPLE_SIZE, TEST_SIZE, Sides, read_qrels, topics
-from textcat.corpora.trees import PACKED
+from textcat.corpora.collections.ohsumed import headings, heart_diseases, medline_records
+from textcat.corpora.collections.rcv1 import SAMPLE_SIZE, TEST_SIZE, Sides, read_qrels, topics
+from textcat.corpora.collections.web_pages import text_of, title_of, without_header
+from textcat.corpora.document_tree import PACKED
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 

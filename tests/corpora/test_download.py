@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.corpora.hostile_server import BODY, SHA256, Log, serving
-from textcat.corpora.download import Download, Patience, Progress
+from textcat.corpora.fetch.download import Download, Patience, Progress
 from textcat.errors import BadDataError, DataNotAvailableError
 
 QUICK = Patience(timeout=0.5, attempts=4, first_pause=1.0, slowest_rate=1e6, slow_for=0.2)

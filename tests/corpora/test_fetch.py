@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora import corpus_names, describe, fetch, is_fetched, open_corpus
-from textcat.corpora.fetch import export
+from textcat.corpora.fetch.collection import export
 from textcat.corpora.manifest import MANIFEST
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 

@@ -18,10 +18,11 @@ import pytest
 
 from tests.faults.kills import die_at
 from tests.faults.workplace import exit_code_of
-from textcat.corpora import CorpusCard, describe, fetch, is_fetched, staging
+from textcat.corpora import CorpusCard, describe, fetch, is_fetched
 from textcat.corpora import fetch as fetch_function
-from textcat.corpora.card import Package, RemoteFile
-from textcat.corpora.download import Patience
+from textcat.corpora.cards import Package, RemoteFile
+from textcat.corpora.fetch import sources as staging
+from textcat.corpora.fetch.download import Patience
 from textcat.corpora.manifest import MANIFEST
 from textcat.errors import BadDataError, DataNotAvailableError
 

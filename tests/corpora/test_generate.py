@@ -12,8 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from textcat.corpora import Document, open_corpus
+from textcat.corpora.collections.rcv1 import topics
 from textcat.corpora.generate import Generated, generate_rcv1_like
-from textcat.corpora.rcv1_labels import topics
 from textcat.errors import UsageError
 
 DOCUMENTS, TRAINING = 8_000, 5_000

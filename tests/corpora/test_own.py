@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from textcat.corpora import Document, open_corpus, open_vectors
-from textcat.corpora.problems import MEANINGS, POLICIES
+from textcat.corpora.own.tables import MEANINGS, POLICIES
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 ROWS = [

@@ -9,8 +9,12 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora import fetch, open_corpus
-from textcat.corpora.reuters import Reuters21578
-from textcat.corpora.reuters_records import json_records, known_attributes, sgml_records
+from textcat.corpora.collections.reuters21578 import (
+    Reuters21578,
+    json_records,
+    known_attributes,
+    sgml_records,
+)
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 MADE = """<!DOCTYPE lewis SYSTEM "lewis.dtd">

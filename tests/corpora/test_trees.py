@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora import fetch, open_corpus, trees
-from textcat.corpora.trees import PACKED, DocumentTree
+from textcat.corpora import document_tree as trees
+from textcat.corpora import fetch, open_corpus
+from textcat.corpora.document_tree import PACKED, DocumentTree
 from textcat.errors import BadDataError, DataNotAvailableError
 
 PAGE = "course/cornell/page"

@@ -7,13 +7,15 @@ import pytest
 from tests.conftest import PROJECT
 from textcat.corpora import OWN_FORMATS, corpus_names
 from textcat.corpora.registry import option_meanings, reader_options
-from textcat.experiment.reference import configuration_page
-from textcat.experiment.settings import Experiment
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.schema import configuration_page
 
 
 def test_page_is_up_to_date() -> None:
     page = (PROJECT / "docs" / "configuration.md").read_text(encoding="utf-8")
-    assert page == configuration_page(), "run: python -m textcat.experiment.reference > docs/configuration.md"
+    assert page == configuration_page(), (
+        "run: python -m textcat.experiment.spec.schema > docs/configuration.md"
+    )
 
 
 def test_page_names_every_key_of_the_file() -> None:

@@ -11,8 +11,14 @@ from hypothesis import given
 from scipy import stats
 
 from tests.evaluation.problems import problems
-from textcat.evaluation.comparison import compare_counts, compare_decisions, discordant
-from textcat.evaluation.comparison_facts import category_facts, facts_of_tests, overall_facts
+from textcat.evaluation.comparison import (
+    category_facts,
+    compare_counts,
+    compare_decisions,
+    discordant,
+    facts_of_tests,
+    overall_facts,
+)
 from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import macro_f1, micro_f1
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import yaml
 
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.pipeline import Plan
-from textcat.experiment.results import collect
-from textcat.experiment.runner import Site, Timings, carry_out, plan_of
+from textcat.experiment.run.plan import Plan
+from textcat.experiment.run.results import collect
+from textcat.experiment.run.runner import Site, Timings, carry_out, plan_of
+from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.step import Workshop
 
 WORDS = [f"{first}{last}" for first in "bcdfghklmn" for last in ("ala", "ele", "ili", "olo", "ulu")]

@@ -11,8 +11,8 @@ import pytest
 
 from tests.experiment.place import Place
 from textcat.errors import DataNotAvailableError, UsageError
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.experiment.run.runner import Site, carry_out, plan_of
+from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_mask
 

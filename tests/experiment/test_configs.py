@@ -10,9 +10,9 @@ import pytest
 
 from textcat.corpora import OWN_TEXT_FORMATS
 from textcat.errors import UsageError
-from textcat.experiment.configs import experiment_files, load_experiment
-from textcat.experiment.schema import experiment_schema
-from textcat.published.load import all_cells
+from textcat.experiment.spec.loading import experiment_files, load_experiment
+from textcat.experiment.spec.schema import experiment_schema
+from textcat.published.tables import all_cells
 
 PLAIN = """title: A trial
 corpus: {name: reuters21578}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from textcat.corpora import corpus_names, describe
-from textcat.experiment.configs import experiment_files, load_experiment
-from textcat.experiment.settings import Experiment
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.loading import experiment_files, load_experiment
 from textcat.published.claims import load_claims
-from textcat.published.load import all_cells
 from textcat.published.needed import absent_runs, needed
-from textcat.report.figures_table import FIGURES
+from textcat.published.tables import all_cells
+from textcat.report.paper_figures import FIGURES
 
 EXPERIMENTS = {name: load_experiment(path) for name, path in experiment_files().items()}
 

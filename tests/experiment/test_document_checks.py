@@ -14,10 +14,10 @@ import yaml
 
 from textcat.cli.main import main
 from textcat.errors import BadDataError
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.document_checks import most_empty
-from textcat.experiment.results import collect
-from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.experiment.run.document_checks import most_empty
+from textcat.experiment.run.results import collect
+from textcat.experiment.run.runner import Site, carry_out, plan_of
+from textcat.experiment.spec.loading import load_experiment
 
 RUSSIAN = ["матч гол команда", "рынок банк рубль"]
 CHINESE = ["比赛球队进球", "市场银行价格"]

@@ -13,15 +13,15 @@ import pytest
 from tests.experiment.own_table import carried_out
 from tests.experiment.small import write_small_collection
 from textcat.corpora import open_corpus
-from textcat.experiment import fitting
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.fitting import fit_grid, fit_learner
-from textcat.experiment.learners import parameters_of
-from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.experiment.run.runner import Site, carry_out, plan_of
+from textcat.experiment.spec.learners import parameters_of
+from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps import fitting
+from textcat.experiment.steps.fitting import fit_grid, fit_learner
 from textcat.linear import training
 from textcat.linear.problem import matrix_with_bias
 from textcat.store import arrays
-from textcat.text.vectors import Vectorizer
+from textcat.text.vectorizer import Vectorizer
 
 
 class Watched:
@@ -70,7 +70,7 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
 
 def problem_of(tmp_path: Path) -> fitting.Problem:
     tmp_path.mkdir(exist_ok=True)
-    from textcat.experiment.steps.problem import assemble
+    from textcat.experiment.steps.assemble import assemble
 
     run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
     plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})

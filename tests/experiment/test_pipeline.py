@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.experiment.place import Place
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.experiment.run.runner import Site, carry_out, plan_of
+from textcat.experiment.spec.loading import load_experiment
 
 
 @pytest.fixture

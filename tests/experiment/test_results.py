@@ -11,10 +11,18 @@ import pytest
 
 from tests.experiment.own_table import carried_out, results_of
 from textcat.errors import BadDataError, UsageError
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.results import collect
-from textcat.experiment.results_file import encoded, measures_of, read_results, with_timings, write_results
-from textcat.experiment.timings import growth, timings_of, write_timings
+from textcat.experiment.run.results import collect
+from textcat.experiment.run.results_file import (
+    encoded,
+    growth,
+    measures_of,
+    read_results,
+    timings_of,
+    with_timings,
+    write_results,
+    write_timings,
+)
+from textcat.experiment.spec.loading import load_experiment
 
 TWO = {
     "ridge": {"learner": "linear", "parameters": {"loss": "logistic", "lam": 1e-3}},

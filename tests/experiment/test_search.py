@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiment.own_table import carried_out, results_of
 from textcat.errors import UsageError
-from textcat.experiment.fitting import load_model
+from textcat.experiment.steps.fitting import load_model
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
 
@@ -47,7 +47,7 @@ def test_each_category_is_trained_with_the_value_of_its_own(
     run = {"learner": "linear", "parameters": parameters, "search": search}
     plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
-    from textcat.experiment.steps.problem import assemble
+    from textcat.experiment.steps.assemble import assemble
     from textcat.store.arrays import read_json
 
     folder = chain.trained.artifact(workshop).folder

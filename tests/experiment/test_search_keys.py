@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from textcat.experiment.pipeline import make_plan
-from textcat.experiment.settings import Experiment, RunSettings
+from textcat.experiment.run.plan import make_plan
+from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps import train
 from textcat.experiment.steps.train import _thresholds_of_search
 

@@ -11,14 +11,9 @@ import pytest
 
 from tests.experiment.own_table import results_of
 from textcat.errors import UsageError
-from textcat.experiment.parts import EvaluationSettings
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import EvaluationSettings, RunSettings
+from textcat.experiment.steps.studies import GAMMAS, STUDIES, Subject, margins, objectives, weights
 from textcat.experiment.steps.vectorize import Vectors
-from textcat.experiment.studies.margins import margins
-from textcat.experiment.studies.objectives import GAMMAS, objectives
-from textcat.experiment.studies.study import Subject
-from textcat.experiment.studies.table import STUDIES
-from textcat.experiment.studies.weights import weights
 
 CATEGORIES = ["a", "b"]
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
-from textcat.experiment.inheritance import read_experiment_source
-from textcat.experiment.yaml_source import parse_source
+from textcat.experiment.spec.loading import read_experiment_source
+from textcat.yaml_reader import parse_source
 
 HERE = Path("e.yaml")
 

@@ -19,7 +19,7 @@ from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
 from textcat.errors import BadDataError, TextcatError
 from textcat.serving.categorizer import read_categorizer
-from textcat.serving.documents import NewDocument
+from textcat.serving.new_documents import NewDocument
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_array, read_json, read_mask, read_matrix, write_array
 from textcat.store.artifacts import MANIFEST

@@ -13,7 +13,7 @@ import pytest
 from tests.conftest import PROJECT
 from textcat.cli.main import main
 from textcat.errors import BadDataError
-from textcat.experiment.results_file import read_results
+from textcat.experiment.run.results_file import read_results
 
 # With tables, a figure and counts of each category.
 EXPERIMENT = "zhang_oles_2001/table1"

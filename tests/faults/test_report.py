@@ -12,8 +12,7 @@ import pytest
 
 from tests.browser import dom
 from tests.faults.workplace import Place
-from textcat.report.looks import Looks, Mistakes
-from textcat.report.mistakes import Mistake, Word
+from textcat.report.diagnostics import Looks, Mistake, Mistakes, Word
 from textcat.report.writer import write_report
 
 SIGN = "document.title='broken'"

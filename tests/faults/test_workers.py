@@ -18,7 +18,7 @@ from tests.conftest import PROJECT
 from tests.faults.conftest import COMMAND, textcat
 from tests.faults.kills import unsound_artifacts
 from tests.faults.workplace import SETTINGS, Place, make_place
-from tests.workers.cluster import Cluster
+from tests.parallel.cluster import Cluster
 
 distributed = pytest.importorskip("distributed", reason="Dask is not installed")
 pytestmark = pytest.mark.slow

@@ -9,19 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from textcat.corpora.medline import medline_records
-from textcat.corpora.own import OwnDocuments
-from textcat.corpora.own_vectors import open_svmlight
-from textcat.corpora.rcv1 import Rcv1
-from textcat.corpora.rcv1_labels import Sides, read_qrels
-from textcat.corpora.reuters import Reuters21578
-from textcat.corpora.trees import PACKED
-from textcat.corpora.webkb import WebKB
+from textcat.corpora.collections.ohsumed import medline_records
+from textcat.corpora.collections.rcv1 import Rcv1, Sides, read_qrels
+from textcat.corpora.collections.reuters21578 import Reuters21578
+from textcat.corpora.collections.webkb import WebKB
+from textcat.corpora.document_tree import PACKED
+from textcat.corpora.own.documents import OwnDocuments
+from textcat.corpora.own.svmlight import open_svmlight
 from textcat.errors import TextcatError
-from textcat.experiment.configs import validated
-from textcat.experiment.yaml_source import parse_source
-from textcat.serving.documents import Format, read_documents
+from textcat.experiment.spec.loading import validated
+from textcat.serving.new_documents import Format, read_documents
 from textcat.store import digest
+from textcat.yaml_reader import parse_source
 
 Target = Callable[[bytes, Path], None]
 

@@ -16,8 +16,8 @@ import pytest
 
 from tests.gate.commands import reuters_in, textcat
 from tests.gate.pins import fingerprint_of, load_pins, moved
-from textcat.experiment.configs import load_experiment
-from textcat.published.load import PAPERS
+from textcat.experiment.spec.loading import load_experiment
+from textcat.published.tables import PAPERS
 from textcat.report.gate import collected, pinned_sources
 
 SLICE = sorted((Path(__file__).parent / "slice").glob("*.yaml"))

@@ -15,15 +15,15 @@ from textcat.errors import BadDataError, UsageError
 from textcat.learners.binary_tree import LinearNodes
 from textcat.learners.mfom import (
     GpdSettings,
+    Merit,
+    Offset,
     Sides,
     descend,
     fit_mfom,
     fit_mfom_at,
     objective_and_slope,
 )
-from textcat.learners.mfom_objective import Merit, Offset
-from textcat.learners.mfom_start import initial_nodes
-from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron
+from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron, initial_nodes
 
 Bools = npt.NDArray[np.bool_]
 

@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from tests.learners.test_softmax import problem
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.mfom import GpdSettings
+from textcat.learners.mfom import GpdSettings, Merit
 from textcat.learners.mfom_multicategory import (
     ScoreKind,
     fit_multicategory_mfom,
     misclassification,
     multicategory_objective,
 )
-from textcat.learners.mfom_objective import Merit
 
 KINDS: list[ScoreKind] = ["power", "exponential"]
 

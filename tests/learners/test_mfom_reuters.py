@@ -13,7 +13,7 @@ import scipy.sparse
 
 from textcat.learners.lsi import learn_axes
 from textcat.learners.mfom import GpdSettings, fit_mfom, fit_mfom_at
-from textcat.learners.multiclass import Continuation, fit_mmlr_cg
+from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.softmax import SoftmaxProblem, certify, fit_softmax
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.learners.test_softmax import problem
 from textcat.errors import UsageError
-from textcat.learners.multiclass import (
+from textcat.learners.mmlr_cg import (
     Continuation,
     Direction,
     MarginProblem,

@@ -11,14 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.binary_tree import LEAF, BinaryTrees, Bools, FeatureMatrix, LinearNodes
-from textcat.learners.binary_tree_growth import grow_trees
+from textcat.learners.binary_tree import LEAF, BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
 from textcat.learners.mfom import GpdSettings, fit_mfom
-from textcat.learners.perceptron_tree import (
-    PerceptronSettings,
-    batch_perceptron,
-    fit_perceptron_trees,
-)
+from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron, fit_perceptron_trees
 
 RINGS = 160
 
@@ -91,7 +86,7 @@ def test_small_nodes_are_learned_as_they_would_be_among_all_rows(monkeypatch: py
     X, Y = rings(3)
     chosen = GpdSettings(iterations=50)
     apart = fit_mfom(X, Y, chosen, max_depth=4)
-    monkeypatch.setattr("textcat.learners.binary_tree_growth.SMALL_NODE", 0)
+    monkeypatch.setattr("textcat.learners.binary_tree.SMALL_NODE", 0)
     together = fit_mfom(X, Y, chosen, max_depth=4)
     assert np.array_equal(apart.split, together.split)
     assert np.allclose(apart.splits.weights, together.splits.weights, atol=1e-3)

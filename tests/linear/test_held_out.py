@@ -10,9 +10,11 @@ import pytest
 import scipy.sparse as sp
 
 from textcat.errors import UsageError
-from textcat.linear import fit, held_out, mapped
-from textcat.linear.held_out import held_out_scores
-from textcat.linear.mapped import is_mapped, some_rows
+from textcat.linear import cross_validation as held_out
+from textcat.linear import fit
+from textcat.linear import mapped_arrays as mapped
+from textcat.linear.cross_validation import held_out_scores
+from textcat.linear.mapped_arrays import is_mapped, some_rows
 from textcat.linear.regularization import lam_from_c
 from textcat.store.arrays import read_matrix, write_matrix
 

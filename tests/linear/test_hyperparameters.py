@@ -11,14 +11,14 @@ import scipy.sparse as sp
 from tests.linear.problems import make
 from textcat.errors import UsageError
 from textcat.linear import Prior, fit
-from textcat.linear.hyperparameters import (
+from textcat.linear.cross_validation import (
     GAUSSIAN_VARIANCES,
     LAPLACE_RATES,
     cross_validated,
     lams_of,
     norm_based_variance,
 )
-from textcat.linear.squeezer import critical_lam, squeeze
+from textcat.linear.papers.squeezer import critical_lam, squeeze
 
 
 def test_grids_are_the_printed_ones() -> None:

@@ -205,7 +205,7 @@ def test_products_and_descents_do_not_hang_on_threads(monkeypatch: pytest.Monkey
             assert np.array_equal(times(matrix, dense, jobs), times(matrix, dense))
             columns = sp.csc_matrix(matrix)
             assert np.array_equal(transposed_times(columns, aside, jobs), transposed_times(columns, aside))
-    monkeypatch.setattr("textcat.linear.conjugate_gradient.DOCUMENTS_A_PART", 10)
+    monkeypatch.setattr("textcat.linear.papers.conjugate_gradient.DOCUMENTS_A_PART", 10)
     Y = generator.random((53, 3)) < 0.4
     known = {"lam": 0.01, "algorithm": "conjugate_gradient", "loss": "logistic"}
     one, two = (fit(matrix, Y, n_jobs=jobs, **known) for jobs in (1, 2))

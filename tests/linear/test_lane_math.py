@@ -7,7 +7,7 @@ import pytest
 
 from textcat.compile import compiled
 from textcat.linear.lane_math import LIMIT_DOUBLE, LIMIT_SINGLE, exponential
-from textcat.linear.vector import WIDTH, load, store
+from textcat.linear.simd import WIDTH, load, store
 
 
 @compiled

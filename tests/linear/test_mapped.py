@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from textcat.linear import fit, mapped
-from textcat.linear.lanes import order
-from textcat.linear.lanes.order import visiting_order
-from textcat.linear.mapped import by_columns, is_mapped, room_like, row_pieces, with_constant
+from textcat.linear import fit
+from textcat.linear import mapped_arrays as mapped
+from textcat.linear.fast import layout as order
+from textcat.linear.fast.layout import visiting_order
+from textcat.linear.mapped_arrays import by_columns, is_mapped, room_like, row_pieces, with_constant
 from textcat.store.arrays import read_matrix, write_matrix
 
 PAIRS = [("squared_hinge", "gaussian"), ("logistic", "gaussian"), ("logistic", "laplace")]

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from textcat.linear import fit, narrow
+from textcat.linear import fit
+from textcat.linear import training as narrow
 from textcat.linear.problem import blocks_of, matrix_with_bias
 from textcat.linear.training import ALGORITHMS, Settings, pose
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 import threadpoolctl  # type: ignore[import-untyped]
 
-from tests.linear.lanes.problems import make
-from textcat.linear.lanes import finish, solve
-from textcat.linear.threads import one_thread
+from tests.linear.fast.problems import make
+from textcat.linear.fast import solve
+from textcat.linear.fast import support_vectors as finish
+from textcat.parallel.threads import one_thread
 
 
 def pools() -> list[int]:

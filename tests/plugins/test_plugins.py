@@ -329,7 +329,7 @@ def test_help_looks_for_no_plugins(site: Path, work: Path) -> None:
 
 
 def test_signatures_without_plugins_stay_as_they_are() -> None:
-    from textcat.experiment.parts import EvaluationSettings
+    from textcat.experiment.spec.experiment import EvaluationSettings
     from textcat.plugins import identities
 
     assert identities(("losses", "logistic"), ("tokenizers", None)) == {}
@@ -341,9 +341,9 @@ def test_a_loss_and_a_prior_from_elsewhere_reach_the_optimum() -> None:
     import scipy.optimize
     from scipy.sparse import csc_matrix
 
-    from textcat.linear.conjugate_gradient import solve_block
     from textcat.linear.losses import Loss, squared_hinge
     from textcat.linear.options import GradientOptions
+    from textcat.linear.papers.conjugate_gradient import solve_block
     from textcat.linear.problem import Matrix, Penalty, PenaltyShape, Problem, matrix_with_bias
 
     rng = np.random.default_rng(3)

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from textcat.errors import UsageError
 from textcat.published.accepted import Deviation, load_deviations, load_pinned, render_pinned
-from textcat.published.check import compare, drift, failed, unknown_ids, unused_deviations
-from textcat.published.load import all_cells
-from textcat.published.measured import measured_cells
+from textcat.published.check import compare, drift, failed, measured_cells, unknown_ids, unused_deviations
 from textcat.published.summary import summary
+from textcat.published.tables import all_cells
 from textcat.published.verdicts import kinds, read_printed
 
 CELLS = all_cells()

@@ -7,7 +7,7 @@ import pytest
 
 from textcat.errors import UsageError
 from textcat.published.claims import evaluate, evaluate_all, experiments_of, load_claims, parse_claims
-from textcat.published.load import PAPERS, all_cells
+from textcat.published.tables import PAPERS, all_cells
 from textcat.published.verdicts import read_printed
 
 

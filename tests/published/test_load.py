@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from textcat.errors import UsageError
-from textcat.published.load import all_cells, cells, load_paper, parse_paper
+from textcat.published.tables import all_cells, cells, load_paper, parse_paper
 from textcat.published.verdicts import kind_of, read_printed
 
 CELLS_PER_TABLE = {

@@ -1,9 +1,9 @@
 from __future__ import annotations
 
+from textcat.published.check import measured_cells
 from textcat.published.claims import evaluate_all, load_claims
-from textcat.published.load import all_cells
-from textcat.published.measured import measured_cells
 from textcat.published.needed import absent_runs, needed
+from textcat.published.tables import all_cells
 
 CELLS, CLAIMS = all_cells(), load_claims()
 ASKED = needed(CELLS, CLAIMS)

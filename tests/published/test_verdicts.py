@@ -7,14 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
-from textcat.published.verdicts import (
-    difference,
-    direction_verdict,
-    kind_of,
-    kinds,
-    read_printed,
-    verdict,
-)
+from textcat.published.verdicts import difference, direction_verdict, kind_of, kinds, read_printed, verdict
 
 
 @pytest.mark.parametrize(

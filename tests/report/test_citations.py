@@ -12,9 +12,9 @@ from click.testing import CliRunner
 import textcat
 from textcat.cli.main import group
 from textcat.corpora import corpus_names
-from textcat.experiment.configs import experiment_files
-from textcat.experiment.learners import LEARNERS
-from textcat.published.load import PAPERS
+from textcat.experiment.spec.learners import LEARNERS
+from textcat.experiment.spec.loading import experiment_files
+from textcat.published.tables import PAPERS
 from textcat.report import citations
 
 TABLE = yaml.safe_load((Path(citations.__file__).parent / "references.yaml").read_text())

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from textcat.experiment.results_file import read_results
-from textcat.published.load import all_cells
-from textcat.report.compare import compared_tables
+from textcat.experiment.run.results_file import read_results
+from textcat.published.tables import all_cells
+from textcat.report.published_tables import compared_tables
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))

@@ -10,8 +10,7 @@ import pytest
 
 from tests.experiment.own_table import results_of
 from textcat.report.figures import largest_categories
-from textcat.report.figures_courses import by_lambda, objective_by_seconds
-from textcat.report.figures_distributions import sides_before_and_after
+from textcat.report.paper_figures import by_lambda, objective_by_seconds, sides_before_and_after
 from textcat.report.writer import draw
 
 

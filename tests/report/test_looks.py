@@ -9,11 +9,10 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import carried_out
-from textcat.experiment.fitting import load_model
-from textcat.experiment.results import collect
+from textcat.experiment.run.results import collect
+from textcat.experiment.steps.fitting import load_model
 from textcat.experiment.steps.vectorize import read_vectors
-from textcat.report.looks import Looks, look
-from textcat.report.mistakes import Decided, Place, most_mistaken, most_wrong
+from textcat.report.diagnostics import Decided, Looks, Place, look, most_mistaken, most_wrong
 from textcat.report.writer import write_report
 from textcat.store.arrays import read_array, read_mask
 

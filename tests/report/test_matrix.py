@@ -9,7 +9,7 @@ import pytest
 
 from tests.experiment.own_table import results_of
 from textcat.published.claims import load_claims
-from textcat.published.load import all_cells
+from textcat.published.tables import all_cells
 from textcat.report.matrix import write_matrix
 from textcat.report.writer import draw, write_report
 

@@ -13,7 +13,7 @@ import pytest
 from tests.experiment.own_table import results_of
 from textcat.report.escaping import latex_number
 from textcat.report.latex import as_latex
-from textcat.report.tables import ComparedTable, TableCell, as_text
+from textcat.report.published_tables import ComparedTable, TableCell, as_text
 from textcat.report.writer import write_report
 
 NAMES = [

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.fitting import load_model
-from textcat.experiment.pipeline import Chain
-from textcat.experiment.runner import Site, carry_out, plan_of
+from textcat.experiment.run.plan import Chain
+from textcat.experiment.run.runner import Site, carry_out, plan_of
+from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.decide import read_decider
+from textcat.experiment.steps.fitting import load_model
 from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.serving.export import export_models

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.decide import Decider
 from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import Categorizer
-from textcat.text.vectors import Vectorizer, VectorSettings
-from textcat.thresholds.calibration import Calibration
-from textcat.thresholds.platt import Platt
+from textcat.text.vectorizer import Vectorizer, VectorSettings
+from textcat.thresholds.calibration import Calibration, Platt
 
 TERMS = ["corn", "port", "rate", "vessel", "wheat"]
 CATEGORIES = ["grain", 'ships "100%"']

@@ -17,9 +17,9 @@ from click.testing import CliRunner
 from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.errors import BadDataError, UsageError
-from textcat.experiment.pipeline import make_plan
-from textcat.experiment.runner import Site
-from textcat.experiment.settings import Experiment
+from textcat.experiment.run.plan import make_plan
+from textcat.experiment.run.runner import Site
+from textcat.experiment.spec.experiment import Experiment
 from textcat.serving.categorizer import read_categorizer
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(

@@ -11,9 +11,9 @@ import pytest
 
 from tests.serving.small_model import platt, small_model
 from textcat.errors import BadDataError
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.serving.categorizer import FORMAT, read_categorizer, write_categorizer
-from textcat.serving.documents import NewDocument, read_documents
+from textcat.serving.new_documents import NewDocument, read_documents
 from textcat.serving.predict import predicted_lines
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from tests.serving.small_model import CATEGORIES, platt, small_model
 from textcat.cli.main import group
 from textcat.serving.categorizer import read_categorizer, write_categorizer
-from textcat.serving.documents import NewDocument
+from textcat.serving.new_documents import NewDocument
 from textcat.serving.predict import predicted_lines
-from textcat.thresholds.isotonic import Isotonic
+from textcat.thresholds.calibration import Isotonic
 
 TEXTS = ["wheat corn", "vessel in port", "rate", "", "corn", "wheat vessel", "été \u2028 wheat"]
 DOCUMENTS = [NewDocument(f"d{n}", {"title": "", "body": text}) for n, text in enumerate(TEXTS)]

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.experiment.runner import Site
+from textcat.experiment.run.runner import Site
 from textcat.serving.categorizer import read_categorizer
-from textcat.serving.documents import NewDocument
+from textcat.serving.new_documents import NewDocument
 from textcat.serving.predict import predicted_lines
 
 pytestmark = pytest.mark.slow

@@ -34,9 +34,9 @@ from textcat.sklearn import (
     ThresholdTuner,
 )
 from textcat.text.counting import count
-from textcat.text.settings import TextSettings
-from textcat.text.vectors import Vectorizer, VectorSettings
-from textcat.thresholds.settings import ThresholdSettings, set_thresholds
+from textcat.text.text_settings import TextSettings
+from textcat.text.vectorizer import Vectorizer, VectorSettings
+from textcat.thresholds.rules import ThresholdSettings, set_thresholds
 
 
 def topics(documents: int = 240, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray[Any, Any]]:

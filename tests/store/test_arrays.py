@@ -12,14 +12,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from textcat.errors import BadDataError
-from textcat.store.arrays import (
-    read_array,
-    read_mask,
-    read_matrix,
-    write_array,
-    write_mask,
-    write_matrix,
-)
+from textcat.store.arrays import read_array, read_mask, read_matrix, write_array, write_mask, write_matrix
 
 
 @given(arrays(bool, st.tuples(st.integers(0, 20), st.integers(0, 9))))

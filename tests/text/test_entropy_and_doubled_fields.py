@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from textcat.text.settings import TextSettings
+from textcat.text.text_settings import TextSettings
 from textcat.text.weighting import concentrations, shares
 
 

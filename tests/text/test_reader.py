@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.text.documents import SmallDocument
 from textcat.text import TextSettings, count
-from textcat.text import reader as reader_module
-from textcat.text.reader import DocumentReader
+from textcat.text import new_documents as reader_module
+from textcat.text.new_documents import DocumentReader
 from textcat.text.spans import spans
 from textcat.text.tokenizers import TOKENIZERS
 

@@ -13,12 +13,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.text.documents import documents
+from textcat.parallel import Alone
 from textcat.text import TextSettings, count
-from textcat.text import runs as module
-from textcat.text.chunks import ChunkCounts, RunCounter, SplitCounter, piece_counter, quicker
-from textcat.text.runs import RunTable
+from textcat.text import compiled_runs as module
+from textcat.text.compiled_runs import RunTable
+from textcat.text.piece_counts import ChunkCounts, RunCounter, SplitCounter, piece_counter, quicker
 from textcat.text.tokenizers import TOKENIZERS
-from textcat.workers import Alone
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz\xe9\xff"
 # Runs around the length of a code (eight bytes), and long ones that differ in one place only.

@@ -8,8 +8,7 @@ from hypothesis import given
 
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
-from textcat.thresholds.cross_validated import cross_validated_thresholds
-from textcat.thresholds.tuned import TuningRule, tuned_thresholds
+from textcat.thresholds.tuned import TuningRule, cross_validated_thresholds, tuned_thresholds
 
 SCORES = np.array([[4.0], [2.0], [8.0], [6.0], [3.0], [1.0]])
 LABELS = np.array([[1], [0], [1], [0], [0], [0]], dtype=bool)

@@ -8,8 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
-from textcat.thresholds.calibration import CalibrationSettings, calibration_from, fit_calibration
-from textcat.thresholds.isotonic import Isotonic, fit_isotonic
+from textcat.thresholds.calibration import (
+    CalibrationSettings,
+    Isotonic,
+    calibration_from,
+    fit_calibration,
+    fit_isotonic,
+)
 
 
 def max_min(scores, labels) -> dict[float, float]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from textcat.experiment.configs import load_experiment
-from textcat.experiment.results_file import measures_of, read_results
+from textcat.experiment.run.results_file import measures_of, read_results
+from textcat.experiment.spec.loading import load_experiment
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "thresholds.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from textcat.thresholds.platt import Platt, fit_platt, negative_log_likelihood, targets
+from textcat.thresholds.calibration import Platt, fit_platt, negative_log_likelihood, targets
 
 
 def sample(seed: int, documents: int = 400, slope: float = 2.0, offset: float = -1.0):

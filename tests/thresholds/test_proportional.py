@@ -11,19 +11,20 @@ from hypothesis import given
 from tests.evaluation.problems import problems
 from textcat.evaluation.contingency import contingency
 from textcat.evaluation.measures import micro_f1
-from textcat.thresholds.apply import accept
-from textcat.thresholds.break_even import break_even_thresholds
+from textcat.thresholds.cuts import accept
 from textcat.thresholds.expected_f1 import fixed_expected_f1_thresholds
 from textcat.thresholds.proportional import (
     MULTIPLES,
     categories_a_document,
+    most_wanted,
+    pcut,
     proportional_thresholds,
+    rcut,
     tuned_pcut,
     tuned_rcut,
     wanted_documents,
 )
-from textcat.thresholds.tuned import TuningRule
-from textcat.thresholds.yang import most_wanted, pcut, rcut
+from textcat.thresholds.tuned import TuningRule, break_even_thresholds
 
 
 def f1(decisions, labels) -> float:

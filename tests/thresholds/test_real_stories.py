@@ -10,13 +10,12 @@ from scipy.special import expit
 from sklearn.preprocessing import normalize
 
 from tests.learners.reuters_words import binary_words
-from textcat.evaluation.calibration import calibration_measures
 from textcat.evaluation.contingency import contingency
-from textcat.evaluation.measures import micro_f1
+from textcat.evaluation.measures import calibration_measures, micro_f1
 from textcat.linear import fit
-from textcat.thresholds.apply import accept
 from textcat.thresholds.calibration import CalibrationSettings, fit_calibration
-from textcat.thresholds.settings import ThresholdSettings, decisions, set_per_document, set_thresholds
+from textcat.thresholds.cuts import accept
+from textcat.thresholds.rules import ThresholdSettings, decisions, set_per_document, set_thresholds
 
 TOPICS = ["earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship"]
 FOLDS = 3

@@ -7,15 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from textcat.errors import UsageError
-from textcat.thresholds.apply import accept
-from textcat.thresholds.settings import (
-    ThresholdSettings,
-    decisions,
-    set_per_document,
-    set_thresholds,
-)
+from textcat.thresholds.cuts import accept
+from textcat.thresholds.proportional import most_wanted, rcut, scut_fbr
+from textcat.thresholds.rules import ThresholdSettings, decisions, set_per_document, set_thresholds
 from textcat.thresholds.tuned import TuningRule, tuned_thresholds
-from textcat.thresholds.yang import most_wanted, rcut, scut_fbr
 
 GENERATOR = np.random.default_rng(5)
 LABELS = GENERATOR.random((300, 4)) < [0.5, 0.2, 0.05, 0.01]

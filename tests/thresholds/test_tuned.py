@@ -13,9 +13,8 @@ from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.break_even import break_even
 from textcat.evaluation.contingency import contingency
-from textcat.thresholds.apply import accept, default_thresholds
-from textcat.thresholds.break_even import break_even_thresholds
-from textcat.thresholds.tuned import TuningRule, tuned_thresholds
+from textcat.thresholds.cuts import accept, default_thresholds
+from textcat.thresholds.tuned import TuningRule, break_even_thresholds, tuned_thresholds
 
 RULES = [
     TuningRule(criterion=criterion, point=point, among_equal=among, accept_nothing=nothing)

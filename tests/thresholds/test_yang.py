@@ -8,9 +8,9 @@ from hypothesis import given
 
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
-from textcat.thresholds.apply import accept
+from textcat.thresholds.cuts import accept
 from textcat.thresholds.expected_f1 import expected_f1_thresholds, fixed_expected_f1_thresholds
-from textcat.thresholds.yang import pcut, rcut, scut, scut_fbr
+from textcat.thresholds.proportional import pcut, rcut, scut, scut_fbr
 
 SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
 LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], dtype=bool)

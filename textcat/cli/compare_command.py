@@ -37,8 +37,7 @@ def command(
     cache; where they are not here, the tests on counts are made alone, and that is said.
     """
     from textcat.cli.stages import site_of
-    from textcat.experiment.outcomes import read_outcome
-    from textcat.experiment.side_by_side import compare_outcomes
+    from textcat.experiment.run.outcomes import compare_outcomes, read_outcome
 
     place = workplace(settings)
     first, one = _parted(left, "")

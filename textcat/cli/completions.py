@@ -19,7 +19,7 @@ Items = list[CompletionItem]
 
 def experiment_names() -> list[str]:
     """The experiments that can be named."""
-    from textcat.experiment.names import experiment_files
+    from textcat.experiment.spec.config_files import experiment_files
 
     return list(experiment_files())
 

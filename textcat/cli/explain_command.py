@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textcat.serving.categorizer import Categorizer
-    from textcat.serving.documents import NewDocument
     from textcat.serving.explain import Contribution
+    from textcat.serving.new_documents import NewDocument
 
 
 @click.command(
@@ -79,7 +79,7 @@ def _of_category(categorizer: Categorizer, category: str, number: int) -> dict[s
 def _read(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
     """The one document of a text file, or a file's first or named one."""
     from textcat.errors import UsageError
-    from textcat.serving.documents import NewDocument, format_of, read_documents
+    from textcat.serving.new_documents import NewDocument, format_of, read_documents
 
     form = format_of(file.name)
     if form == "lines":
@@ -155,7 +155,7 @@ def _plain(parts: Sequence[Contribution]) -> dict[str, float]:
 
 
 def _say(facts: dict[str, Any]) -> None:
-    from textcat.cli.colours import coloured
+    from textcat.cli.options import coloured
 
     colours = coloured()
     click.echo(click.style(facts["heading"], bold=True), color=colours)

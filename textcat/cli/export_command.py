@@ -26,7 +26,7 @@ def command(corpus: str, file: Path, split: str, offline: bool, **settings: Any)
     A line of JSON for each document: its id, its labels, its side (train, test or unused) and its fields. A
     collection that is not here yet is fetched first.
     """
-    from textcat.cli.progress import download_watcher
+    from textcat.cli.options import download_watcher
     from textcat.corpora import fetch, open_corpus
     from textcat.store.files import written_whole
 

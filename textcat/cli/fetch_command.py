@@ -37,20 +37,20 @@ def _corpus_of(name: str) -> str:
 
     if name in corpus_names() or not name.endswith(".yaml"):
         return name
-    from textcat.experiment.configs import load_experiment
+    from textcat.experiment.spec.loading import load_experiment
 
     return load_experiment(name).corpus.name
 
 
 def _bring(name: str, source: str | None, export: Path | None, place: Workplace) -> None:
     from textcat.corpora import describe, fetch, is_fetched
-    from textcat.corpora.fetch import export as copy_out
+    from textcat.corpora.fetch.collection import export as copy_out
 
     if place.dry_run:
         describe(name)
         click.echo(f"fetch {name}: {'ready' if is_fetched(name, place.data) else 'to do'}")
         return
-    from textcat.cli.progress import download_watcher
+    from textcat.cli.options import download_watcher
 
     report = fetch(
         name,

@@ -31,7 +31,7 @@ def command(
     go with topics, so that learners learn. Speed at full size is measured on it. An experiment reads it with
     `corpus: {name: rcv1-like, path: FOLDER}`, as configs/rcv1_like.yaml does.
     """
-    from textcat.cli.progress import watcher
+    from textcat.cli.options import watcher
     from textcat.corpora.generate import generate_rcv1_like
 
     place = workplace(settings)

@@ -28,9 +28,9 @@ def command(documents: Path, target: Path | None, **settings: Any) -> None:
     is read. Which columns hold text, labels, ids and the split, and what separates several labels, is guessed
     and printed. A file that exists already is not overwritten.
     """
-    from textcat.corpora.own_look import inspect_documents
-    from textcat.experiment.configs import load_experiment
-    from textcat.experiment.first_file import first_file
+    from textcat.corpora.own.inspect import inspect_documents
+    from textcat.experiment.spec.first_experiment import first_file
+    from textcat.experiment.spec.loading import load_experiment
 
     place = workplace(settings)
     written = target or Path(f"{_named(documents)}.yaml")

@@ -64,7 +64,7 @@ def _corpora(data: Path) -> list[dict[str, Any]]:
 
 
 def _experiments(_data: Path) -> list[dict[str, Any]]:
-    from textcat.experiment.configs import experiment_files, load_experiment
+    from textcat.experiment.spec.loading import experiment_files, load_experiment
 
     rows = []
     for name, path in experiment_files().items():
@@ -84,7 +84,7 @@ def _experiments(_data: Path) -> list[dict[str, Any]]:
 def _tables(_data: Path) -> list[dict[str, Any]]:
     from collections import Counter
 
-    from textcat.published.load import PAPERS, all_cells, load_paper
+    from textcat.published.tables import PAPERS, all_cells, load_paper
 
     printed = Counter(cell.table_id for cell in all_cells() if cell.printed is not None)
     return [
@@ -100,7 +100,7 @@ def _tables(_data: Path) -> list[dict[str, Any]]:
 
 
 def _learners(_data: Path) -> list[dict[str, Any]]:
-    from textcat.experiment.learners import LEARNERS
+    from textcat.experiment.spec.learners import LEARNERS
 
     return [
         {"learner": name, "what": entry.title, "parameters": ", ".join(entry.parameters.model_fields)}
@@ -111,6 +111,6 @@ def _learners(_data: Path) -> list[dict[str, Any]]:
 def _methods(_data: Path) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
-    from textcat.experiment.methods import methods
+    from textcat.experiment.spec.methods import methods
 
     return [asdict(method) for method in methods()]

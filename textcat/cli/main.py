@@ -31,7 +31,6 @@ COMMANDS = {
     "cite": "BibTeX for textcat, a paper, a collection or an experiment.",
     "init": "Write an experiment file from a look at your own documents.",
     "generate": "Write a stand-in for a collection, of any size.",
-    "bench": "Measure speed against peers, in one run.",
     "completion": "A script that completes commands and names in your shell.",
 }
 
@@ -102,10 +101,15 @@ def group() -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and leave with the documented exit code."""
+    """Run the command line and exit with the documented code."""
+    run_command(group, "textcat", arguments)
+
+
+def run_command(command: click.Command, program: str, arguments: list[str] | None = None) -> None:
+    """Run a command, print an error as one message, and exit with the documented code."""
     try:
-        result: Any = group.main(
-            args=arguments, prog_name="textcat", standalone_mode=False, color=_colours_wanted()
+        result: Any = command.main(
+            args=arguments, prog_name=program, standalone_mode=False, color=_colours_wanted()
         )
     except (click.exceptions.Abort, KeyboardInterrupt):
         _leave(STOPPED, 130)

@@ -41,7 +41,7 @@ def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, 
     `calibration`, their probabilities.
     """
     from textcat.serving.categorizer import read_categorizer
-    from textcat.serving.documents import format_of, read_documents
+    from textcat.serving.new_documents import format_of, read_documents
     from textcat.serving.predict import Coverage, predicted_lines
 
     workplace(settings)
@@ -64,7 +64,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
     """Say how many documents had no known term, with a warning where they are many."""
     import logging
 
-    from textcat.experiment.document_checks import MOST_EMPTY
+    from textcat.experiment.run.document_checks import MOST_EMPTY
     from textcat.text.tokenizers import reads_latin_only
 
     log = logging.getLogger(__name__)

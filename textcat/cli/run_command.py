@@ -30,6 +30,6 @@ def command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool, **
 
 
 def _of_papers() -> list[str]:
-    from textcat.experiment.configs import experiment_files, load_experiment
+    from textcat.experiment.spec.loading import experiment_files, load_experiment
 
     return [name for name, path in experiment_files().items() if load_experiment(path).paper]

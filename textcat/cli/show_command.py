@@ -27,7 +27,7 @@ def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> N
     """
     place = workplace(settings)
     if schema:
-        from textcat.experiment.schema import experiment_schema
+        from textcat.experiment.spec.schema import experiment_schema
 
         click.echo(json.dumps(experiment_schema(), indent=1))
         return
@@ -45,8 +45,8 @@ def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> N
 def _facts(name: str, data: Path) -> dict[str, Any]:
     from textcat.corpora import corpus_names
     from textcat.corpora.registry import OWN_FORMATS
-    from textcat.experiment.learners import LEARNERS
-    from textcat.published.load import all_cells
+    from textcat.experiment.spec.learners import LEARNERS
+    from textcat.published.tables import all_cells
 
     if name in corpus_names():
         return _corpus(name, data)
@@ -62,7 +62,7 @@ def _facts(name: str, data: Path) -> dict[str, Any]:
     cells = [cell for cell in all_cells() if cell.table_id == name]
     if cells:
         return _table(cells)
-    from textcat.experiment.configs import load_experiment
+    from textcat.experiment.spec.loading import load_experiment
 
     return load_experiment(name).model_dump(mode="json")
 
@@ -90,7 +90,7 @@ def _options(name: str) -> dict[str, dict[str, Any]]:
 
 
 def _table(cells: list[Any]) -> dict[str, Any]:
-    from textcat.published.load import load_paper
+    from textcat.published.tables import load_paper
 
     table = load_paper(cells[0].paper).tables[cells[0].table]
     shown = {"row", "column", "printed", "experiment", "run", "measure", "kind", "cannot_run"}

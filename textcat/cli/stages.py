@@ -1,8 +1,10 @@
-"""What the stage commands and `run` share: carry an experiment as far as a stage, or say what that would do."""
+"""Run experiments up to a stage, or print what that would do."""
 
 from __future__ import annotations
 
+import logging
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +14,56 @@ from textcat.cli.completions import experiments
 from textcat.cli.options import Workplace, crewed, working, workplace
 
 if TYPE_CHECKING:
-    from textcat.experiment.runner import Site
-    from textcat.workers import Crew
+    from textcat.cli.options import Workplace
+    from textcat.experiment.run.plan import Plan
+    from textcat.experiment.run.runner import Site, Timings
+    from textcat.experiment.steps.step import Workshop
+    from textcat.parallel import Crew
+
+
+log = logging.getLogger(__name__)
+
+
+def write_and_print(
+    plan: Plan,
+    workshop: Workshop,
+    timings: Timings,
+    place: Workplace,
+    *,
+    anew: bool,
+    quote: bool | None = None,
+) -> None:
+    """Bring results/EXPERIMENT/ up to date as a whole, and print the tables on standard output."""
+    from textcat.experiment.run.document_checks import most_empty
+    from textcat.experiment.run.results import collect
+    from textcat.experiment.run.results_file import encoded, timings_of, with_timings, write_timings
+    from textcat.report.diagnostics import look
+    from textcat.report.results_folder import find_damage, seal, sweep
+    from textcat.report.writer import terminal_text, write_report
+    from textcat.store.files import folder_held, write_whole
+
+    collected = collect(plan, workshop)
+    folder = place.results / plan.experiment.name
+    content = encoded(collected)
+    seconds = timings_of(plan, workshop, timings)
+    timed = with_timings(collected, seconds)
+    empty = most_empty(plan, workshop)
+    with folder_held(folder):
+        damage = find_damage(folder, content)
+        if anew or timings.built.get("train") or damage:
+            log.info("writing %s%s", folder, f": {damage}" if damage else "")
+            sweep(folder)
+            looks = look(plan, workshop, collected["runs"], place.data, quote=quote)
+            looks = replace(looks, empty=str(empty))
+            kept = write_timings(folder, seconds)
+            write_report(folder, timed, kept["stages"], looks)
+            write_whole(folder / "results.json", content)
+            seal(folder)
+    place.say(terminal_text(timed))
+    place.say(f"\n{empty.summary}")
+    stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
+    place.say(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
+
 
 EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
 
@@ -37,8 +87,8 @@ def stage_command(stage: str, summary: str, detail: str) -> click.Command:
 
 def site_of(place: Workplace, crew: Crew | None = None) -> Site:
     """The workplace as the runner knows it, with progress on standard error when someone watches."""
-    from textcat.cli.progress import download_watcher, watcher
-    from textcat.experiment.runner import Site
+    from textcat.cli.options import download_watcher, watcher
+    from textcat.experiment.run.runner import Site
 
     return Site(place.data, place.mirror, place.jobs, place.offline, watcher(), download_watcher(), crew)
 
@@ -54,7 +104,7 @@ def carry(
 ) -> int:
     """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
     from textcat.errors import TextcatError
-    from textcat.workers import hired
+    from textcat.parallel import hired
 
     worst = 0
     with nullcontext() if place.dry_run else hired(place.backend, place.jobs, place.scheduler) as crew:
@@ -72,9 +122,9 @@ def carry(
 def _carry_one(
     name: str, place: Workplace, crew: Crew | None, until: str, anew: bool, quote: bool | None
 ) -> None:
-    from textcat.experiment.configs import load_experiment
-    from textcat.experiment.document_checks import most_empty
-    from textcat.experiment.runner import carry_out, plan_of
+    from textcat.experiment.run.document_checks import most_empty
+    from textcat.experiment.run.runner import carry_out, plan_of
+    from textcat.experiment.spec.loading import load_experiment
 
     experiment = load_experiment(name)
     site = site_of(place, crew)
@@ -84,8 +134,6 @@ def _carry_one(
     plan, timings = plan_of(experiment, site)
     workshop = carry_out(plan, site, timings, until="evaluate" if until == "report" else until)
     if until == "report":
-        from textcat.cli.reporting import write_and_print
-
         write_and_print(plan, workshop, timings, place, anew=anew, quote=quote)
         return
     for step in plan.steps(until):
@@ -99,7 +147,7 @@ def _carry_one(
 
 
 def _say_plan(experiment: Any, site: Site, until: str) -> None:
-    from textcat.experiment.runner import forecast, is_here, plan_of
+    from textcat.experiment.run.runner import forecast, is_here, plan_of
 
     corpus = experiment.corpus.name
     if not is_here(experiment, site):

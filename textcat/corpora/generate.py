@@ -22,7 +22,7 @@ from typing import BinaryIO, TextIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.corpora.rcv1_labels import LAST_TRAINING_NUMBER, topics
+from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, topics
 from textcat.errors import UsageError
 
 WHOLE = 804_414

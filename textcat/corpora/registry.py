@@ -1,8 +1,9 @@
-"""Which reader opens which collection, and which function counts it for verification."""
+"""Open a collection by name, textcat's own or a plugin's, and count it for verification."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from inspect import signature
@@ -11,23 +12,61 @@ from typing import Any, TypeVar
 
 import yaml
 
-from textcat.corpora import (
-    industry,
-    newsgroups,
-    ohsumed,
-    ohsumed23,
-    own,
-    own_vectors,
-    rcv1,
-    rcv1_vectors,
-    reuters,
-    webkb,
-)
-from textcat.corpora.document import Corpus
-from textcat.corpora.elsewhere import open_from_elsewhere
-from textcat.corpora.vectors import VectorCorpus
+from textcat.corpora.collections import industry_sector as industry
+from textcat.corpora.collections import newsgroups20 as newsgroups
+from textcat.corpora.collections import ohsumed, ohsumed23, rcv1, webkb
+from textcat.corpora.collections import rcv1 as rcv1_vectors
+from textcat.corpora.collections import reuters21578 as reuters
+from textcat.corpora.document import Corpus, Document
+from textcat.corpora.own import documents as own
+from textcat.corpora.own import svmlight as own_vectors
+from textcat.corpora.vector_files import VectorCorpus
 from textcat.errors import UsageError
-from textcat.plugins import Plugin, find, known_names
+from textcat.plugins import Plugin, blaming, find, known_names, loaded
+
+
+@dataclass(frozen=True)
+class CorpusFromElsewhere:
+    """What a plugin opened; each call of it is watched."""
+
+    plugin: Plugin
+    opened: Corpus
+
+    @property
+    def name(self) -> str:
+        """The name of the entry point."""
+        return self.plugin.name
+
+    @property
+    def categories(self) -> tuple[str, ...]:
+        """Labels that occur, in the reader's order."""
+        with blaming(self.plugin, "failed"):
+            return tuple(self.opened.categories)
+
+    def documents(self) -> Iterator[Document]:
+        """The documents in the reader's order."""
+        with blaming(self.plugin, "failed"):
+            yield from self.opened.documents()
+
+    def fingerprint(self) -> str:
+        """The sha256 of the contents on disk."""
+        with blaming(self.plugin, "failed"):
+            return str(self.opened.fingerprint())
+
+
+def open_from_elsewhere(
+    plugin: Plugin, place: Path, split: str | None, options: dict[str, Any]
+) -> CorpusFromElsewhere:
+    """Open a plugin's collection; `place` is the path of the experiment file, or else its folder of data."""
+    reader = loaded(plugin)
+    with blaming(plugin, "cannot be opened"):
+        opened = reader(place, **(options | {"split": split} if split else options))
+        if not isinstance(opened, Corpus):
+            raise TypeError(
+                f"it must have name, categories, documents() and fingerprint(), and is {opened!r}"
+            )
+    return CorpusFromElsewhere(plugin, opened)
+
 
 Opened = TypeVar("Opened")
 

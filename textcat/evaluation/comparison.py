@@ -1,4 +1,4 @@
-"""Two methods on the same documents: what differs in each category, and whether it is more than chance.
+"""Compare two methods on the same documents: differences per category, and their significance.
 
 By category McNemar's exact test on the documents that only one side decides rightly, with p-values also
 adjusted for the number of categories (Benjamini & Hochberg, 1995). Over all categories the tests of Yang & Liu
@@ -7,15 +7,17 @@ adjusted for the number of categories (Benjamini & Hochberg, 1995). Over all cat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
 
 from textcat.evaluation.bootstrap import PairedIntervals, paired_bootstrap
 from textcat.evaluation.contingency import Bools, Contingency, Ints, contingency
-from textcat.evaluation.measures import Floats, ZeroDivision, f1
+from textcat.evaluation.measures import Floats, ZeroDivision, f1, macro_f1, micro_f1
 from textcat.evaluation.significance import (
     PairedTest,
     SignedRank,
@@ -99,3 +101,67 @@ def discordant(left: Bools, right: Bools, labels: Bools) -> Discordant:
     p_value = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, both, 0.5))
     adjusted = stats.false_discovery_control(p_value) if len(p_value) else p_value
     return Discordant(only_left, only_right, p_value, np.asarray(adjusted))
+
+
+def overall_facts(comparison: Comparison, zero_division: ZeroDivision) -> dict[str, Any]:
+    """Micro and macro F1 of both sides, the difference and its interval."""
+    facts = {}
+    for name, measure in (("micro.f1", micro_f1), ("macro.f1", macro_f1)):
+        left, right = (measure(table, zero_division) for table in (comparison.left, comparison.right))
+        facts[name] = {"left": _known(left), "right": _known(right), "difference": _known(left - right)}
+        if comparison.intervals:
+            interval = comparison.intervals[name].difference
+            facts[name]["low"], facts[name]["high"] = _known(interval.low), _known(interval.high)
+    return facts
+
+
+def facts_of_tests(comparison: Comparison) -> dict[str, dict[str, float | int | None]]:
+    """Of each test how often either side is better, and the two-sided p."""
+    wilcoxon = comparison.wilcoxon
+    tests = {} if comparison.micro_sign is None else {"micro sign test": _paired(comparison.micro_sign)}
+    return {
+        **tests,
+        "macro sign test": _paired(comparison.macro_sign),
+        "macro t-test": _paired(comparison.macro_t),
+        "Wilcoxon, errors": {
+            "left_better": wilcoxon.left_less,
+            "right_better": wilcoxon.left_more,
+            "p": _known(wilcoxon.p_value),
+        },
+    }
+
+
+def category_facts(comparison: Comparison) -> list[dict[str, Any]]:
+    """A row a category, in the order of the categories."""
+    left, right = comparison.left, comparison.right
+    rows = []
+    for k, name in enumerate(comparison.categories):
+        row: dict[str, Any] = {
+            "category": name,
+            "documents": int(left.tp[k] + left.fn[k]),
+            "left_f1": _known(comparison.left_f1[k]),
+            "right_f1": _known(comparison.right_f1[k]),
+            "left_errors": int(left.errors[k]),
+            "right_errors": int(right.errors[k]),
+        }
+        if comparison.discordant:
+            row |= {
+                "only_left_is_right": int(comparison.discordant.only_left[k]),
+                "only_right_is_right": int(comparison.discordant.only_right[k]),
+                "p": float(comparison.discordant.p_value[k]),
+                "p_adjusted": float(comparison.discordant.adjusted[k]),
+            }
+        rows.append(row)
+    return rows
+
+
+def _paired(test: PairedTest) -> dict[str, float | int | None]:
+    return {
+        "left_better": test.left_better,
+        "right_better": test.right_better,
+        "p": _known(test.two_sided),
+    }
+
+
+def _known(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None

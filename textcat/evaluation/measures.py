@@ -1,4 +1,4 @@
-"""Precision, recall, F1, errors: per category, pooled (micro) and averaged (macro). All are percentages.
+"""Precision, recall, F1 and errors, per category, micro and macro averaged, in percent; calibration error.
 
 A ratio 0/0 is settled by one rule: 1 counts it as 100 (genkin_2004 section 5.4), 0 as 0, and `skip`
 leaves it NaN and out of every mean.
@@ -92,3 +92,17 @@ def argmax_accuracy(scores: Floats, labels: Bools) -> float:
         return float("nan")
     chosen = np.argmax(scores, axis=1)
     return float(100.0 * labels[np.arange(len(labels)), chosen].mean())
+
+
+# A certain probability that is wrong has an infinite logarithm: none counts as more certain than this.
+MOST_CERTAIN = 1e-7
+
+
+def calibration_measures(probabilities: Floats, labels: Bools) -> dict[str, float]:
+    """Means over all decisions: squared error (Brier, 1950) and negative log-likelihood, both better when low."""
+    bounded = np.clip(probabilities, MOST_CERTAIN, 1.0 - MOST_CERTAIN)
+    likelihood = np.where(labels, bounded, 1.0 - bounded)
+    return {
+        "probability.brier": float(np.square(probabilities - labels).mean()),
+        "probability.log_loss": float(-np.log(likelihood).mean()),
+    }

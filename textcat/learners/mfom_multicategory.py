@@ -22,8 +22,7 @@ import scipy.special
 
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix
-from textcat.learners.mfom import GpdSettings
-from textcat.learners.mfom_objective import merit_slopes, sigmoid_loss, window_offset
+from textcat.learners.mfom import GpdSettings, merit_slopes, sigmoid_loss, window_offset
 from textcat.learners.multiclass_model import Bools, Floats, MulticlassModel, check_one_category_each
 
 ScoreKind = Literal["power", "exponential"]

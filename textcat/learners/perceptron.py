@@ -28,15 +28,18 @@ from numpy.typing import ArrayLike
 from textcat.learners.inputs import require_positive
 from textcat.learners.online import (
     Documents,
+    Floats,
+    Integers,
     Lanes,
     State,
     as_model,
     hinge_losses,
+    margin_pass,
     merged,
+    mistake_pass,
     prepare,
     train_in_blocks,
 )
-from textcat.learners.online_kernels import Floats, Integers, margin_pass, mistake_pass
 from textcat.learners.scorer import LinearScorer
 
 

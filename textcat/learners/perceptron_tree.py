@@ -1,4 +1,6 @@
-"""The baseline trees: each split learned by the batch perceptron.
+"""The baseline trees of gao_2003: each split learned by the batch perceptron.
+
+Paper: gao_2003 section 5.3, for the batch perceptron and for GPD alike.
 
 Problem:  minimise the sum over misclassified documents of -z (w.x - w0), z = +1 or -1 (equation 5.1).
 Inputs:   features, the positives and members of each column, iterations and learning constant.
@@ -14,9 +16,25 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes
-from textcat.learners.binary_tree_growth import grow_trees
-from textcat.learners.mfom_start import initial_nodes
+from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
+
+
+def initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+    """Section 5.3: w is the mean of the class with fewer documents, w0 the least w.x of that class.
+
+    Where the negatives are fewer the same is done with the sign turned: a split still says Yes above 0.
+    """
+    negative = member & ~positive
+    turned = negative.sum(axis=0) < positive.sum(axis=0)
+    fewer = np.where(turned, negative, positive)
+    counts = np.maximum(fewer.sum(axis=0), 1).astype(np.float32)
+    weights = np.asarray(X.T @ fewer.astype(np.float32)) / counts
+    lowest = np.where(fewer, np.asarray(X @ weights), np.inf).min(axis=0, initial=np.inf)
+    sign = np.where(turned, -1, 1).astype(np.float32)
+    return LinearNodes(
+        (weights * sign).astype(np.float32),
+        (np.where(np.isfinite(lowest), lowest, 0) * sign).astype(np.float32),
+    )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from textcat.linear.model import LinearModel
 from textcat.linear.options import Options
 from textcat.linear.priors import Prior
 from textcat.linear.problem import PenaltyShape
-from textcat.linear.progress import BlockResult, Progress
+from textcat.linear.stopping import BlockResult, Progress
 from textcat.linear.training import Algorithm
 
 __all__ = [

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
-from textcat.linear.jeffreys import train_jeffreys
 from textcat.linear.model import LinearModel
+from textcat.linear.papers.jeffreys import train_jeffreys
 from textcat.linear.priors import Prior
 from textcat.linear.training import Settings, matrix_for, train
 

@@ -1,5 +1,5 @@
 """The exponential as a polynomial, so that lanes become vector instructions: of a number in a loop over lanes, or of
-sixteen numbers at once (`textcat.linear.vector`).
+sixteen numbers at once (`textcat.linear.simd`).
 
 exp(x) = 2^k exp(r) with k the nearest integer to x / ln 2 and |r| <= ln 2 / 2; exp(r) by its series, to
 the last bits of each precision; 2^k by writing k into the exponent. Beyond the range of the exponent the
@@ -15,7 +15,7 @@ from numba import types
 from numba.extending import overload
 
 from textcat.compile import compiled
-from textcat.linear.vector import Lanes, fused, larger, magnitude, nearest, power_of_two, smaller, splat
+from textcat.linear.simd import Lanes, fused, larger, magnitude, nearest, power_of_two, smaller, splat
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693145751953125

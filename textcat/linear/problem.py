@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.losses import Loss
-from textcat.linear.mapped import assembled, converted, pieces, with_constant
+from textcat.linear.mapped_arrays import assembled, converted, pieces, with_constant
 from textcat.linear.products import added_rows, transposed_times
 
 Floats = NDArray[np.float64]

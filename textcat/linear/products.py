@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.compile import compiled
-from textcat.linear.threads import in_threads
+from textcat.parallel.threads import in_threads
 
 Array = Any
 

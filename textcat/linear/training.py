@@ -1,4 +1,8 @@
-"""From settings to a model: checks, blocks of categories, jobs.
+"""Train from checked settings: the table of algorithms, blocks of categories, jobs.
+
+A lane costs the nonzeros of every feature that any category of its block may use. Where each category keeps
+features of its own it can be cheaper to solve them apart. The weights do not depend on the division: a lane
+never moves a feature that its category did not select.
 
 A new algorithm needs a line in ALGORITHMS and a rule in textcat.linear.combinations.
 """
@@ -16,23 +20,85 @@ from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
-from textcat.linear import column, combinations, conjugate_gradient, fast, narrow, row
+from textcat.linear import combinations
+from textcat.linear.fast import solver as fast
 from textcat.linear.losses import loss_named
 from textcat.linear.model import LinearModel
 from textcat.linear.options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
+from textcat.linear.papers import column_relaxation as column
+from textcat.linear.papers import conjugate_gradient
+from textcat.linear.papers import row_relaxation as row
 from textcat.linear.priors import Prior, penalty_of
 from textcat.linear.problem import (
     Bools,
     Floats,
     Matrix,
+    Penalty,
     Problem,
     blocks_of,
     document_weights,
     labels_as_columns,
+    lanes_of,
     matrix_with_bias,
 )
-from textcat.linear.progress import BlockResult
+from textcat.linear.stopping import BlockResult
 from textcat.plugins import find, guarded, loaded
+
+# What it costs to come to a number of the matrix, in lanes that are then worked on.
+READING = 8
+
+SolveBlock = Callable[..., BlockResult]
+
+
+def divided(problem: Problem, blocks: list[slice]) -> list[slice]:
+    """The blocks, halved again and again wherever the halves together cost less than the whole."""
+    if problem.mask is None:
+        return blocks
+    sizes = np.diff(problem.columns.indptr)
+    return [part for block in blocks for part in _cheapest(problem.mask, sizes, problem.documents, block)[1]]
+
+
+def _cheapest(mask: Bools, sizes: NDArray[Any], documents: int, block: slice) -> tuple[int, list[slice]]:
+    """The least cost of a pass, in lanes times the numbers that each reads, and the division that has it."""
+    width = block.stop - block.start
+    cost = (READING + lanes_of(width)) * (documents + int(sizes[mask[:, block].any(axis=1)].sum()))
+    if width < 2:
+        return cost, [block]
+    middle = block.start + width // 2
+    halves = [
+        _cheapest(mask, sizes, documents, half)
+        for half in (slice(block.start, middle), slice(middle, block.stop))
+    ]
+    apart = sum(each for each, _ in halves)
+    return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
+
+
+def solve_narrow(
+    solve_block: SolveBlock, problem: Problem, block: slice, options: Any, start: Floats, *, dual: bool
+) -> BlockResult:
+    """Solve a block on its features; `dual` says that `start` holds dual variables, not weights."""
+    used = np.asarray(problem.free(block).any(axis=1))
+    if used.all():
+        return solve_block(problem, block, options, start)
+    found = solve_block(_of_features(problem, used), block, options, start if dual else start[used])
+    weights = np.zeros((problem.features, found.weights.shape[1]))
+    weights[used] = found.weights
+    return replace(found, weights=weights)
+
+
+def _of_features(problem: Problem, used: NDArray[np.bool_]) -> Problem:
+    """The same problem on some of the features."""
+    columns = problem.columns[:, used]
+    mask = None if problem.mask is None else problem.mask[used]
+    penalty = _penalty_of(problem.penalty, used)
+    return replace(problem, matrix=Matrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
+
+
+def _penalty_of(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
+    mode, low, high = (
+        values if values is None else values[used] for values in (penalty.mode, penalty.low, penalty.high)
+    )
+    return replace(penalty, strength=penalty.strength[used], mode=mode, low=low, high=high)
 
 
 def lane_blocks(problem: Problem, options: Options) -> list[slice]:
@@ -144,8 +210,8 @@ def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     start = start_of(problem, settings.init, means.starts_from_dual)
     blocks, solve_block = means.blocks(problem, options), means.solve_block
     if means.narrow and problem.mask is not None:
-        blocks = narrow.divided(problem, blocks)
-        solve_block = partial(narrow.solve_narrow, means.solve_block, dual=means.starts_from_dual)
+        blocks = divided(problem, blocks)
+        solve_block = partial(solve_narrow, means.solve_block, dual=means.starts_from_dual)
     jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
     return _model(problem, results, settings.describe())

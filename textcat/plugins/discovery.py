@@ -1,4 +1,4 @@
-"""Which installed packages offer what, found by their entry points when a name is asked for, and not before.
+"""Find, load and call what other packages add to textcat through entry points.
 
 A name belongs to one method: where a package takes a name of textcat's own, or two packages take the same, the name
 is refused and the message says who they are.
@@ -6,13 +6,20 @@ is refused and the message says who they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from difflib import get_close_matches
+from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
+from typing import Any, ParamSpec, TypeVar
 
-from textcat.errors import UsageError
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from textcat.errors import StageFailedError, TextcatError, UsageError
 
 GROUPS: Mapping[str, str] = MappingProxyType(
     {
@@ -93,3 +100,82 @@ def identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str]]:
         if plugin.name == name
     }
     return {"plugins": found} if found else {}
+
+
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+@contextmanager
+def blaming(plugin: Plugin, what: str) -> Iterator[None]:
+    """Turn any error into one that names the plugin; messages of textcat's own kind stay as they are."""
+    try:
+        yield
+    except TextcatError:
+        raise
+    except Exception as error:
+        raise StageFailedError(
+            f"{plugin.title} {what}: {type(error).__name__}: {error}",
+            where=plugin.entry.value,
+            hint=f"This is a fault of {plugin.distribution}, or of how it is used; -vv shows where in it.",
+        ) from error
+
+
+def loaded(plugin: Plugin, expected: type | None = None) -> Any:
+    """The object behind the entry point, which must be of a type, or else callable."""
+    with blaming(plugin, "cannot be loaded"):
+        found = plugin.entry.load()
+        if not (callable(found) if expected is None else isinstance(found, expected)):
+            wanted = "a function" if expected is None else f"a {expected.__module__}.{expected.__qualname__}"
+            raise TypeError(f"it must be {wanted}, and is {found!r}")
+    return found
+
+
+def guarded(plugin: Plugin, function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """A plugin's function, whose errors name the plugin."""
+
+    @wraps(function, updated=())
+    def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
+        with blaming(plugin, "failed"):
+            return function(*args, **kwargs)
+
+    return call
+
+
+@dataclass(frozen=True)
+class Named:
+    """`Annotated[str, Named(kind, own)]`: a name of a kind; `own()` are the names that textcat has itself.
+
+    A plugin is loaded at once, so that one that cannot be loaded is told before any work.
+    """
+
+    kind: str
+    own: Callable[[], Collection[str]]
+
+    def check(self, name: str) -> str:
+        """Refuse what is unknown, offered twice, or does not load."""
+        own = self.own()
+        try:
+            plugin = find(self.kind, name, own)
+            if plugin is not None:
+                loaded(plugin, object)
+                return name
+        except TextcatError as error:
+            raise PydanticCustomError("plugin", "{what}", {"what": " ".join(str(error).split())}) from error
+        if name not in own:
+            known = known_names(self.kind, own)
+            near = get_close_matches(name, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise PydanticCustomError(
+                "unknown_name", "there is no {noun} {name}; {hint}",
+                {"noun": GROUPS[self.kind], "name": repr(name), "hint": hint},
+            )  # fmt: skip
+        return name
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self.check, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return {"type": "string", "enum": known_names(self.kind, self.own())}

@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.published.strict_yaml import packaged_text, parse
+from textcat.yaml_reader import packaged_text, parse
 
 Contents = TypeVar("Contents")
 

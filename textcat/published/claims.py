@@ -11,11 +11,10 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.published.claim_numbers import Place, Selection
-from textcat.published.claim_tests import ClaimTest
-from textcat.published.load import PAPERS
-from textcat.published.measured import Results
-from textcat.published.strict_yaml import packaged, parse
+from textcat.published.check import Results
+from textcat.published.claim_tests import ClaimTest, Place, Selection
+from textcat.published.tables import PAPERS
+from textcat.yaml_reader import packaged, parse
 
 Outcome = Literal["holds", "fails", "not run"]
 

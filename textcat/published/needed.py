@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from textcat.published.claims import Claim, places_of
-from textcat.published.model import Cell
+from textcat.published.tables import Cell
 
 Needed = dict[str, dict[str, list[str]]]
 """Experiment -> run -> measures, each in the order first asked for."""

@@ -24,8 +24,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from textcat.errors import UsageError
-from textcat.published.model import Unit
-from textcat.published.strict_yaml import packaged
+from textcat.published.tables import Unit
+from textcat.yaml_reader import packaged
 
 Verdict = Literal["reproduced", "close", "differs", "better", "missing", "ungated"]
 Rule = Literal["points", "relative", "decades", "side", "sign", "none"]

@@ -13,8 +13,8 @@ import yaml
 
 import textcat
 from textcat.corpora import corpus_names, describe
-from textcat.experiment.configs import load_experiment
-from textcat.published.load import PAPERS, load_paper
+from textcat.experiment.spec.loading import load_experiment
+from textcat.published.tables import PAPERS, load_paper
 
 SOFTWARE = "textcat"
 _KEY = re.compile(r"@\w+\{([^,\s]+),")

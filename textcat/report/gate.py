@@ -10,11 +10,10 @@ from typing import Any
 import yaml
 
 from textcat.errors import UsageError
-from textcat.experiment.results_file import measures_of, read_results
+from textcat.experiment.run.results_file import measures_of, read_results
 from textcat.published.accepted import load_deviations, load_pinned, render_pinned
-from textcat.published.check import CellVerdict, compare
-from textcat.published.load import all_cells
-from textcat.published.measured import measured_cells
+from textcat.published.check import CellVerdict, compare, measured_cells
+from textcat.published.tables import all_cells
 from textcat.store.files import write_whole
 
 SOURCES = "pinned_sources.yaml"

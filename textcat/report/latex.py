@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from textcat.report.escaping import latex, latex_number
+from textcat.report.published_tables import ComparedTable, TableCell
 from textcat.report.runs_table import headline_numbers, headline_of
-from textcat.report.tables import ComparedTable, TableCell
 
 HEAD = r"% In the preamble: \usepackage{booktabs}" + "\n"
 SIGNS = {

@@ -1,24 +1,177 @@
-"""The front page of the work: every printed table and claim of the five papers with our verdict on it."""
+"""The reproduction matrix: every printed table and claim with our verdict, as JSON, Markdown and HTML.
+
+What many cells share is said once: `deviations` and `reasons` list texts by a short name that cells refer to, and
+what a table's cells have in common stands at the table. The evidence of a claim is experiment, run, measure, number.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from tabulate import tabulate
 
-from textcat.experiment.results_file import TIMINGS, measures_of, read_timings
+from textcat.corpora import corpus_names
+from textcat.experiment.run.results_file import TIMINGS, measures_of, read_timings
 from textcat.published.check import CellVerdict
 from textcat.published.claims import ClaimResult, evaluate_all, load_claims
-from textcat.published.load import load_paper
 from textcat.published.summary import VERDICTS, summary
-from textcat.report.compare import table_of
+from textcat.published.tables import PAPERS, load_paper
+from textcat.report.citations import cited, each_once
+from textcat.report.experiment_page import Picture, deviations_of, machine, render
 from textcat.report.gate import Results, judged
-from textcat.report.matrix_file import as_lines
-from textcat.report.matrix_page import SHOWN, matrix_page
-from textcat.report.tables import as_text, legend
+from textcat.report.paper_figures import FIGURES
+from textcat.report.published_tables import as_text, legend, table_of
 from textcat.store.files import write_whole
+
+SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"))
+OF_THE_TABLE = ("paper", "table")
+DIGITS = 10
+
+
+def as_lines(matrix: Mapping[str, Any]) -> str:
+    """The file's text, without what differs from run to run."""
+    texts: dict[str, dict[str, str]] = {plural: {} for _, plural in SHARED_TEXTS}
+    tables = [_table_lines(table, texts) for table in matrix["tables"]]
+    claims = [_claim(claim, texts["reasons"]) for claim in matrix["each_claim"]]
+    parts = {
+        **{name: _one(matrix[name]) for name in ("totals", "papers", "claims")},
+        **{plural: _listed(_named(texts[plural]), "{}") for _, plural in SHARED_TEXTS},
+        "tables": _listed(tables, "[]"),
+        "each_claim": _listed([_one(claim) for claim in claims], "[]"),
+    }
+    return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "\n}\n"
+
+
+def _table_lines(table: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> str:
+    facts = {key: value for key, value in table.items() if key not in ("seconds", "cells")}
+    cells = _listed([_one(_cell(cell, texts)) for cell in table["cells"]], "[]")
+    return f'{_one(facts)[:-1]}, "cells": {cells}}}'
+
+
+def _cell(cell: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> dict[str, Any]:
+    """One cell; what it does not have is left out, but never its verdict, its state or its numbers."""
+    kept = {
+        key: value for key, value in cell.items() if key not in OF_THE_TABLE and value not in (None, False)
+    }
+    kept |= {key: cell[key] for key in ("printed", "measured", "gated")}
+    for one, many in SHARED_TEXTS:
+        if one in kept:
+            kept[one] = _name_of(kept[one], one, texts[many])
+    return kept
+
+
+def _claim(claim: Mapping[str, Any], reasons: dict[str, str]) -> dict[str, Any]:
+    evidence: dict[str, Any] = {}
+    for entry in claim["evidence"]:
+        runs = evidence.setdefault(entry["experiment"], {})
+        runs.setdefault(entry["run"], {})[entry["measure"]] = entry["value"]
+    kept = {key: value for key, value in claim.items() if value is not None and key != "paper"}
+    if "cannot_run" in kept:
+        kept["cannot_run"] = _name_of(kept["cannot_run"], "cannot_run", reasons)
+    return {**kept, "evidence": evidence}
+
+
+def _name_of(text: str, kind: str, known: dict[str, str]) -> str:
+    return known.setdefault(text, f"{kind}_{len(known) + 1}")
+
+
+def _named(texts: Mapping[str, str]) -> list[str]:
+    return [f"{json.dumps(name)}: {json.dumps(text)}" for text, name in texts.items()]
+
+
+def _listed(lines: Sequence[str], brackets: str) -> str:
+    return brackets if not lines else f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{brackets[1]}"
+
+
+def _one(value: Any) -> str:
+    return json.dumps(_rounded(value), allow_nan=False)
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return float(f"{value:.{DIGITS}g}")
+    if isinstance(value, Mapping):
+        return {key: _rounded(one) for key, one in value.items()}
+    return [_rounded(one) for one in value] if isinstance(value, list) else value
+
+
+SHOWN = (*VERDICTS[:4], "not run", "cannot run")
+
+
+def matrix_page(
+    folder: Path,
+    results: Results,
+    matrix: Mapping[str, Any],
+    verdicts: Sequence[CellVerdict],
+    seconds: Mapping[str, float],
+) -> str:
+    """The page as HTML; figures are taken from the results below `folder`."""
+    tables = {table["table"]: table for table in matrix["tables"]}
+    return render(
+        "matrix.html",
+        title="Do the numbers of five papers come out again?",
+        kicker="reproduction",
+        summary={name: matrix["totals"]["verdicts"].get(name, 0) for name in VERDICTS[:4]},
+        matrix=matrix,
+        shown=SHOWN,
+        papers=[_paper(paper, tables, verdicts, folder, results) for paper in PAPERS],
+        facts={**machine(), "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments"},
+        bibtex=each_once(cited(name).strip() for name in ("textcat", *PAPERS, *_corpora(results))),
+    )
+
+
+def _paper(
+    key: str,
+    tables: Mapping[str, Any],
+    verdicts: Sequence[CellVerdict],
+    folder: Path,
+    results: Results,
+) -> dict[str, Any]:
+    paper = load_paper(key)
+    return {
+        "key": key,
+        "title": paper.title,
+        "source": f"{', '.join(paper.authors)}. {paper.venue}, {paper.year}.",
+        "tables": [
+            _table_section(table, [entry for entry in verdicts if entry.cell.table_id == table_id], folder)
+            for table_id, table in tables.items()
+            if table_id.startswith(f"{key}.")
+        ],
+        "figures": _figures(key, folder, results),
+    }
+
+
+def _table_section(table: Mapping[str, Any], entries: Sequence[CellVerdict], folder: Path) -> dict[str, Any]:
+    printed = any(entry.cell.printed is not None for entry in entries)
+    compared = table_of(entries) if printed else None
+    reasons = {entry.cell.cannot_run for entry in entries if entry.state == "cannot run"} - {None}
+    experiments = dict.fromkeys(entry.cell.experiment for entry in entries)
+    return {
+        **table,
+        "compared": compared,
+        "deviations": deviations_of([compared]) if compared else [],
+        "reasons": sorted(map(str, reasons)),
+        "pages": [name for name in experiments if (folder / name / "report.html").is_file()],
+    }
+
+
+def _figures(paper: str, folder: Path, results: Results) -> list[Picture]:
+    """The paper's figures that results hold, each once."""
+    wanted = {figure: name for name, one in results.items() for figure in one["figures"]}
+    found = []
+    for figure, drawing in FIGURES.items():
+        path = folder / wanted.get(figure, "") / "figures" / f"{figure.replace('.', '_')}.svg"
+        if figure.startswith(f"{paper}.") and figure in wanted and path.is_file():
+            found.append(Picture(f"{figure}: {drawing.caption}", path.read_bytes()))
+    return found
+
+
+def _corpora(results: Results) -> list[str]:
+    used = {one["corpus"]["name"] for one in results.values()}
+    return [name for name in corpus_names() if name in used]
 
 
 def write_matrix(folder: Path, results: Results) -> dict[str, Any]:

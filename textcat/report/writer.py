@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from textcat.report.compare import compared_tables
+from textcat.report.diagnostics import Looks
 from textcat.report.escaping import markdown
-from textcat.report.folder import figures_in
-from textcat.report.html import Picture, experiment_page
+from textcat.report.experiment_page import Picture, experiment_page
 from textcat.report.latex import as_latex
-from textcat.report.looks import Looks
+from textcat.report.published_tables import as_csv, as_markdown, as_text, compared_tables, legend
+from textcat.report.results_folder import figures_in
 from textcat.report.runs_table import runs_as_text
-from textcat.report.tables import as_csv, as_markdown, as_text, legend
 from textcat.store.files import write_whole
 
 Drawn = tuple[str, str, Any]
@@ -42,7 +41,7 @@ def write_report(
 
 def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
     """The papers' figures that it makes, or else those that every experiment has; others are cleared away."""
-    from textcat.report.figures import save  # noqa: PLC0415 - it is slow
+    from textcat.report.figures import save  # noqa: PLC0415
 
     drawings = _of_papers(results) if results["figures"] else _of_every_experiment(results)
     pictures = {
@@ -57,7 +56,7 @@ def draw(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
 
 
 def _of_papers(results: Mapping[str, Any]) -> list[Drawn]:
-    from textcat.report.figures_table import FIGURES  # noqa: PLC0415
+    from textcat.report.paper_figures import FIGURES  # noqa: PLC0415
 
     return [
         (

@@ -13,8 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from scipy.sparse import csr_array
 
 from textcat.plugins import Named
-from textcat.selection.contingency import Floats, presence
-from textcat.selection.scores import SCORES, score
+from textcat.selection.scores import SCORES, Floats, presence, score
 
 Scope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
 

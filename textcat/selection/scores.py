@@ -1,11 +1,12 @@
-"""Scores of features, by name: how much the presence of a term (or its weight) says about a category.
+"""Score features by how much the presence or weight of a term says about a category.
 
 Every score is 0 where it is undefined: a term in all documents or in none, a category of all or of none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import wraps
 from types import MappingProxyType
 from typing import cast
@@ -17,7 +18,48 @@ from scipy.special import ndtri, xlogy
 
 from textcat.errors import StageFailedError
 from textcat.plugins import find, guarded, loaded
-from textcat.selection.contingency import Contingency, Floats, contingency_blocks
+
+Floats = NDArray[np.float64]
+
+# Terms that are scored at a time: the temporary arrays stay in the cache, however many terms there are.
+TERMS_A_BLOCK = 2048
+
+
+@dataclass(frozen=True)
+class Contingency:
+    """Numbers of training documents, terms x categories, in the letters of genkin_2004 section 5.3.2.
+
+    a: in the category, with the term; b: in it, without; c: not in it, with; d: not in it, without; n: all.
+    """
+
+    a: Floats
+    b: Floats
+    c: Floats
+    d: Floats
+    n: int
+
+
+def contingency_blocks(X: csr_array, Y: NDArray[np.bool_]) -> Iterator[tuple[slice, Contingency]]:
+    """The tables of successive blocks of terms; X is documents x terms, Y documents x categories."""
+    documents = len(Y)
+    present = presence(X)
+    together = csr_array(present.T @ csr_array(Y.astype(np.float64)))
+    containing = np.asarray(present.sum(axis=0), dtype=np.float64).reshape(-1, 1)
+    in_category = Y.sum(axis=0, dtype=np.float64).reshape(1, -1)
+    for start in range(0, X.shape[1], TERMS_A_BLOCK):
+        block = slice(start, start + TERMS_A_BLOCK)
+        a = together[block].toarray()
+        b = in_category - a
+        c = containing[block] - a
+        yield block, Contingency(a, b, c, documents - a - b - c, documents)
+
+
+def presence(X: csr_array) -> csr_array:
+    """1 where a document has the term, nothing elsewhere; stored zeros do not count as having it."""
+    binary = csr_array(((X.data != 0).astype(np.float64), X.indices, X.indptr), shape=X.shape, copy=True)
+    binary.eliminate_zeros()
+    return binary
+
 
 Score = Callable[[csr_array, NDArray[np.bool_]], Floats]
 

@@ -23,20 +23,20 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from textcat.errors import BadDataError, TextcatError, UsageError
-from textcat.experiment.fitting import Model, load_model, save_model
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
 from textcat.experiment.steps.decide import COUNTING_RULES, Decider, read_decider
+from textcat.experiment.steps.fitting import Model, load_model, save_model
 from textcat.experiment.steps.project import placed_as
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.plugins import identities
-from textcat.serving.documents import NewDocument
+from textcat.serving.new_documents import NewDocument
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument
-from textcat.text.reader import DocumentReader
-from textcat.text.settings import TextSettings
+from textcat.text.new_documents import DocumentReader
 from textcat.text.stop_lists import stop_list_identity
-from textcat.text.vectors import Vectorizer
+from textcat.text.text_settings import TextSettings
+from textcat.text.vectorizer import Vectorizer
 
 FORMAT = 2
 HINT = "Make it with `textcat train EXPERIMENT`."

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.experiment.yaml_source import did_you_mean
 from textcat.serving.categorizer import Categorizer
 from textcat.text.counting import TextDocument
 from textcat.text.spans import spans
+from textcat.yaml_reader import did_you_mean
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from textcat.corpora import vector_names
-from textcat.experiment.fitting import load_model
-from textcat.experiment.pipeline import Chain, Plan
+from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.steps.decide import read_decider
+from textcat.experiment.steps.fitting import load_model
 from textcat.experiment.steps.step import Workshop
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer

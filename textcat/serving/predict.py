@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from textcat.serving.categorizer import Categorizer
-from textcat.serving.documents import NewDocument
+from textcat.serving.new_documents import NewDocument
 
 AT_A_TIME = 2000
 

@@ -13,9 +13,8 @@ except ImportError as error:
 
 from textcat.sklearn.one_vs_rest import OneVsRestLinearClassifier
 from textcat.sklearn.polytomous import PolytomousLinearClassifier
-from textcat.sklearn.selection import FeatureSelector
-from textcat.sklearn.thresholds import ThresholdTuner
-from textcat.sklearn.weighting import TermWeighting
+from textcat.sklearn.threshold_tuner import ThresholdTuner
+from textcat.sklearn.transformers import FeatureSelector, TermWeighting
 
 __all__ = [
     "FeatureSelector",

@@ -19,16 +19,18 @@ from textcat.linear.training import Settings
 from textcat.selection import SelectionSettings, select
 from textcat.sklearn.inputs import (
     Floats,
+    Labels,
     canonical,
     checked_settings,
     class_weights,
     documents_that_count,
+    named,
     new_documents,
+    read_labels,
     stored_values,
     training_documents,
     value_errors,
 )
-from textcat.sklearn.labels import Labels, named, read_labels
 
 # Stored values times categories up to which exactness costs nothing that a person would notice.
 SMALL = 1_000_000

@@ -16,11 +16,12 @@ from textcat.sklearn.inputs import (
     Floats,
     class_weights,
     documents_that_count,
+    named,
     new_documents,
+    read_labels,
     training_documents,
     value_errors,
 )
-from textcat.sklearn.labels import named, read_labels
 
 
 class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""Counting terms: documents in, a sparse matrix of counts out, in chunks and if wished by several workers.
+"""Count terms: documents in, a sparse matrix of counts out, in chunks and with several workers.
 
 Chunks are counted by piece of text, as the tokenizer's splitter gives them; words, stop words and stems are
 settled afterwards, over the distinct pieces. The terms are sorted at the end, so the result depends neither
@@ -7,18 +7,21 @@ on the size of the chunks nor on who counts them. Only counts and distinct piece
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from textcat.errors import UsageError
-from textcat.text.chunks import (
+from textcat.parallel import Crew, hired
+from textcat.text.piece_counts import (
     WORTH_COMPILING,
     Chunk,
     ChunkCounts,
@@ -29,10 +32,84 @@ from textcat.text.chunks import (
     piece_numbers,
     quicker,
 )
-from textcat.text.counted import CountedDocuments
-from textcat.text.settings import TextSettings
 from textcat.text.terms import terms_of_pieces
-from textcat.workers import Crew, hired
+from textcat.text.text_settings import TextSettings
+
+
+def pack(value: object) -> NDArray[np.uint8]:
+    """A JSON-able value as an array of bytes."""
+    return np.frombuffer(json.dumps(value, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
+
+
+def unpack(array: NDArray[np.uint8]) -> Any:
+    """The value that `pack` made the array of."""
+    return json.loads(array.tobytes().decode("ascii"))
+
+
+@dataclass(frozen=True)
+class CountedDocuments:
+    """Counts, documents x terms (CSR of int32, sorted indices, no zeros), and what each row and column is.
+
+    `terms` are sorted by code point; `ids`, `labels` and `split` have an entry for each row, in the order of
+    the corpus.
+    """
+
+    counts: csr_array
+    terms: list[str]
+    ids: list[str]
+    labels: list[tuple[str, ...]]
+    split: list[str]
+
+    def in_split(self, *names: str) -> NDArray[np.bool_]:
+        """Which rows belong to one of the named splits."""
+        return np.array([name in names for name in self.split], dtype=np.bool_)
+
+    def take(self, rows: NDArray[np.bool_]) -> CountedDocuments:
+        """The rows of a mask, with all the terms."""
+        kept = np.flatnonzero(rows)
+        return CountedDocuments(
+            counts=self.counts[kept],
+            terms=self.terms,
+            ids=[self.ids[row] for row in kept],
+            labels=[self.labels[row] for row in kept],
+            split=[self.split[row] for row in kept],
+        )
+
+    def label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
+        """Documents x categories; labels that are not among the categories are left out."""
+        column = {category: index for index, category in enumerate(categories)}
+        matrix = np.zeros((len(self.labels), len(categories)), dtype=np.bool_)
+        for row, labels in enumerate(self.labels):
+            for label in labels:
+                if label in column:
+                    matrix[row, column[label]] = True
+        return matrix
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Arrays for an npz file; `from_arrays` restores the same documents."""
+        return {
+            "data": self.counts.data,
+            "indices": self.counts.indices,
+            "indptr": self.counts.indptr,
+            "terms": pack(self.terms),
+            "documents": pack({"ids": self.ids, "labels": self.labels, "split": self.split}),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> CountedDocuments:
+        """The documents that `to_arrays` was called on."""
+        terms, documents = unpack(arrays["terms"]), unpack(arrays["documents"])
+        return cls(
+            counts=csr_array(
+                (arrays["data"], arrays["indices"], arrays["indptr"]),
+                shape=(len(documents["ids"]), len(terms)),
+            ),
+            terms=terms,
+            ids=documents["ids"],
+            labels=[tuple(labels) for labels in documents["labels"]],
+            split=documents["split"],
+        )
+
 
 # Documents whose words are counted together: with more, the words no longer fit the processor's cache.
 DOCUMENTS_A_CHUNK = 200

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from textcat.text.settings import TextSettings
 from textcat.text.terms import term_maker
+from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, WordFunction, tokenizer_named
 
 

@@ -9,9 +9,9 @@ from itertools import chain
 import numpy as np
 from scipy.sparse import csr_array
 
-from textcat.text.settings import TextSettings
 from textcat.text.stemming import stemmer_named
 from textcat.text.stop_lists import load_stop_list
+from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 

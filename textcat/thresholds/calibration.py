@@ -1,18 +1,185 @@
-"""From scores to probabilities: what can be set about it, and the one door to the ways of doing it."""
+"""Turn scores into probabilities: Platt scaling or isotonic regression, per category.
+
+Slope and intercept maximise the likelihood of held-out scores against Platt's targets, which stand a little
+inside of 0 and 1, by the Newton method with backtracking of Lin, Lin and Weng ("A note on Platt's
+probabilistic outputs for support vector machines", Machine Learning 68, 2007). Their loss never takes the
+logarithm of a rounded probability. Scores are standardised first, so that neither their unit nor the number of
+documents matters.
+
+The pool-adjacent-violators algorithm finds it on held-out scores (Zadrozny & Elkan, KDD 2002): steps of equal
+probability. Between two steps the probability is interpolated; beyond the last ones it stays.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.optimize import isotonic_regression
+from scipy.special import expit
 
 from textcat.errors import BadDataError
-from textcat.thresholds.apply import Bools, Floats
-from textcat.thresholds.isotonic import Isotonic, fit_isotonic
-from textcat.thresholds.platt import Platt, fit_platt
+from textcat.thresholds.cuts import Bools, Floats
+
+MOST_STEPS = 100
+SMALLEST_STEP = 1e-10
+# Added to the diagonal of the Hessian, which vanishes where all probabilities are certain.
+RIDGE = 1e-12
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True)
+class Platt:
+    """sigmoid(slope * score + intercept), one pair a category; no slope is negative."""
+
+    slope: Floats
+    intercept: Floats
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Documents x categories."""
+        return np.asarray(expit(scores * self.slope + self.intercept))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All numbers, for a file without pickle."""
+        return {"slope": self.slope, "intercept": self.intercept}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Platt:
+        """What `to_arrays` gave; parts that do not fit are refused."""
+        for name in ("slope", "intercept"):
+            values = arrays[name]
+            if values.shape != (categories,) or values.dtype != np.float64 or not np.isfinite(values).all():
+                raise ValueError(f"the calibration's {name} does not fit {categories} categories")
+        return cls(arrays["slope"], arrays["intercept"])
+
+
+def fit_platt(scores: Floats, labels: Bools) -> Platt:
+    """Calibrate every category on scores of documents that its model has not seen."""
+    pairs = [_fit_platt_category(scores[:, k], labels[:, k]) for k in range(scores.shape[1])]
+    slope, intercept = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    return Platt(np.ascontiguousarray(slope), np.ascontiguousarray(intercept))
+
+
+def targets(labels: NDArray[np.bool_]) -> Floats:
+    """(N+ + 1) / (N+ + 2) for a document in the category, 1 / (N- + 2) for one outside."""
+    positives = int(np.count_nonzero(labels))
+    negatives = len(labels) - positives
+    return np.where(labels, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
+
+
+def negative_log_likelihood(margins: Floats, wanted: Floats) -> float:
+    """The mean of -(t ln p + (1 - t) ln (1 - p)) where p = sigmoid(margin), without rounding p to 0 or 1."""
+    linear = np.where(margins >= 0, 1.0 - wanted, -wanted) * margins
+    return float((linear + np.log1p(np.exp(-np.abs(margins)))).mean())
+
+
+def _fit_platt_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[float, float]:
+    """Slope and intercept; a slope below zero, which would turn the order of documents round, becomes zero."""
+    wanted = targets(labels)
+    # Of scores that are all equal the mean need not be one of them, by rounding.
+    spread = float(scores.std()) if len(scores) and np.ptp(scores) > 0 else 0.0
+    share = float(wanted.mean()) if len(wanted) else 0.5
+    flat = 0.0, float(np.log(share) - np.log1p(-share))
+    if spread == 0.0:
+        return flat
+    centre = float(scores.mean())
+    slope, intercept = _newton((scores - centre) / spread, wanted, flat)
+    if slope < 0.0:
+        return flat
+    return slope / spread, intercept - slope * centre / spread
+
+
+def _newton(scores: Floats, wanted: Floats, start: tuple[float, float]) -> tuple[float, float]:
+    point = np.array(start)
+    value = negative_log_likelihood(scores * point[0] + point[1], wanted)
+    for _ in range(MOST_STEPS):
+        gradient, hessian = _derivatives(scores, wanted, point)
+        if np.abs(gradient).max() < TOLERANCE:
+            break
+        direction = -np.linalg.solve(hessian, gradient)
+        step, slope = 1.0, float(gradient @ direction)
+        while step >= SMALLEST_STEP:
+            there = point + step * direction
+            reached = negative_log_likelihood(scores * there[0] + there[1], wanted)
+            if reached < value + 1e-4 * step * slope:
+                point, value = there, reached
+                break
+            step /= 2.0
+        else:
+            break
+    return float(point[0]), float(point[1])
+
+
+def _derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple[Floats, Floats]:
+    probability = expit(scores * point[0] + point[1])
+    missing, curvature = probability - wanted, probability * (1.0 - probability)
+    gradient = np.array([(missing * scores).mean(), missing.mean()])
+    mixed = (curvature * scores).mean()
+    hessian = np.array([[(curvature * scores * scores).mean(), mixed], [mixed, curvature.mean()]])
+    return gradient, hessian + RIDGE * np.eye(2)
+
+
+@dataclass(frozen=True)
+class Isotonic:
+    """The ends of all steps: those of category k are `ends[k] : ends[k + 1]` of `knots` and `levels`."""
+
+    knots: Floats
+    levels: Floats
+    ends: NDArray[np.int64]
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Documents x categories."""
+        result = np.zeros(scores.shape, dtype=np.float64)
+        for k in range(scores.shape[1]):
+            part = slice(self.ends[k], self.ends[k + 1])
+            result[:, k] = np.interp(scores[:, k], self.knots[part], self.levels[part])
+        return result
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All numbers, for a file without pickle."""
+        return {"knots": self.knots, "levels": self.levels, "ends": self.ends}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Isotonic:
+        """What `to_arrays` gave; parts that do not fit are refused."""
+        knots, levels, ends = arrays["knots"], arrays["levels"], arrays["ends"]
+        if ends.shape != (categories + 1,) or ends.dtype != np.int64 or (np.diff(ends) < 1).any():
+            raise ValueError(f"the calibration has not a step for each of {categories} categories")
+        if not knots.shape == levels.shape == (ends[-1],) or ends[0] != 0:
+            raise ValueError("the calibration's steps do not fit together")
+        if not (knots.dtype == levels.dtype == np.float64 and np.isfinite(knots).all()):
+            raise ValueError("the calibration's steps are not numbers")
+        if not bool(np.all((levels >= 0.0) & (levels <= 1.0))):
+            raise ValueError("the calibration's levels are not probabilities")
+        inside = np.delete(np.arange(len(knots) - 1), ends[1:-1] - 1)
+        if (np.diff(knots)[inside] <= 0).any() or (np.diff(levels)[inside] < 0).any():
+            raise ValueError("the calibration's steps do not rise")
+        return cls(knots, levels, ends)
+
+
+def fit_isotonic(scores: Floats, labels: Bools) -> Isotonic:
+    """Calibrate every category on scores of documents that its model has not seen."""
+    steps = [_fit_isotonic_category(scores[:, k], labels[:, k]) for k in range(scores.shape[1])]
+    ends = np.zeros(len(steps) + 1, dtype=np.int64)
+    np.cumsum([len(knots) for knots, _ in steps], out=ends[1:])
+    knots, levels = (np.concatenate([np.empty(0), *(step[part] for step in steps)]) for part in (0, 1))
+    return Isotonic(knots, levels, ends)
+
+
+def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """The first and last score of every step, and its level; documents of equal score share one level."""
+    if not len(scores):
+        return np.zeros(1), np.full(1, 0.5)
+    distinct, place, times = np.unique(scores, return_inverse=True, return_counts=True)
+    share = np.bincount(place, weights=labels, minlength=len(distinct)) / times
+    level = np.clip(isotonic_regression(share, weights=times).x, 0.0, 1.0)
+    inner = np.zeros(len(level), dtype=np.bool_)
+    inner[1:-1] = (level[1:-1] == level[:-2]) & (level[1:-1] == level[2:])
+    return distinct[~inner], level[~inner]
 
 
 class CalibrationSettings(BaseModel):

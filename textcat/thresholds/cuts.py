@@ -1,4 +1,4 @@
-"""All the ways a threshold can divide the documents of each category, and what each division costs.
+"""All ways a threshold can divide the documents of a category, and what each costs.
 
 Ranked by falling score, a threshold accepts the first k documents; k can stand only where two neighbouring
 scores differ. Everything is worked out for all categories at once: rows are k = 0..n, columns categories.
@@ -13,7 +13,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, UsageError
-from textcat.thresholds.apply import Bools, Floats, Ints
+
+Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NEVER = float("inf")
+
+
+def accept(scores: Floats, thresholds: Floats) -> Bools:
+    """Decisions, documents x categories."""
+    if scores.ndim != 2 or thresholds.shape != (scores.shape[1],):
+        raise UsageError(
+            f"{thresholds.shape} thresholds do not fit scores of shape {scores.shape}",
+            hint="Give one threshold a category.",
+        )
+    return scores >= thresholds
+
+
+def default_thresholds(categories: int, value: float = 0.0) -> Floats:
+    """The learner's own threshold for every category: 0 for margins, 0.5 for probabilities."""
+    return np.full(categories, value, dtype=np.float64)
+
 
 Criterion = Literal["errors", "f1"]
 

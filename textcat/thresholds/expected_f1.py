@@ -13,8 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.thresholds.apply import NEVER, Bools, Floats
-from textcat.thresholds.cuts import cuts
+from textcat.thresholds.cuts import NEVER, Bools, Floats, cuts
 from textcat.thresholds.tuned import BBR, TuningRule, place
 
 

@@ -1,8 +1,11 @@
-"""Thresholds that do best on given scores, those of training or of held-out documents.
+"""Thresholds that minimise a loss or reach break-even on given scores, of training documents or of held-out folds.
 
 The least number of errors (or the best F1) is reached anywhere in an interval between two neighbouring
 scores, and often in several intervals. Which interval, and which point of it, is a setting that moves
 precision against recall by points: see `TuningRule`.
+
+The caller trains on k - 1 parts and scores the part left out; here the held-out scores of all parts come
+together with the number of each document's part.
 """
 
 from __future__ import annotations
@@ -13,8 +16,7 @@ from typing import Literal
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.thresholds.apply import NEVER, Bools, Floats, Ints
-from textcat.thresholds.cuts import Criterion, Cuts, cuts, loss
+from textcat.thresholds.cuts import NEVER, Bools, Criterion, Cuts, Floats, Ints, cuts, loss
 
 AmongEqual = Literal["lowest", "highest", "widest"]
 Point = Literal["lowest", "midpoint", "highest"]
@@ -119,3 +121,64 @@ def _choose(candidates: Cuts, cost: Floats, among_equal: AmongEqual) -> Ints:
     width[1:-1] = candidates.ranked[1:-2] - candidates.ranked[2:-1]
     width[~best] = -1.0
     return np.asarray(last - width[::-1].argmax(axis=0), dtype=np.int64)
+
+
+Combination = Literal["pooled", "mean_of_folds", "median_of_folds"]
+
+
+def cross_validated_thresholds(
+    held_out_scores: Floats,
+    labels: Bools,
+    fold_of_document: Ints,
+    rule: TuningRule = BBR,
+    combination: Combination = "pooled",
+) -> Floats:
+    """Tune once on all held-out scores, or in every fold and combine.
+
+    A fold without positive documents of a category, or whose best is an infinite threshold, has no say
+    for it; where no fold has, the rule's `no_positives` stands.
+    """
+    if fold_of_document.shape != (len(labels),):
+        raise UsageError(
+            f"{fold_of_document.shape} fold numbers for {len(labels)} documents",
+            hint="Give the number of a fold for each document.",
+        )
+    if combination == "pooled":
+        return tuned_thresholds(held_out_scores, labels, rule)
+    by_fold = []
+    for fold in np.unique(fold_of_document):
+        inside = fold_of_document == fold
+        thresholds = tuned_thresholds(held_out_scores[inside], labels[inside], rule)
+        has_a_say = labels[inside].any(axis=0) & np.isfinite(thresholds)
+        by_fold.append(np.where(has_a_say, thresholds, np.nan))
+    return _combined(np.array(by_fold), rule, combination)
+
+
+def _combined(by_fold: Floats, rule: TuningRule, combination: Combination) -> Floats:
+    result = np.full(by_fold.shape[1], rule.no_positives)
+    known = ~np.isnan(by_fold).all(axis=0)
+    combine = np.nanmean if combination == "mean_of_folds" else np.nanmedian
+    result[known] = combine(by_fold[:, known], axis=0)
+    return result
+
+
+def break_even_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR) -> Floats:
+    """The division whose size is nearest to the number of positives; of two equally near, the larger.
+
+    Equal scores cannot be divided, so that precision and recall may differ a little. Of `rule` only the point
+    in the interval and `no_positives` are used.
+    """
+    candidates = cuts(scores, labels)
+    return accepting_thresholds(candidates, candidates.positives, rule)
+
+
+def accepting_thresholds(candidates: Cuts, wanted: Floats | Ints, rule: TuningRule) -> Floats:
+    """Thresholds whose division is nearest in size to the number of documents wanted of each category."""
+    accepted = np.arange(len(candidates.hits))[:, np.newaxis]
+    distance = np.abs(accepted - wanted).astype(np.float64)
+    distance[~candidates.possible] = np.inf
+    last = len(distance) - 1
+    chosen = last - distance[::-1].argmin(axis=0).astype(np.int64)
+    thresholds = place(candidates.below(chosen), candidates.above(chosen), rule)
+    thresholds[candidates.positives == 0] = rule.no_positives
+    return thresholds

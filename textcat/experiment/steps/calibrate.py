@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.steps.assemble import assemble
 from textcat.experiment.steps.held_out import held_out_scores
-from textcat.experiment.steps.problem import assemble
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array

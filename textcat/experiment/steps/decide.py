@@ -8,18 +8,18 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.fitting import Model, Problem, load_model
-from textcat.experiment.probabilities import probabilities_of
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.steps.assemble import assemble
 from textcat.experiment.steps.calibrate import read_calibration
+from textcat.experiment.steps.fitting import Model, Problem, load_model
 from textcat.experiment.steps.held_out import held_out_scores
-from textcat.experiment.steps.problem import assemble
+from textcat.experiment.steps.probabilities import probabilities_of
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import Calibration
-from textcat.thresholds.settings import decisions, set_per_document, set_thresholds
+from textcat.thresholds.rules import decisions, set_per_document, set_thresholds
 
 Floats = NDArray[np.float64]
 

@@ -8,19 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.evaluation.calibration import calibration_measures
-from textcat.evaluation.elsewhere import more_measures
-from textcat.evaluation.summary import MeasureSettings, measure_all
-from textcat.experiment.fitting import Model, load_model
-from textcat.experiment.parts import EvaluationSettings
-from textcat.experiment.settings import Experiment, RunSettings
+from textcat.evaluation.measures import calibration_measures
+from textcat.evaluation.summary import MeasureSettings, measure_all, more_measures
+from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
+from textcat.experiment.steps.assemble import test_matrix
 from textcat.experiment.steps.decide import read_decider
-from textcat.experiment.steps.problem import test_matrix
+from textcat.experiment.steps.fitting import Model, load_model
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.studies import STUDIES, Subject
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
-from textcat.experiment.studies.study import Subject
-from textcat.experiment.studies.table import STUDIES
 from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask

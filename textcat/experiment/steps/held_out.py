@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.fitting import Fold, Model, Problem, load_model, scores_of_folds
-from textcat.experiment.learners import LEARNERS, parameters_of
-from textcat.experiment.resampling import fold_numbers
-from textcat.experiment.search import searched
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.spec.learners import LEARNERS, parameters_of
+from textcat.experiment.steps.divide import fold_numbers
+from textcat.experiment.steps.fitting import Fold, Model, Problem, load_model, scores_of_folds
+from textcat.experiment.steps.search import searched
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array

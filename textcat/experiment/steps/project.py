@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textcat.experiment.parts import ProjectionSettings
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import ProjectionSettings, RunSettings
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.learners.lsi import learn_axes

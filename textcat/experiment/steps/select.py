@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.settings import RunSettings
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.plugins import identities

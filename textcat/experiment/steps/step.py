@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from textcat.parallel import Alone, Crew
+from textcat.parallel.executors import Item, Result, Shared
 from textcat.store import Artifact, Recipe, Store
-from textcat.workers import Alone, Crew
-from textcat.workers.crew import Item, Result, Shared
 
 
 class Progress(Protocol):

@@ -12,15 +12,14 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from textcat.corpora import VectorCorpus, open_corpus, open_vectors, vector_names
-from textcat.experiment.parts import CorpusSettings
+from textcat.experiment.spec.experiment import CorpusSettings
 from textcat.experiment.steps.step import Step, Workshop
 from textcat.plugins import identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
-from textcat.text.counted import CountedDocuments
-from textcat.text.counting import count
-from textcat.text.settings import TextSettings
+from textcat.text.counting import CountedDocuments, count
 from textcat.text.stop_lists import stop_list_identity
+from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, tokenizer_named
 
 log = logging.getLogger(__name__)

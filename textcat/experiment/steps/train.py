@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from textcat.experiment.fitting import (
+from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.spec.learners import LEARNERS, parameters_of
+from textcat.experiment.steps.assemble import assemble
+from textcat.experiment.steps.fitting import (
     Model,
     Problem,
     fit_course,
@@ -19,10 +22,7 @@ from textcat.experiment.fitting import (
     load_model,
     save_model,
 )
-from textcat.experiment.learners import LEARNERS, parameters_of
-from textcat.experiment.search import searched
-from textcat.experiment.settings import RunSettings
-from textcat.experiment.steps.problem import assemble
+from textcat.experiment.steps.search import searched
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.plugins import identities
 from textcat.store import Recipe

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textcat.experiment.settings import Experiment, RunSettings
+from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.divide import divide
 from textcat.experiment.steps.step import Step, Workshop, inputs_of
 from textcat.experiment.steps.tokenize import read_counts
@@ -27,8 +27,8 @@ from textcat.store.arrays import (
     write_mask,
     write_matrix,
 )
-from textcat.text.counted import CountedDocuments
-from textcat.text.vectors import Vectorizer
+from textcat.text.counting import CountedDocuments
+from textcat.text.vectorizer import Vectorizer
 
 
 @dataclass(frozen=True)

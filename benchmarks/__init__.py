@@ -1,0 +1,1 @@
+"""Benchmarks next to peers: `python -m benchmarks`."""

@@ -1,0 +1,109 @@
+"""The same work by one worker and by more, of each backend: seconds, and how much faster more of them are.
+
+Two kinds of work: counting words in chunks, and a grid on folds. Workers have started and compiled before the
+clock runs. Every answer is compared with that of one process: a faster way to other numbers is no result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from textcat.corpora import Document, category_counts
+from textcat.errors import StageFailedError
+from textcat.linear.cross_validation import cross_validated
+from textcat.parallel import BACKENDS, Alone, Crew, hired
+from textcat.text.counting import count
+from textcat.text.text_settings import TextSettings
+from textcat.text.vectorizer import Vectorizer, VectorSettings
+
+WORKERS = (1, 2)
+FOLDS = 4
+VARIANCES = (1.0, 10.0)
+TRAINING_DOCUMENTS = 6000
+Work = Callable[[Crew], Any]
+Row = dict[str, Any]
+
+
+def bench_backends(
+    documents: Sequence[Document], repeats: int, backends: Sequence[str] = BACKENDS
+) -> list[Row]:
+    """A row for each kind of work, backend and number of workers; the best of so many repeats."""
+    works = {"count words": _counting(documents), "grid on folds": _grid_on_folds(documents)}
+    expected = {name: work(Alone()) for name, work in works.items()}
+    rows: list[Row] = []
+    for backend in backends:
+        with ExitStack() as stack:
+            crews = [stack.enter_context(hired(backend, workers)) or Alone() for workers in WORKERS]
+            for name, work in works.items():
+                seconds = _best(work, crews, repeats, expected[name])
+                rows += [
+                    {"work": name, "backend": backend, "workers": workers, "seconds": best}
+                    for workers, best in zip(WORKERS, seconds, strict=True)
+                ]
+    return [row | {"speedup": _one_worker(rows, row) / row["seconds"]} for row in rows]
+
+
+def _one_worker(rows: Sequence[Row], of: Row) -> float:
+    """The seconds of the same work by the first number of workers of the same backend."""
+    return next(
+        float(row["seconds"]) for row in rows if (row["work"], row["backend"]) == (of["work"], of["backend"])
+    )
+
+
+def _best(work: Work, crews: Sequence[Crew], repeats: int, expected: Any) -> list[float]:
+    """The least seconds of each crew; they take turns, so that whatever else runs here slows all of them."""
+    times: list[list[float]] = [[] for _ in crews]
+    for _ in range(repeats + 1):
+        for crew, taken in zip(crews, times, strict=True):
+            started = perf_counter()
+            found = work(crew)
+            taken.append(perf_counter() - started)
+            if not _same(found, expected):
+                raise StageFailedError(
+                    "workers came to other numbers than one process",
+                    where=repr(crew),
+                    hint="Look for a version of a library that differs between them.",
+                )
+    return [min(taken[1:]) for taken in times]
+
+
+def _same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+    return all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
+
+
+def _settings(documents: Sequence[Document]) -> TextSettings:
+    fields = tuple(name for name in ("title", "body") if name in documents[0].fields)
+    return TextSettings(tokenizer="alphanumeric", fields=fields)
+
+
+def _counting(documents: Sequence[Document]) -> Work:
+    settings = _settings(documents)
+
+    def work(crew: Crew) -> list[Any]:
+        counted = count(documents, settings, crew=crew).counts
+        return [counted.data, counted.indices, counted.indptr]
+
+    return work
+
+
+def _grid_on_folds(documents: Sequence[Document]) -> Work:
+    training = [document for document in documents if document.split == "train"][:TRAINING_DOCUMENTS]
+    counted = count(training, _settings(documents))
+    vectors = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True)).transform(
+        counted
+    )
+    labels = counted.label_matrix(category_counts(documents).in_both())
+
+    def work(crew: Crew) -> list[Any]:
+        choice = cross_validated(
+            vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, crew=crew,
+            algorithm="fast", tol=1e-3, options={"stop": "optimality"},
+        )  # fmt: skip
+        return [choice.likelihood, choice.best]
+
+    return work

@@ -1,0 +1,132 @@
+"""Solvers to compare with, each used only when it can be imported, all on one category after the other.
+
+A peer is called with a matrix, one category's signs and a tolerance of its own kind, and returns the weights.
+Conversions of the
+matrix are made once and are not in the time; where a peer converts inside its `fit`, they are.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from benchmarks.problems import Problem
+
+Array = NDArray[np.float64]
+Fit = Callable[[Array, float], Array]
+
+_LOOSE_TO_TIGHT = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+
+
+@dataclass(frozen=True)
+class Peer:
+    """A solver by name: the module it needs, the problems it solves, and how a fit of one category is
+    prepared.
+    """
+
+    name: str
+    module: str
+    solves: frozenset[tuple[str, str]]
+    prepare: Callable[[sp.csr_matrix, Problem], Fit]
+    tolerances: tuple[float, ...] = _LOOSE_TO_TIGHT
+
+    def missing(self, problem: Problem) -> str | None:
+        """Why this peer cannot run on a problem, or None when it can."""
+        if (problem.loss, problem.prior) not in self.solves:
+            return f"does not solve {problem.loss} with a {problem.prior} prior"
+        return None if find_spec(self.module) else f"{self.module} is not installed"
+
+
+def _liblinear(numbers: dict[tuple[str, str], int]) -> Callable[[sp.csr_matrix, Problem], Fit]:
+    def prepare(X: sp.csr_matrix, problem: Problem) -> Fit:
+        from liblinear import liblinear, liblinearutil
+
+        number = numbers[problem.loss, problem.prior]
+        data = liblinear.problem(np.where(np.arange(X.shape[0]) < 1, 1.0, -1.0), X)
+
+        targets = np.ctypeslib.as_array(data.y, (X.shape[0],))
+
+        def fit(signs: Array, tol: float) -> Array:
+            targets[:] = signs
+            settings = liblinear.parameter(f"-s {number} -c {problem.C} -e {tol} -q")
+            model = liblinearutil.train(data, settings)
+            weights = np.ctypeslib.as_array(model.w, (X.shape[1],)).copy()
+            return weights if model.label[0] > 0 else -weights
+
+        return fit
+
+    return prepare
+
+
+def _scikit_learn(X: sp.csr_matrix, problem: Problem) -> Fit:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.svm import LinearSVC
+
+    lasso = problem.prior == "laplace"
+
+    def fit(signs: Array, tol: float) -> Array:
+        common: dict[str, Any] = {"C": problem.C, "fit_intercept": False, "tol": tol, "max_iter": 10_000}
+        if problem.loss == "logistic":
+            # Before scikit-learn 1.8 the penalty was named, and l1_ratio did not reach this solver.
+            of_lasso = {"penalty": "l1"} if LogisticRegression().penalty == "l2" else {"l1_ratio": 1.0}
+            penalty: dict[str, Any] = of_lasso if lasso else {}
+            model = LogisticRegression(solver="liblinear", dual=not lasso, **penalty, **common)
+        else:
+            model = LinearSVC(loss=problem.loss, penalty="l1" if lasso else "l2", dual=not lasso, **common)
+        return np.asarray(model.fit(X, signs).coef_[0])
+
+    return fit
+
+
+def _skglm(X: sp.csr_matrix, problem: Problem) -> Fit:
+    from skglm import SparseLogisticRegression
+
+    columns = X.tocsc()
+    alpha = 1.0 / (problem.C * X.shape[0])
+
+    def fit(signs: Array, tol: float) -> Array:
+        model = SparseLogisticRegression(alpha=alpha, tol=tol * alpha, fit_intercept=False, max_iter=200)
+        return np.asarray(model.fit(columns, signs).coef_[0])
+
+    return fit
+
+
+def _celer(X: sp.csr_matrix, problem: Problem) -> Fit:
+    from celer import LogisticRegression
+
+    columns = X.tocsc()
+
+    def fit(signs: Array, tol: float) -> Array:
+        model = LogisticRegression(C=problem.C, tol=tol, fit_intercept=False, max_iter=200)
+        return np.asarray(model.fit(columns, signs).coef_[0])
+
+    return fit
+
+
+_DUAL = {("logistic", "gaussian"): 7, ("hinge", "gaussian"): 3, ("squared_hinge", "gaussian"): 1}
+_PRIMAL = {("logistic", "gaussian"): 0, ("squared_hinge", "gaussian"): 2}
+_LASSO = {("logistic", "laplace"): 6, ("squared_hinge", "laplace"): 5}
+_LASSO_LOGISTIC = frozenset({("logistic", "laplace")})
+
+PEERS = (
+    Peer("liblinear dual", "liblinear", frozenset(_DUAL), _liblinear(_DUAL)),
+    Peer("liblinear primal", "liblinear", frozenset(_PRIMAL), _liblinear(_PRIMAL)),
+    Peer("liblinear l1", "liblinear", frozenset(_LASSO), _liblinear(_LASSO)),
+    Peer("scikit-learn", "sklearn", frozenset(_DUAL | _LASSO), _scikit_learn),
+    Peer("skglm", "skglm", _LASSO_LOGISTIC, _skglm),
+    Peer("celer", "celer", _LASSO_LOGISTIC, _celer),
+)
+
+
+def quietly(fit: Fit, signs: Array, tol: float) -> Array:
+    """A fit without the peer's warnings: whether it converged is seen from its objective."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(signs, tol)

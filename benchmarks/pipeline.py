@@ -1,0 +1,216 @@
+"""From documents to tuned, evaluated classifiers: textcat beside what a user would put together instead.
+
+Everyone gets the same documents in memory, the same categories and the same folds, and does the same work: words
+are counted and weighted (log TF x IDF, cosine), one classifier a category is trained, each category's threshold
+is the best for F1 on scores of held-out documents, five folds (the highest such score where that F1 is below 30, as
+rare categories need it), and the test documents are labelled and measured.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.pipeline_peers import PEERS, Peer
+from textcat.evaluation.contingency import contingency
+from textcat.evaluation.measures import macro_f1, micro_f1
+from textcat.experiment.steps.divide import fold_numbers
+from textcat.linear import LinearModel, fit
+from textcat.linear.cross_validation import held_out_scores
+from textcat.linear.regularization import lam_from_c
+from textcat.parallel.threads import one_thread
+from textcat.text.counting import TextDocument, count
+from textcat.text.text_settings import TextSettings
+from textcat.text.vectorizer import Vectorizer, VectorSettings
+from textcat.thresholds.rules import ThresholdSettings, set_thresholds
+
+OURS = "textcat"
+LOSSES = {"squared hinge": "squared_hinge", "logistic": "logistic"}
+FOLDS = 5
+COST = 1.0
+# Under this F1 on held-out documents a category's threshold is its highest score there (SCutFBR.1).
+LEAST_F1 = 30.0
+# Each category's duality gap as a share of its objective; a peer stops by its own default.
+ACCURACY = 1e-4
+
+
+@dataclass
+class Stopwatch:
+    """Seconds of processor time by stage, and of the clock in all."""
+
+    stages: dict[str, float] = field(default_factory=dict)
+    wall: float = 0.0
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Add what is done inside to a stage."""
+        used, started = time.process_time(), time.perf_counter()
+        yield
+        self.stages[name] = self.stages.get(name, 0.0) + time.process_time() - used
+        self.wall += time.perf_counter() - started
+
+    @property
+    def seconds(self) -> float:
+        """Processor time of all stages."""
+        return sum(self.stages.values())
+
+
+@dataclass(frozen=True)
+class Row:
+    """One tool with one learner. `ratio` is its processor time over textcat's with the same loss."""
+
+    tool: str
+    learner: str
+    seconds: float | None = None
+    wall_seconds: float | None = None
+    vectorize: float | None = None
+    train: float | None = None
+    thresholds: float | None = None
+    evaluate: float | None = None
+    micro_f1: float | None = None
+    macro_f1: float | None = None
+    ratio: float | None = None
+    skipped: str | None = None
+
+
+@dataclass(frozen=True)
+class Task:
+    """Documents with their labels in the categories, and a fold for each training document."""
+
+    train: Sequence[TextDocument]
+    test: Sequence[TextDocument]
+    train_labels: NDArray[np.bool_]
+    test_labels: NDArray[np.bool_]
+    folds: NDArray[np.int64]
+    fields: tuple[str, ...]
+    least_f1: float = LEAST_F1
+
+    def texts(self, documents: Sequence[TextDocument]) -> list[str]:
+        """Each document as one text, as peers want it."""
+        return ["\n".join(document.fields.get(name, "") for name in self.fields) for document in documents]
+
+
+def pose(documents: Iterable[TextDocument], categories: Sequence[str], fields: tuple[str, ...]) -> Task:
+    """The task on documents whose splits are `train` and `test`."""
+    everything = list(documents)
+    train = [document for document in everything if document.split == "train"]
+    test = [document for document in everything if document.split == "test"]
+    folds = fold_numbers(len(train), FOLDS, seed=0)
+    return Task(train, test, _labels(train, categories), _labels(test, categories), folds, fields)
+
+
+def bench_pipeline(task: Task, *, peers: Iterable[Peer] = PEERS, repeats: int = 3) -> list[dict[str, Any]]:
+    """Rows for each loss: textcat, then the peers; the best of some repetitions by processor time, one thread."""
+    rows: list[Row] = []
+    with one_thread():
+        for learner, loss in LOSSES.items():
+            run_ours(_corner(task), loss, Stopwatch())
+            ours = _best(OURS, learner, task, partial(run_ours, task, loss), repeats)
+            rows += [ours] + [_peer(peer, learner, loss, task, repeats) for peer in peers]
+    by_learner = {row.learner: row.seconds for row in rows if row.tool == OURS}
+    return [asdict(_compared(row, by_learner[row.learner])) for row in rows]
+
+
+def run_ours(task: Task, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:
+    """The whole work with textcat: decisions on the test documents."""
+    with watch.stage("vectorize"):
+        settings = TextSettings(tokenizer="alphabetic", fields=task.fields)
+        counted = count([*task.train, *task.test], settings)
+        training = counted.in_split("train")
+        weighted = VectorSettings(weighting="log_tf_idf", cosine=True)
+        vectors = Vectorizer.fit(counted, training, settings=weighted).transform(counted)
+        X, held = vectors[training], vectors[~training]
+    with watch.stage("train"):
+        model = fit(X, task.train_labels, lam=lam_from_c(COST, X.shape[0]), **_learner(loss))
+    with watch.stage("thresholds"):
+        scores = _held_out(X, task, loss, model)
+        rule = ThresholdSettings(rule="scut-fbr", criterion="f1", point="highest", least_f1=task.least_f1)
+        thresholds = set_thresholds(rule, scores, task.train_labels)
+    with watch.stage("evaluate"):
+        decided: NDArray[np.bool_] = model.scores(held) >= thresholds
+        _measures(decided, task)
+    return decided
+
+
+def _held_out(X: Any, task: Task, loss: str, model: LinearModel) -> NDArray[np.float64]:
+    folds = [
+        (np.flatnonzero(task.folds != fold), np.flatnonzero(task.folds == fold)) for fold in range(FOLDS)
+    ]
+    lams = [lam_from_c(COST, len(kept)) for kept, _ in folds]
+    scores = np.empty(task.train_labels.shape)
+    found = held_out_scores(X, task.train_labels, folds, lams, init=model, **_learner(loss))
+    for (_, held), own in zip(folds, found, strict=True):
+        scores[held] = own
+    return scores
+
+
+def _learner(loss: str) -> dict[str, Any]:
+    return {"loss": loss, "algorithm": "fast", "tol": ACCURACY}
+
+
+def _best(
+    tool: str, learner: str, task: Task, run: Callable[[Stopwatch], NDArray[np.bool_]], repeats: int
+) -> Row:
+    rows = []
+    for _ in range(repeats):
+        watch = Stopwatch()
+        micro, macro = _measures(run(watch), task)
+        spent = {name: round(seconds, 4) for name, seconds in watch.stages.items()}
+        row = Row(tool, learner, round(watch.seconds, 4), round(watch.wall, 4))
+        rows.append(
+            replace(
+                row,
+                vectorize=spent.get("vectorize"),
+                train=spent.get("train"),
+                thresholds=spent.get("thresholds"),
+                evaluate=spent.get("evaluate"),
+                micro_f1=round(micro, 2),
+                macro_f1=round(macro, 2),
+            )
+        )
+    return min(rows, key=lambda row: row.seconds or 0.0)
+
+
+def _peer(peer: Peer, learner: str, loss: str, task: Task, repeats: int) -> Row:
+    why = peer.missing(loss)
+    if why:
+        return Row(peer.name, learner, skipped=why)
+    try:
+        return _best(peer.name, learner, task, partial(peer.run, task, loss), repeats)
+    except Exception as error:  # a peer that does not go with the installed versions is no reason to stop
+        return Row(peer.name, learner, skipped=f"failed: {type(error).__name__}: {error}")
+
+
+def _measures(decided: NDArray[np.bool_], task: Task) -> tuple[float, float]:
+    table = contingency(decided, task.test_labels)
+    return micro_f1(table), macro_f1(table)
+
+
+def _compared(row: Row, ours: float | None) -> Row:
+    if row.seconds is None or not ours:
+        return row
+    return replace(row, ratio=round(row.seconds / ours, 2))
+
+
+def _corner(task: Task) -> Task:
+    """Some documents, to compile on."""
+    few = slice(0, 200)
+    return replace(
+        task, train=task.train[few], test=task.test[few], train_labels=task.train_labels[few],
+        test_labels=task.test_labels[few], folds=task.folds[few],
+    )  # fmt: skip
+
+
+def _labels(documents: Sequence[TextDocument], categories: Sequence[str]) -> NDArray[np.bool_]:
+    column = {category: place for place, category in enumerate(categories)}
+    labels = np.zeros((len(documents), len(categories)), dtype=np.bool_)
+    for row, document in enumerate(documents):
+        labels[row, [column[name] for name in document.labels if name in column]] = True
+    return labels

@@ -1,0 +1,168 @@
+"""Labelling new documents: from lines of a file to lines of JSON, on one thread, beside scikit-learn.
+
+The model is a logistic one over the categories that have training documents. The peer is scikit-learn's
+TfidfVectorizer over the same words and its LogisticRegression holding the same weights; it is given texts, not
+lines of a file, and what it returns is not written, so that it has less to do.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from textcat.corpora import Document, category_counts
+from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.steps.decide import Decider
+from textcat.linear import fit
+from textcat.serving.categorizer import Categorizer
+from textcat.serving.new_documents import Format, read_documents
+from textcat.serving.predict import AT_A_TIME, predicted_lines
+from textcat.text.counting import count
+from textcat.text.text_settings import TextSettings
+from textcat.text.vectorizer import Vectorizer, VectorSettings
+from textcat.thresholds.cuts import default_thresholds
+
+SHORT_WORDS = 30
+LEAST_DOCUMENTS = 20_000
+
+Texts = Sequence[Mapping[str, str]]
+
+
+def bench_predict(documents: Sequence[Document], repeats: int = 3) -> list[dict[str, Any]]:
+    """A row for each kind of input: processor seconds, documents a second, and the ratio to the peer."""
+    categorizer = trained(documents)
+    fields = categorizer.text.fields
+    new = [document.fields for document in documents if document.split == "test"]
+    short = _enough([_shortened(document.fields, fields) for document in documents])
+    peer = _peer(categorizer, documents)
+    rows = []
+    for name, texts in ((f"{SHORT_WORDS} words", short), ("whole documents", new)):
+        alone = _least(peer, ["\n".join(each.get(name, "") for name in fields) for each in texts], repeats)
+        forms: tuple[Format, ...] = ("jsonl", "csv", "lines") if texts is short else ("jsonl",)
+        for form, every in (*((form, False) for form in forms), ("jsonl", True)):
+            lines = lines_of(texts, form, fields)
+            row = {"documents": name, "format": form, "numbers of": "all categories" if every else "labels"}
+            rows.append(row | _measured(categorizer, lines, form, every, repeats, len(texts), alone))
+    return rows
+
+
+def trained(documents: Sequence[Document]) -> Categorizer:
+    """A logistic model of the training documents, as `textcat train` would leave it."""
+    first = documents[0].fields
+    fields = tuple(name for name in ("title", "body") if name in first) or tuple(first)
+    text = TextSettings(tokenizer="alphabetic", fields=fields)
+    counted = count((d for d in documents if d.split == "train"), text)
+    vectorizer = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True))
+    categories = category_counts(documents).in_both()
+    labels = counted.label_matrix(categories)
+    model = fit(
+        vectorizer.transform(counted), labels, loss="logistic", prior="gaussian", lam=1e-5, algorithm="fast"
+    )
+    run = RunSettings.model_validate({"learner": "linear", "parameters": {"loss": "logistic"}, "text": text})
+    decider = Decider(run, False, default_thresholds(len(categories)), 1.0, labels.mean(axis=0), None)
+    return Categorizer("bench", "logistic", categories, vectorizer, model, decider, {})
+
+
+def lines_of(texts: Texts, form: Format, fields: Sequence[str]) -> list[str]:
+    """The texts as the lines of a file."""
+    if form == "jsonl":
+        return [json.dumps({"id": str(n), **each}) + "\n" for n, each in enumerate(texts)]
+    if form == "lines":
+        return [" ".join(" ".join(each.get(name, "") for name in fields).split()) + "\n" for each in texts]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, ["id", *fields], extrasaction="ignore")
+    writer.writeheader()
+    writer.writerows({"id": n, **each} for n, each in enumerate(texts))
+    return stream.getvalue().splitlines(keepends=True)
+
+
+def _shortened(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str]:
+    """The first words of a document, over its fields in order."""
+    left, short = SHORT_WORDS, {}
+    for name in fields:
+        words = texts.get(name, "").split()[:left]
+        short[name] = " ".join(words)
+        left -= len(words)
+    return short
+
+
+def _enough(texts: Texts) -> Texts:
+    """All, and where they are too few to measure over and over."""
+    return [*texts] * max(1, -(-LEAST_DOCUMENTS // max(len(texts), 1)))
+
+
+def _measured(
+    categorizer: Categorizer,
+    lines: Sequence[str],
+    form: Format,
+    every: bool,
+    repeats: int,
+    documents: int,
+    peer: float | None,
+) -> dict[str, Any]:
+    fields = categorizer.text.fields
+
+    def predict(given: Sequence[str]) -> None:
+        for _ in predicted_lines(
+            categorizer, read_documents(given, form, "bench", fields), every_category=every
+        ):
+            pass
+
+    seconds = _least(predict, lines, repeats) or 0.0
+    return {
+        "number": documents,
+        "seconds": round(seconds, 4),
+        "documents_per_second": round(documents / seconds),
+        "peer_seconds": None if peer is None else round(peer, 4),
+        "ratio": None if peer is None else round(seconds / peer, 3),
+    }
+
+
+def _least(work: Callable[[Any], None] | None, given: Any, repeats: int) -> float | None:
+    """The least processor time of so many repeats, after one to warm up."""
+    if work is None:
+        return None
+    work(given[:AT_A_TIME])
+    taken = []
+    for _ in range(repeats):
+        started = time.process_time()
+        work(given)
+        taken.append(time.process_time() - started)
+    return min(taken)
+
+
+def _peer(categorizer: Categorizer, documents: Sequence[Document]) -> Callable[[Any], None] | None:
+    """The same words and weights in scikit-learn, with its own vectors of them; None where it is not installed."""
+    try:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import LogisticRegression
+    except ImportError:
+        return None
+    fields = categorizer.text.fields
+    vectorizer = TfidfVectorizer(
+        token_pattern="[a-zA-Z]+",  # noqa: S106
+        sublinear_tf=True,
+        vocabulary=categorizer.vectorizer.terms,
+    )
+    vectorizer.fit(
+        "\n".join(d.fields.get(name, "") for name in fields) for d in documents if d.split == "train"
+    )
+    model: Any = categorizer.model
+    classifier = LogisticRegression()
+    classifier.coef_, classifier.intercept_ = np.ascontiguousarray(model.coef.T), model.intercept
+    classifier.classes_ = np.arange(len(categorizer.categories))
+
+    def predict(texts: Sequence[str]) -> None:
+        for start in range(0, len(texts), AT_A_TIME):
+            scores = classifier.decision_function(vectorizer.transform(texts[start : start + AT_A_TIME]))
+            np.nonzero(scores >= 0.0)
+            expit(scores)
+
+    return predict

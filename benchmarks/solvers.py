@@ -1,0 +1,191 @@
+"""How fast the lanes are beside other solvers: seconds of processor time to the same accuracy, on one thread.
+
+Accuracy is the objective's distance from a certified lower bound (the dual objective of a tighter solve),
+relative, summed over the categories. A peer's tolerance is tightened until it gets there, and its time is that of
+the loosest tolerance that does. A peer has so many seconds a problem; what it has reached by then is in its row.
+Where no peer gets there, ratios are to the one that came nearest, and say so: it would have needed longer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from benchmarks.machine import machine_facts
+from benchmarks.peers import PEERS, Fit, Peer, quietly
+from benchmarks.problems import EIGHT, Problem, objective
+from textcat.linear.fast import solve
+from textcat.parallel.threads import one_thread
+
+Labels = NDArray[np.bool_]
+
+OURS = "textcat lanes"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One solver on one problem. `ratio` is its processor time over that of the fastest peer that got there, or,
+    where none did, of the peer named in `note`.
+    """
+
+    problem: str
+    solver: str
+    seconds: float | None = None
+    wall_seconds: float | None = None
+    objective: float | None = None
+    gap: float | None = None
+    reached: bool = False
+    tolerance: float | None = None
+    compile_seconds: float = 0.0
+    ratio: float | None = None
+    note: str | None = None
+    skipped: str | None = None
+
+
+def bench_solvers(
+    matrix: sp.csr_matrix,
+    labels: Labels,
+    *,
+    problems: Iterable[Problem] = EIGHT,
+    peers: Iterable[Peer] = PEERS,
+    accuracy: float = 1e-5,
+    repeats: int = 3,
+    patience: float = 40.0,
+    said: Callable[[str], object] = lambda name: None,
+) -> dict[str, Any]:
+    """Measure on a matrix that has its constant column; rows and machine facts, JSON-able; `repeats` at least
+    1.
+
+    `said` hears which problem is next. A peer has `patience` seconds a problem: it is stopped between two
+    categories when these are over, and not started with a tighter tolerance when the last run makes that hopeless.
+    """
+    rows: list[Row] = []
+    peers = tuple(peers)
+    with one_thread():
+        for problem in problems:
+            said(problem.name)
+            with _compiling() as compiling:
+                bound = float(_solve(matrix, labels, problem, accuracy / 20).dual_objective.sum())
+                ours = _ours(matrix, labels, problem, accuracy, bound, repeats)
+            rows += _compared(
+                [replace(ours, compile_seconds=compiling.duration if compiling.done else 0.0)]
+                + [_peer(peer, matrix, labels, problem, accuracy, bound, patience) for peer in peers]
+            )
+    return {"machine": machine_facts(), "accuracy": accuracy, "rows": [asdict(row) for row in rows]}
+
+
+def _compiling() -> Any:
+    """A stopwatch that runs while kernels are compiled: the first time on a machine, they are cached on disk."""
+    from numba.core.event import install_timer
+
+    return install_timer("numba:compile", lambda seconds: None)
+
+
+def _solve(matrix: sp.csr_matrix, labels: Labels, problem: Problem, tol: float) -> Any:
+    return solve(matrix, labels, loss=problem.loss, prior=problem.prior, C=problem.C, tol=tol)
+
+
+def _ours(
+    matrix: sp.csr_matrix, labels: Labels, problem: Problem, accuracy: float, bound: float, repeats: int
+) -> Row:
+    """The best of some repetitions."""
+    runs: list[Row] = []
+    for _ in range(repeats):
+        processor, started = time.process_time(), time.perf_counter()
+        coef = _solve(matrix, labels, problem, accuracy).coef
+        seconds, wall = time.process_time() - processor, time.perf_counter() - started
+        value = objective(matrix, labels, coef, problem)
+        runs.append(_row(problem, OURS, seconds, wall, value, bound, accuracy, accuracy))
+    return min(runs, key=_seconds)
+
+
+def _seconds(row: Row) -> float:
+    return np.inf if row.seconds is None else row.seconds
+
+
+def _row(
+    problem: Problem,
+    solver: str,
+    seconds: float,
+    wall: float,
+    value: float,
+    bound: float,
+    accuracy: float,
+    tol: float,
+) -> Row:
+    gap = (value - bound) / abs(bound)
+    return Row(problem.name, solver, seconds, wall, value, gap, gap <= accuracy, tol)
+
+
+def _peer(
+    peer: Peer,
+    matrix: sp.csr_matrix,
+    labels: Labels,
+    problem: Problem,
+    accuracy: float,
+    bound: float,
+    patience: float,
+) -> Row:
+    """Tighten the peer's tolerance until it is accurate enough."""
+    why = peer.missing(problem)
+    if why:
+        return Row(problem.name, peer.name, skipped=why)
+    fit = peer.prepare(matrix, problem)
+    signs = np.where(labels, 1.0, -1.0)
+    quietly(fit, signs[:, 0], peer.tolerances[0])
+    rows: list[Row] = []
+    left = patience
+    for tol in peer.tolerances:
+        processor, started = time.process_time(), time.perf_counter()
+        coef = _within(fit, signs, tol, left)
+        seconds, wall = time.process_time() - processor, time.perf_counter() - started
+        if coef is None:
+            break
+        value = objective(matrix, labels, coef, problem)
+        rows.append(_row(problem, peer.name, seconds, wall, value, bound, accuracy, tol))
+        left -= seconds
+        if rows[-1].reached or seconds > left:
+            break
+    if not rows:
+        return Row(problem.name, peer.name, note=f"not through at its loosest tolerance in {patience:g} s")
+    best = rows[-1] if rows[-1].reached else min(rows, key=_gap)
+    return best if best.reached else replace(best, note=f"gap not reached in {patience:g} s")
+
+
+def _within(fit: Fit, signs: NDArray[np.float64], tol: float, seconds: float) -> NDArray[np.float64] | None:
+    """The weights of all categories, or None when the time was over before the last one."""
+    end = time.process_time() + seconds
+    columns: list[NDArray[np.float64]] = []
+    for column in signs.T:
+        if columns and time.process_time() > end:
+            return None
+        columns.append(quietly(fit, column, tol))
+    return np.column_stack(columns)
+
+
+def _gap(row: Row) -> float:
+    return np.inf if row.gap is None else row.gap
+
+
+def _compared(rows: list[Row]) -> list[Row]:
+    """The ratios to the fastest peer that got there, or else to the nearest; without those that do not apply."""
+    kept = [row for row in rows if not row.skipped or "not installed" in row.skipped]
+    peers = [row for row in kept if row.solver != OURS and row.seconds is not None]
+    if not peers:
+        return kept
+    fastest = min(peers, key=lambda row: (not row.reached, _seconds(row) if row.reached else _gap(row)))
+    note = (
+        None if fastest.reached else f"ratio to {fastest.solver}, which stopped at a gap of {fastest.gap:.1e}"
+    )
+    return [
+        row
+        if row.seconds is None
+        else replace(row, ratio=_seconds(row) / _seconds(fastest), note=row.note or note)
+        for row in kept
+    ]

@@ -1,0 +1,165 @@
+"""Generated vectors, measurements as processes of their own, exponents, and the command over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.memory import PeakMemory, own_memory
+from benchmarks.plots import draw
+from benchmarks.rcv1_like import binary_selection, rcv1_like_vectors, read_rcv1_like
+from benchmarks.scale import ALL_TOPICS, BY_NAME, LEARNERS, MLR_CG, exponents, measured, requests
+from tests.linear.test_mapped import PAIRS
+from textcat.cli.main import group
+from textcat.errors import StageFailedError
+from textcat.linear.mapped_arrays import is_mapped
+from textcat.store import Store
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return rcv1_like_vectors(Store(tmp_path_factory.mktemp("store")), 1500)
+
+
+def test_generated_vectors_are_like_the_collection_s(folder: Path) -> None:
+    vectors = read_rcv1_like(folder)
+    assert is_mapped(vectors.X.data)
+    assert vectors.X.shape[0] == 1500
+    assert 46_000 < vectors.X.shape[1] < 48_000
+    assert 65 < vectors.X.nnz / 1500 < 80
+    lengths = np.sqrt(np.asarray(vectors.X.multiply(vectors.X).sum(axis=1))).ravel()
+    assert lengths == pytest.approx(np.ones(1500))
+    assert vectors.Y.shape == (1500, ALL_TOPICS)
+    assert (np.diff(vectors.Y.sum(axis=0)) <= 0).all()
+
+
+def test_the_same_seed_gives_the_same_vectors(folder: Path, tmp_path: Path) -> None:
+    again = read_rcv1_like(rcv1_like_vectors(Store(tmp_path), 1500))
+    first = read_rcv1_like(folder)
+    assert np.array_equal(first.X.data, again.X.data)
+    assert np.array_equal(first.Y, again.Y)
+
+
+def test_binary_selection_is_presence_of_the_most_frequent(folder: Path) -> None:
+    X = read_rcv1_like(folder).X
+    chosen = binary_selection(X, np.arange(100), 50)
+    assert chosen.shape == (100, 50)
+    assert set(chosen.data) == {1.0}
+    frequency = np.bincount(X.indices, minlength=X.shape[1])
+    assert chosen.nnz == (X[:100][:, np.sort(np.argsort(-frequency, kind="stable")[:50])] != 0).nnz
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", list(BY_NAME))
+def test_a_measurement_is_a_row_with_its_certificate(folder: Path, name: str) -> None:
+    request = next(r for r in requests(folder, 1500, 1, [name]) if r.varied == "documents")
+    row = measured(request)
+    assert json.loads(json.dumps(row, allow_nan=False)) == row
+    assert (row["learner"], row["documents"]) == (name, 1500)
+    assert row["seconds"] > 0
+    assert row["peak_megabytes"] > 50
+    if name == MLR_CG.name:
+        assert (row["passes"], row["features"]) == (200, 500)
+    else:
+        assert row["worst_gap"] <= 1e-3
+
+
+def test_a_measurement_that_fails_says_what_and_what_to_do(folder: Path) -> None:
+    request = requests(folder / "nowhere", 1500, 1, [MLR_CG.name])[0]
+    with pytest.raises(StageFailedError, match="MLR-CG, 500 features on 1,500 documents failed"):
+        measured(request)
+
+
+def test_requests_vary_one_thing_at_a_time(folder: Path) -> None:
+    wanted = requests(folder, 40_000, 2, list(BY_NAME))
+    by_documents = {r.documents for r in wanted if r.varied == "documents" and r.learner == "squared hinge"}
+    assert by_documents == {10_000, 30_000, 40_000}
+    by_topics = [
+        (r.documents, r.topics) for r in wanted if r.varied == "topics" and r.learner == "squared hinge"
+    ]
+    assert by_topics == [(40_000, k) for k in (1, 4, 16, 50, 103)]
+    assert {r.topics for r in wanted if r.learner == MLR_CG.name} == {4}
+    assert {(each.loss, each.prior) for each in LEARNERS} <= set(PAIRS)
+
+
+def rows_of(power: float) -> list[dict[str, object]]:
+    return [
+        {"learner": "squared hinge", "varied": "documents", "documents": n, "topics": 103,
+         "seconds": 3e-5 * n**power, "own_megabytes": 100.0}
+        for n in (1000, 5000, 70_000)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("power", [0.8, 1.0, 1.5])
+def test_the_exponent_is_that_of_the_data(power: float) -> None:
+    (found,) = exponents(rows_of(power))
+    assert found["seconds"] == pytest.approx(power, abs=1e-3)
+    assert found["own_megabytes"] == pytest.approx(0.0, abs=1e-3)
+    assert (found["against"], found["points"]) == ("documents", 3)
+
+
+def test_one_size_has_no_exponent() -> None:
+    assert exponents(rows_of(1.0)[:1]) == []
+
+
+@pytest.mark.skipif(own_memory() is None, reason="the system does not tell")
+def test_the_peak_is_seen_though_memory_was_given_back() -> None:
+    before = own_memory()
+    with PeakMemory() as memory:
+        held = np.ones(25_000_000)
+        del held
+    assert before is not None
+    assert memory.own is not None
+    assert memory.own > before + 100
+    assert memory.resident >= memory.own
+
+
+TEXT = [{"variant": "words", "seconds": 0.2, "peer_seconds": 0.6}]
+SOLVERS = [{"problem": "hinge", "solver": s, "seconds": t} for s, t in (("a", 1.0), ("b", 2.0), ("c", None))]
+STAGES = {"vectorize": 0.1, "train": 0.2, "thresholds": None, "evaluate": 0.01}
+PIPELINE = [{"tool": "textcat", "learner": "logistic", "seconds": 0.3, "micro_f1": 88.0, **STAGES}]
+PIPELINE += [{**PIPELINE[0], "tool": "absent", "seconds": None}]
+
+
+@pytest.mark.parametrize(
+    ("what", "rows"),
+    [("text", TEXT), ("solvers", SOLVERS), ("pipeline", PIPELINE), ("scale", rows_of(1.0))],
+)
+def test_every_measurement_has_a_plot(what: str, rows: list[dict[str, object]], tmp_path: Path) -> None:
+    from textcat.report.figures import save
+
+    figure = draw(what, rows)
+    assert figure is not None
+    path = save(figure, tmp_path, what)
+    assert path.with_suffix(".png").stat().st_size > 2000
+    if what == "pipeline":
+        assert "micro F1 88.0" in path.read_text()
+    assert draw(what, []) is None
+    assert draw("corpora", rows) is None
+
+
+@pytest.mark.slow
+def test_the_command_keeps_rows_and_plot(tmp_path: Path) -> None:
+    arguments = ["bench", "scale", "--most-documents", "1000", "--learner", "ridge logistic", "--jobs", "1"]
+    arguments += ["--data", str(tmp_path / "data"), "--save", str(tmp_path / "kept"), "--json"]
+    result = CliRunner().invoke(group, arguments, catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    rows = json.loads(result.stdout)
+    assert [row["topics"] for row in rows] == [103, 1, 4, 16, 50, 103]
+    assert all(row["machine"]["cores"] for row in rows)
+    assert json.loads((tmp_path / "kept" / "scale.json").read_text()) == rows
+    assert (tmp_path / "kept" / "scale.svg").exists()
+    assert (tmp_path / "kept" / "scale.png").exists()
+
+
+def test_a_learner_that_is_not_measured_is_a_usage_error(tmp_path: Path) -> None:
+    from textcat.errors import UsageError
+
+    arguments = ["bench", "scale", "--learner", "winnow", "--data", str(tmp_path)]
+    result = CliRunner().invoke(group, arguments)
+    assert isinstance(result.exception, UsageError)
+    assert "ridge logistic" in str(result.exception.hint)

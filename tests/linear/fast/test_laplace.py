@@ -1,0 +1,119 @@
+"""The Laplace prior against liblinear, and what must hold whatever the data."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from tests.linear.fast.problems import make, objective
+from textcat.linear.fast import solve
+
+LOSSES = ("logistic", "squared_hinge", "squared")
+
+
+def oracle(X, y, loss, C):
+    """The optimum of one category by liblinear's coordinate descent."""
+    if loss == "logistic":
+        settings_ = {"penalty": "l1", "solver": "liblinear", "tol": 1e-9, "max_iter": 100_000}
+        model = LogisticRegression(C=C, fit_intercept=False, **settings_)
+    else:
+        settings_ = {
+            "penalty": "l1",
+            "loss": "squared_hinge",
+            "dual": False,
+            "tol": 1e-9,
+            "max_iter": 1_000_000,
+        }
+        model = LinearSVC(C=C, fit_intercept=False, **settings_)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    return objective(X, y[:, None], model.coef_.T, loss, "laplace", C)[0]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+@pytest.mark.parametrize("shape", [(60, 20, 3), (15, 40, 3), (40, 5, 19), (200, 100, 3)])
+def test_agrees_with_liblinear(loss, C, shape):
+    X, Y = make(1, *shape)
+    solution = solve(X, Y, loss=loss, prior="laplace", C=C, tol=1e-8, criterion="each")
+    assert set(solution.reason) == {"converged"}
+    value = objective(X, Y, solution.coef, loss, "laplace", C)
+    np.testing.assert_allclose(solution.objective, value, rtol=1e-9)
+    for k in range(2, Y.shape[1]):
+        if 0 < Y[:, k].sum() < len(Y):
+            assert solution.objective[k] == pytest.approx(oracle(X, Y[:, k], loss, C), rel=1e-6)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.integers(0, 10_000),
+    st.integers(1, 40),
+    st.integers(1, 30),
+    st.integers(1, 20),
+    st.sampled_from(LOSSES),
+    st.sampled_from([1e-3, 1.0, 50.0]),
+)
+def test_the_gap_is_honest(seed, n, d, k, loss, C):
+    X, Y = make(seed, n, d, k)
+    solution = solve(X, Y, loss=loss, prior="laplace", C=C, tol=1e-5)
+    assert (solution.gap >= 0).all()
+    assert solution.gap.sum() <= 1e-5 * solution.objective.sum()
+    value = objective(X, Y, solution.coef, loss, "laplace", C)
+    np.testing.assert_allclose(solution.objective, value, rtol=1e-9)
+    finer = solve(X, Y, loss=loss, prior="laplace", C=C, tol=1e-8)
+    assert (solution.objective - solution.gap <= finer.objective * (1 + 1e-9)).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_nothing_is_selected_below_the_critical_trade_off(loss):
+    X, Y = make(2, 50, 30, 4)
+    slope = 0.5 if loss == "logistic" else 2.0
+    steepest = np.abs(X.T @ np.where(Y, 1.0, -1.0)).max(axis=0) * slope
+    below = solve(X, Y, loss=loss, prior="laplace", C_per_category=0.999 / steepest)
+    above = solve(X, Y, loss=loss, prior="laplace", C_per_category=1.01 / steepest, tol=1e-9)
+    assert (below.coef == 0).all()
+    assert (above.coef != 0).any(axis=0).all()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_the_same_whatever_the_company_and_the_start(loss):
+    X, Y = make(3, 60, 30, 18)
+    whole = solve(X, Y, loss=loss, prior="laplace", tol=1e-9, criterion="each")
+    order = np.random.default_rng(0).permutation(18)
+    moved = solve(X, Y[:, order], loss=loss, prior="laplace", tol=1e-9, criterion="each")
+    np.testing.assert_allclose(moved.objective, whole.objective[order], rtol=1e-8)
+    alone = solve(X, Y[:, 7], loss=loss, prior="laplace", tol=1e-9)
+    np.testing.assert_allclose(alone.objective[0], whole.objective[7], rtol=1e-8)
+    warm = solve(X, Y, loss=loss, prior="laplace", tol=1e-9, init=whole.coef, criterion="each")
+    np.testing.assert_allclose(warm.objective, whole.objective, rtol=1e-8)
+    assert warm.passes.sum() <= whole.passes.sum()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_extreme_values_stay_finite(loss, scale):
+    X, Y = make(4, 30, 10, 3, scale=scale)
+    solution = solve(X, Y, loss=loss, prior="laplace", max_passes=100)
+    assert np.isfinite(solution.coef).all()
+    assert np.isfinite(solution.objective).all()
+    assert (solution.gap >= 0).all()
+
+
+def test_weights_and_masks_reach_the_laplace_prior():
+    X, Y = make(5, 40, 12, 5)
+    weight = np.ones(40)
+    weight[:5], weight[5:9] = 2, 0
+    mask = np.random.default_rng(0).random((13, 5)) < 0.6
+    repeated = np.repeat(np.arange(40), weight.astype(int))
+    options = {"prior": "laplace", "tol": 1e-9, "mask": mask, "criterion": "each"}
+    one = solve(X, Y, sample_weight=weight, **options)
+    other = solve(X[repeated], Y[repeated], **options)
+    assert (one.coef[~mask] == 0).all()
+    np.testing.assert_allclose(one.objective, other.objective, rtol=1e-8)

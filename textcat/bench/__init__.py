@@ -1,1 +1,0 @@
-"""Measurements of speed: the same matrix, the same objective, the same accuracy, one thread."""

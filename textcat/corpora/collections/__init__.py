@@ -1,0 +1,1 @@
+"""Collections: one module each."""

@@ -1,0 +1,78 @@
+"""20 Newsgroups, the original 19,997 messages with all their headers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+from textcat.corpora.document import Document
+from textcat.corpora.document_tree import DocumentTree
+from textcat.errors import UsageError
+
+HEADERS = ("dropped", "subject", "kept")
+
+
+class Newsgroups:
+    """One document a message, labelled with its group; without a fixed split, all are training documents."""
+
+    name = "20newsgroups"
+
+    def __init__(self, folder: Path, *, split: str = "all", headers: str = "dropped") -> None:
+        if split != "all":
+            raise UsageError(f"20 Newsgroups has no split {split!r}", hint="It is split at random by seed.")
+        if headers not in HEADERS:
+            raise UsageError(f"headers cannot be {headers!r}", hint=f"Choose of {', '.join(HEADERS)}.")
+        self.tree = DocumentTree(folder)
+        self.headers = headers
+
+    @cached_property
+    def messages(self) -> list[str]:
+        """GROUP/NUMBER of each message, by group and then by number as text."""
+        return [name for name in self.tree.names if name.count("/") == 1]
+
+    def documents(self) -> Iterator[Document]:
+        """The messages; their lines after the first blank one are the body."""
+        for name, message in zip(self.messages, self.tree.texts(self.messages), strict=True):
+            header, _, body = message.partition("\n\n")
+            yield Document(name, self._fields(header, body), (group_of(name),), "train")
+
+    def _fields(self, header: str, body: str) -> dict[str, str]:
+        if self.headers == "dropped":
+            return {"body": body}
+        if self.headers == "kept":
+            return {"headers": header, "body": body}
+        return {"subject": subject_of(header), "body": body}
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The groups, in alphabetical order."""
+        return tuple(sorted({group_of(name) for name in self.messages}))
+
+    def fingerprint(self) -> str:
+        """The sha256 over the names and contents of all messages."""
+        return self.tree.fingerprint()
+
+
+def group_of(name: str) -> str:
+    """The group in a message's path."""
+    return name.partition("/")[0]
+
+
+def subject_of(header: str) -> str:
+    """The subject line of a message's header."""
+    for line in header.splitlines():
+        name, _, value = line.partition(":")
+        if name.lower() == "subject":
+            return value.strip()
+    return ""
+
+
+def count(folder: Path) -> dict[str, int]:
+    """The counts that the collection's table pins."""
+    corpus = Newsgroups(folder)
+    return {
+        "documents": len(corpus.messages),
+        "groups": len(corpus.categories),
+        "soc.religion.christian": sum(group_of(name) == "soc.religion.christian" for name in corpus.messages),
+    }

@@ -1,0 +1,179 @@
+"""OHSUMED: 348,566 MEDLINE references of 1987 to 1991, labelled with MeSH heart-disease headings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+
+import yaml
+
+from textcat.corpora.document import Document, Split
+from textcat.corpora.manifest import fingerprint_of
+from textcat.corpora.splits import category_counts
+from textcat.corpora.text_files import dotted_records
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+_FIELD = re.compile(r"^\.([A-Z])[ \t]*\r?\n", re.MULTILINE)
+_DATE = re.compile(r"\b(\d\d)(?:0[0-9]|1[0-2]);")
+_FILE_YEAR = re.compile(r"ohsumed\.(\d\d)(?:\.gz)?$")
+
+
+@dataclass(frozen=True, slots=True)
+class MedlineRecord:
+    """One reference: its MEDLINE number, source, MeSH headings, title, kind, abstract, authors and year."""
+
+    number: str
+    source: str
+    mesh: tuple[str, ...]
+    title: str
+    kind: str
+    abstract: str
+    authors: str
+    year: int
+
+
+def medline_records(path: Path) -> Iterator[MedlineRecord]:
+    """The records of one file, in order; the year is the file's, or else the one in the source."""
+    named = _FILE_YEAR.search(path.name)
+    file_year = 1900 + int(named[1]) if named else None
+    for sequence, text in dotted_records(path):
+        pieces = _FIELD.split(text)
+        fields = {name: value.strip() for name, value in zip(pieces[1::2], pieces[2::2], strict=True)}
+        if not fields:
+            continue
+        if "U" not in fields:
+            raise BadDataError(
+                "the record has no MEDLINE number (.U)",
+                where=f"{path}, record {sequence}",
+                hint="The file is damaged: fetch the collection again.",
+            )
+        source = fields.get("S", "")
+        yield MedlineRecord(
+            number=fields["U"],
+            source=source,
+            mesh=headings(fields.get("M", "")),
+            title=fields.get("T", ""),
+            kind=fields.get("P", ""),
+            abstract=fields.get("W", ""),
+            authors=fields.get("A", ""),
+            year=file_year or _year(source, fields["U"], path),
+        )
+
+
+def _year(source: str, number: str, path: Path) -> int:
+    found = _DATE.search(source)
+    if found:
+        return 1900 + int(found[1])
+    if number[:2].isdecimal():
+        return 1900 + int(number[:2])
+    raise BadDataError(
+        "the record has no year",
+        where=f"{path}, record {number}",
+        hint="The file is damaged: fetch the collection again.",
+    )
+
+
+def headings(field: str) -> tuple[str, ...]:
+    """The MeSH headings of an .M field, each once, without qualifiers and marks of a main point."""
+    entries = field.strip().removesuffix(".").split(";")
+    found = (entry.partition("/")[0].strip(" *\n") for entry in entries)
+    return tuple(dict.fromkeys(each for each in found if each))
+
+
+LAST_TRAINING_YEAR = 1988
+
+
+class Ohsumed:
+    """Training documents are of 1987 and 1988, test documents of 1989 to 1991.
+
+    References that lack a title, an abstract or MeSH headings are unused, as in genkin_2004 section 5.2.3,
+    unless `complete_only` is off. The categories are the headings of the list that have at least `min_train`
+    training documents; `categories_file`, one heading a line, replaces the list.
+    """
+
+    name = "ohsumed"
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        split: str = "1987-88",
+        complete_only: bool = True,
+        min_train: int = 15,
+        categories_file: str | Path | None = None,
+    ) -> None:
+        if split != "1987-88":
+            raise UsageError(f"OHSUMED has no split {split!r}", hint="Its split is called 1987-88.")
+        self.folder = folder
+        self.complete_only = complete_only
+        self.min_train = min_train
+        self.headings = heart_diseases() if categories_file is None else _read_list(Path(categories_file))
+        self.files = sorted(folder.glob("ohsumed.*"))
+        if not self.files:
+            raise DataNotAvailableError(
+                "no file ohsumed.87 to ohsumed.91",
+                where=str(folder),
+                hint="Run `textcat fetch ohsumed`.",
+            )
+
+    def records(self) -> Iterator[MedlineRecord]:
+        """Every reference, file by file in the order of their names."""
+        for path in self.files:
+            yield from medline_records(path)
+
+    def documents(self) -> Iterator[Document]:
+        """Title and abstract; the labels are the listed headings."""
+        listed = self.headings
+        for record in self.records():
+            labels = tuple(heading for heading in record.mesh if heading in listed)
+            fields = {"title": record.title, "body": record.abstract}
+            yield Document(record.number, fields, labels, self._side(record))
+
+    def _side(self, record: MedlineRecord) -> Split:
+        if self.complete_only and not (record.title and record.abstract and record.mesh):
+            return "unused"
+        return "train" if record.year <= LAST_TRAINING_YEAR else "test"
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """Listed headings of at least `min_train` training documents, in alphabetical order."""
+        return category_counts(self.documents()).with_at_least(self.min_train)
+
+    def fingerprint(self) -> str:
+        """The sha256 over the names and contents of the files that are read."""
+        return fingerprint_of(self.folder, self.files)
+
+
+def heart_diseases() -> frozenset[str]:
+    """The heart-disease headings of the project's list."""
+    text = (files("textcat.corpora") / "lists" / "mesh_heart_diseases.yaml").read_text(encoding="utf-8")
+    return frozenset(yaml.safe_load(text)["headings"])
+
+
+def _read_list(path: Path) -> frozenset[str]:
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except OSError as problem:
+        raise UsageError(
+            f"the list of categories cannot be read: {problem}",
+            where=str(path),
+            hint="Name a text file with a category a line.",
+        ) from problem
+    return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+
+
+def count(folder: Path) -> dict[str, int]:
+    """The counts that the collection's table pins."""
+    corpus = Ohsumed(folder)
+    found = Counter(corpus._side(record) for record in corpus.records())
+    return {
+        "documents": found.total(),
+        "complete documents": found["train"] + found["test"],
+        "1987-88 train": found["train"],
+        "1987-88 test": found["test"],
+    }

@@ -1,0 +1,305 @@
+"""RCV1-v2: label files, topic hierarchy and splits; the token files; the LYRL2004 vectors."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+import numpy as np
+
+from textcat.corpora.document import Document, Split
+from textcat.corpora.manifest import fingerprint_of
+from textcat.corpora.splits import random_splits
+from textcat.corpora.text_files import dotted_records, line_blocks
+from textcat.corpora.vector_files import VectorCorpus, label_matrix, read_vector_lines
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+LABELS = ("topics", "industries", "regions")
+SPLITS = ("lyrl2004", "swapped", "lyrl2004-sample")
+LAST_TRAINING_NUMBER = 26150
+# genkin_2004 section 5.2.2: a fixed random sample of 77,993 of the 781,265 test documents.
+SAMPLE_SIZE = 77_993
+TEST_SIZE = 781_265
+_LONGEST_NUMBER = 9
+
+
+@dataclass(frozen=True)
+class Topic:
+    """One topic of the hierarchy, with its documents in the whole collection and in LYRL2004 training."""
+
+    code: str
+    parent: str
+    name: str
+    documents: int
+    training_documents: int
+
+
+@cache
+def topics() -> tuple[Topic, ...]:
+    """The 103 topics that occur in RCV1-v2, in alphabetical order of their codes."""
+    text = (files("textcat.corpora") / "lists" / "rcv1_topics.csv").read_text(encoding="utf-8")
+    return tuple(
+        Topic(row["topic"], row["parent"], row["name"], int(row["documents"]), int(row["training_documents"]))
+        for row in csv.DictReader(text.splitlines())
+    )
+
+
+def read_qrels(path: Path) -> dict[str, tuple[str, ...]]:
+    """Labels by document number, from lines LABEL NUMBER 1; equal label sets share one tuple."""
+    found: dict[str, tuple[str, ...]] = {}
+    shared: dict[tuple[str, ...], tuple[str, ...]] = {}
+    line = 1
+    for block in line_blocks(path):
+        lines = block.count("\n") + (not block.endswith("\n"))
+        words = block.split()
+        numbers = words[1::3]
+        if len(words) != 3 * lines or words[2::3].count("1") != lines or not all(map(_is_number, numbers)):
+            raise _first_bad_line(block, path, line)
+        for number, pairs in groupby(zip(numbers, words[0::3], strict=True), itemgetter(0)):
+            labels = (*found.get(number, ()), *(label for _, label in pairs))
+            found[number] = shared.setdefault(labels, labels)
+        line += lines
+    return found
+
+
+def _is_number(text: str) -> bool:
+    return len(text) <= _LONGEST_NUMBER and text.isdecimal()
+
+
+def _first_bad_line(block: str, path: Path, first: int) -> BadDataError:
+    for line, text in enumerate(block.split("\n"), first):
+        parts = text.split()
+        if len(parts) != 3 or parts[2] != "1" or not _is_number(parts[1]):
+            return BadDataError(
+                "not a line LABEL NUMBER 1",
+                where=f"{path}:{line}",
+                hint="Mend the file, or fetch the collection again.",
+            )
+    return BadDataError(
+        "not lines LABEL NUMBER 1",
+        where=f"{path}:{first}",
+        hint="Mend the file, or fetch the collection again.",
+    )
+
+
+def find_qrels(folder: Path, labels: str) -> Path:
+    """The qrels file of one kind of labels in a folder."""
+    if labels not in LABELS:
+        raise UsageError(f"RCV1-v2 has no labels {labels!r}", hint=f"Choose of {', '.join(LABELS)}.")
+    found = sorted(folder.glob(f"rcv1-v2.{labels}.qrels*"))
+    if not found:
+        raise DataNotAvailableError(
+            f"no file rcv1-v2.{labels}.qrels.gz",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with --from FOLDER.",
+        )
+    return found[0]
+
+
+class Sides:
+    """The side of each document number in one of the collection's splits.
+
+    `lyrl2004-sample` keeps a random part of the test documents, of the same share as 77,993 of 781,265,
+    chosen by seed from the numbers in ascending order; the others are unused. `swapped` (zhang_jin_2003)
+    exchanges the sides.
+    """
+
+    def __init__(self, split: str, numbers: Sequence[str], seed: int) -> None:
+        if split not in SPLITS:
+            raise UsageError(f"RCV1-v2 has no split {split!r}", hint=f"Choose of {', '.join(SPLITS)}.")
+        self.split = split
+        self.sample: frozenset[int] = frozenset()
+        if split == "lyrl2004-sample":
+            tests = np.sort([int(number) for number in numbers if int(number) > LAST_TRAINING_NUMBER])
+            size = round(len(tests) * SAMPLE_SIZE / TEST_SIZE)
+            chosen = np.random.default_rng(seed).choice(tests, size, replace=False)
+            self.sample = frozenset(chosen.tolist())
+
+    def of(self, number: str) -> Split:
+        """The side of one document."""
+        first = int(number) <= LAST_TRAINING_NUMBER
+        if self.split == "swapped":
+            return "test" if first else "train"
+        if self.split == "lyrl2004-sample" and not first and int(number) not in self.sample:
+            return "unused"
+        return "train" if first else "test"
+
+
+class Rcv1:
+    """One document a story; its body is its tokens between blanks, already stemmed and without stop words."""
+
+    name = "rcv1"
+
+    def __init__(
+        self, folder: Path, *, split: str = "lyrl2004", labels: str = "topics", seed: int = 2004
+    ) -> None:
+        self.folder = folder
+        self.split = split
+        self.labels = labels
+        self.seed = seed
+        self.token_files = sorted(folder.glob("lyrl2004_tokens_train*.dat*"))
+        self.token_files += sorted(folder.glob("lyrl2004_tokens_test*.dat*"))
+        if not self.token_files:
+            raise DataNotAvailableError(
+                "no file lyrl2004_tokens_train.dat.gz", where=str(folder), hint="Run `textcat fetch rcv1`."
+            )
+        self.qrels = find_qrels(folder, labels)
+        self._sides_of_none = Sides(split, (), seed)
+
+    @cached_property
+    def _labels(self) -> dict[str, tuple[str, ...]]:
+        return read_qrels(self.qrels)
+
+    def documents(self) -> Iterator[Document]:
+        """The stories, training file first."""
+        labels = self._labels
+        sides = Sides(self.split, tuple(labels), self.seed)
+        for path in self.token_files:
+            for number, text in dotted_records(path):
+                head, mark, tokens = text.partition(".W\n")
+                if head.strip() or not mark or number not in labels:
+                    what = "it has no .W line" if not mark or head.strip() else f"it has no {self.labels}"
+                    raise BadDataError(
+                        f"document {number} is damaged: {what}",
+                        where=str(path),
+                        hint="Fetch the collection again.",
+                    )
+                yield Document(number, {"body": tokens}, labels[number], sides.of(number))
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """All 103 topics, trained or not, in alphabetical order; for other labels, those that occur."""
+        if self.labels == "topics":
+            return tuple(topic.code for topic in topics())
+        return tuple(sorted({label for found in set(self._labels.values()) for label in found}))
+
+    def fingerprint(self) -> str:
+        """The sha256 over the names and contents of the token files and the label file."""
+        return fingerprint_of(self.folder, [*self.token_files, self.qrels])
+
+
+def count(folder: Path) -> dict[str, int]:
+    """The counts that the collection's table pins."""
+    corpus = Rcv1(folder)
+    sides: Counter[str] = Counter()
+    trained: set[str] = set()
+    seen: set[tuple[str, ...]] = set()
+    for document in corpus.documents():
+        sides[document.split] += 1
+        seen.add(document.labels)
+        if document.split == "train":
+            trained.update(document.labels)
+    return {
+        "documents": sides.total(),
+        "lyrl2004 train": sides["train"],
+        "lyrl2004 test": sides["test"],
+        "topics": len({topic for labels in seen for topic in labels}),
+        "topics in train": len(trained),
+    }
+
+
+SUBSET_FILE = "rcv1-subset-lyrl-vectors.svm.gz"
+
+
+def open_rcv1_vectors(
+    folder: Path, *, split: str = "lyrl2004", labels: str = "topics", seed: int = 2004
+) -> VectorCorpus:
+    """The official vectors (log TF x IDF, cosine) with labels from the qrels."""
+    paths = sorted(folder.glob("lyrl2004_vectors_train*.dat*")) + sorted(
+        folder.glob("lyrl2004_vectors_test*.dat*")
+    )
+    if not paths:
+        raise DataNotAvailableError(
+            "no file lyrl2004_vectors_train.dat.gz",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with --from FOLDER.",
+        )
+    qrels = find_qrels(folder, labels)
+    known = read_qrels(qrels)
+    lines = read_vector_lines(paths)
+    if missing := next((number for number in lines.heads if number not in known), None):
+        raise BadDataError(
+            f"document {missing} has no {labels}",
+            where=str(qrels),
+            hint="The files are of different editions: fetch the collection again.",
+        )
+    sides = Sides(split, tuple(known), seed)
+    found = [known[number] for number in lines.heads]
+    categories = _all_topics() if labels == "topics" else tuple(sorted({x for each in found for x in each}))
+    return VectorCorpus(
+        name="rcv1-vectors",
+        X=lines.X,
+        Y=label_matrix(found, categories),
+        ids=tuple(lines.heads),
+        split=np.array([sides.of(number) for number in lines.heads]),
+        categories=categories,
+        terms=tuple(str(number + 1) for number in range(lines.X.shape[1])),
+        contents_sha256=fingerprint_of(folder, [*paths, qrels]),
+    )
+
+
+def open_rcv1_subset(
+    folder: Path, *, split: str = "random", ratio: float = 1.0, seed: int = 2004
+) -> VectorCorpus:
+    """The subset of 17,189 documents, split at random by seed, the training set `ratio` times the test set.
+
+    All are of the LYRL2004 test period, so there is no split by time. M143 is not recoverable from it: it has
+    102 topics.
+    """
+    if split != "random":
+        raise UsageError(f"rcv1-subset has no split {split!r}", hint="It is split at random by seed.")
+    path = folder / SUBSET_FILE
+    if not path.is_file():
+        raise DataNotAvailableError(
+            f"no file {SUBSET_FILE}",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with --from FOLDER.",
+        )
+    lines = read_vector_lines([path])
+    found = [head.split(",") for head in lines.heads]
+    (training,) = random_splits(len(found), seed=seed, ratio=ratio)
+    categories = tuple(sorted({label for each in found for label in each}))
+    return VectorCorpus(
+        name="rcv1-subset",
+        X=lines.X,
+        Y=label_matrix(found, categories),
+        ids=tuple(str(row + 1) for row in range(len(found))),
+        split=np.where(training, "train", "test"),
+        categories=categories,
+        terms=tuple(str(number + 1) for number in range(lines.X.shape[1])),
+        contents_sha256=fingerprint_of(folder, [path]),
+    )
+
+
+def _all_topics() -> tuple[str, ...]:
+    return tuple(topic.code for topic in topics())
+
+
+def count_vectors(folder: Path) -> dict[str, int]:
+    """The counts that the table of the whole collection pins."""
+    corpus = open_rcv1_vectors(folder)
+    return {
+        "documents": corpus.X.shape[0],
+        "terms": corpus.X.shape[1],
+        "lyrl2004 train": len(corpus.rows("train")),
+        "lyrl2004 test": len(corpus.rows("test")),
+        "topics": int(corpus.Y.any(axis=0).sum()),
+    }
+
+
+def count_subset(folder: Path) -> dict[str, int]:
+    """The counts that the table of the subset pins."""
+    corpus = open_rcv1_subset(folder)
+    return {
+        "documents": corpus.X.shape[0],
+        "terms": corpus.X.shape[1],
+        "topics": len(corpus.categories),
+        "nonzeros": corpus.X.nnz,
+    }

@@ -1,0 +1,354 @@
+"""Reuters-21578, Distribution 1.0: its SGML and JSON files, and its three documented splits.
+
+The SGML is read with regular expressions: its markup is regular (no nesting, no attributes but those of
+REUTERS and TEXT, and no "<" in text, where it is written &lt;). Each expression takes time in proportion to
+what it reads, whatever that is: an element's text ends at the next "<".
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from textcat.corpora.document import Document, Split
+from textcat.corpora.manifest import fingerprint_of
+from textcat.corpora.splits import category_counts
+from textcat.corpora.text_files import is_writable
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
+LAST_NUMBER = 21578
+
+_BEGINNING = re.compile("<REUTERS")
+_OPENING = re.compile(r"<REUTERS\s([^<>]*)>")
+_CLOSING = "</REUTERS>"
+_ATTRIBUTE = re.compile(r'\b(\w++)="([^"]*)"')
+_TEXT = re.compile(r'<TEXT(?:\s+TYPE="(\w+)")?>')
+_PART = re.compile(r"<(TITLE|AUTHOR|DATELINE|BODY)>([^<]*+)</\1>")
+_LABELS = re.compile(r"<(TOPICS|PLACES|PEOPLE|ORGS|EXCHANGES|COMPANIES)>((?:<D>[^<]*+</D>)++)</\1>")
+_LABEL = re.compile(r"<D>([^<]*)</D>")
+_NOTE = re.compile(r"<(DATE|MKNOTE|UNKNOWN)>([^<]*+)</\1>")
+_NUMBERED = re.compile(r"&#([0-9]{1,7});")
+_LAST_CHARACTER = 0x10FFFF
+_MARKUP = {"&", "<"}
+# Teletype control characters stand where a character was lost or a record begins; none is text.
+_CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
+
+
+@dataclass(frozen=True, slots=True)
+class ReutersRecord:
+    """Every attribute and element of one REUTERS record; what the source lacks is empty."""
+
+    number: int
+    topics_mark: str
+    lewis_split: str
+    cgi_split: str
+    text_type: str
+    old_number: str
+    csecs: str
+    date: str
+    lists: dict[str, tuple[str, ...]]
+    title: str
+    author: str
+    dateline: str
+    body: str
+    outside: str
+    unknown: str
+    note: str
+
+
+def without_controls(text: str) -> str:
+    """Decode numbered entities, and turn control characters into spaces."""
+    return _NUMBERED.sub(_character, text).translate(_CONTROL)
+
+
+def _character(entity: re.Match[str]) -> str:
+    """The character of a numbered entity, which stays as it is where that is markup or no character."""
+    code = int(entity[1])
+    surrogate = 0xD800 <= code <= 0xDFFF
+    if code > _LAST_CHARACTER or surrogate or chr(code) in _MARKUP:
+        return entity[0]
+    return chr(code)
+
+
+def _decoded(text: str) -> str:
+    """Decode what stands for markup characters; the ampersand last, lest it makes new entities."""
+    if "&" not in text:
+        return text
+    for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&#60;", "<"), ("&#38;", "&"), ("&amp;", "&")):
+        text = text.replace(entity, character)
+    return text
+
+
+def sgml_records(path: Path) -> Iterator[ReutersRecord]:
+    """The records of one reut2-NNN.sgm file, in order."""
+    source = without_controls(path.read_text(encoding="latin-1"))
+    line, start, end = 1, 0, 0
+    for begins in _BEGINNING.finditer(source):
+        line += source.count("\n", start, begins.start())
+        start = begins.start()
+        opening = _OPENING.match(source, start)
+        closing = source.find(_CLOSING, start)
+        if opening is None or start < end or closing < 0:
+            raise _damaged("is not closed", f"{path}:{line}")
+        end = closing
+        yield _sgml_record(opening[1], source[opening.end() : closing], f"{path}:{line}")
+
+
+def _damaged(how: str, where: str) -> BadDataError:
+    hint = "The file is cut short or damaged: fetch the collection again."
+    return BadDataError(f"a REUTERS record {how}", where=where, hint=hint)
+
+
+def _sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
+    attributes = dict(_ATTRIBUTE.findall(tag))
+    text = _TEXT.search(inside)
+    closing = inside.find("</TEXT>", text.end()) if text else -1
+    if text is None or closing < 0 or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
+        raise _damaged("lacks TEXT or one of its attributes", where)
+    head = inside[: text.start()]
+    # Splitting gives in turn: text outside, a part's name, its text, text outside and so on.
+    pieces = _PART.split(inside[text.end() : closing])
+    parts = {name: _decoded(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
+    notes = dict(_NOTE.findall(head))
+    lists = {name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head)}
+    return ReutersRecord(
+        number=_number(attributes["NEWID"], where),
+        topics_mark=attributes["TOPICS"],
+        lewis_split=attributes["LEWISSPLIT"],
+        cgi_split=attributes["CGISPLIT"],
+        text_type=text[1] or "NORM",
+        old_number=attributes.get("OLDID", ""),
+        csecs=attributes.get("CSECS", ""),
+        date=notes.get("DATE", "").strip(),
+        lists=lists,
+        title=parts.get("TITLE", ""),
+        author=parts.get("AUTHOR", ""),
+        dateline=parts.get("DATELINE", ""),
+        body=parts.get("BODY", ""),
+        outside=_decoded(" ".join(pieces[0::3])).strip(),
+        unknown=notes.get("UNKNOWN", ""),
+        note=notes.get("MKNOTE", ""),
+    )
+
+
+def _number(written: object, where: str) -> int:
+    """A document number as a source writes it."""
+    text = str(written) if isinstance(written, int) and 0 < written <= LAST_NUMBER else written
+    if isinstance(text, str) and len(text) <= len(str(LAST_NUMBER)) and text.isdecimal():
+        number = int(text)
+        if 1 <= number <= LAST_NUMBER:
+            return number
+    raise BadDataError(
+        f"document number {str(written)[:20]!r} is not of Reuters-21578",
+        where=where,
+        hint="The file is another collection's or damaged: fetch it again.",
+    )
+
+
+def json_records(path: Path) -> Iterator[ReutersRecord]:
+    """The records of one reuters-NNN.json file, completed with the attributes that it lacks."""
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as problem:
+        raise BadDataError(
+            f"not JSON: {problem}", where=str(path), hint="The file is damaged: fetch the collection again."
+        ) from problem
+    if not isinstance(entries, list):
+        raise BadDataError(
+            "not a list of documents",
+            where=str(path),
+            hint="The file is damaged: fetch the collection again.",
+        )
+    for position, entry in enumerate(entries, 1):
+        yield _json_record(entry, f"{path}, entry {position}")
+
+
+_JSON_LISTS = (("topics", "topics"), ("places", "places"), ("orgs", "organisations"))
+
+
+def _json_record(entry: Any, where: str) -> ReutersRecord:
+    if not isinstance(entry, dict):
+        raise BadDataError(
+            "a document is not an object",
+            where=where,
+            hint="The file is damaged: fetch the collection again.",
+        )
+    number = _number(entry.get("id"), where)
+    texts = {key: _text_of(entry, key, where) for key in ("date", "title", "body")}
+    attributes = {name: known[number] for name, known in known_attributes().items()}
+    return ReutersRecord(
+        number=number,
+        topics_mark=attributes["TOPICS"],
+        lewis_split=attributes["LEWISSPLIT"],
+        cgi_split=attributes["CGISPLIT"],
+        text_type=attributes["TYPE"],
+        old_number="",
+        csecs="",
+        date=texts["date"].strip(),
+        lists={name: _labels_of(entry, key, where) for name, key in _JSON_LISTS if key in entry},
+        title=texts["title"].translate(_CONTROL),
+        author="",
+        dateline="",
+        body=texts["body"].translate(_CONTROL),
+        outside="",
+        unknown="",
+        note="",
+    )
+
+
+def _text_of(entry: dict[str, Any], key: str, where: str) -> str:
+    value = entry.get(key, "")
+    if not isinstance(value, str) or not is_writable(value):
+        raise BadDataError(
+            f"{key!r} is not text", where=where, hint="The file is damaged: fetch the collection again."
+        )
+    return value
+
+
+def _labels_of(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+    values = entry[key]
+    if not isinstance(values, list) or not all(
+        isinstance(each, str) and is_writable(each) for each in values
+    ):
+        raise BadDataError(
+            f"{key!r} is not a list of labels",
+            where=where,
+            hint="The file is damaged: fetch the collection again.",
+        )
+    return tuple(values)
+
+
+@cache
+def known_attributes() -> dict[str, list[str]]:
+    """LEWISSPLIT, CGISPLIT, TOPICS and TYPE by document number, from the project's table of number ranges."""
+    table = files("textcat.corpora") / "tables" / "reuters21578_attributes.csv"
+    rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
+    known: dict[str, list[str]] = {}
+    for row in rows:
+        if row["documents"] == "otherwise":
+            known[row["attribute"]] = [row["value"]] * (LAST_NUMBER + 1)
+        for number in _numbers(row["documents"]):
+            known[row["attribute"]][number] = row["value"]
+    return known
+
+
+def _numbers(ranges: str) -> Iterator[int]:
+    for part in ranges.split():
+        if part != "otherwise":
+            first, _, last = part.partition("-")
+            yield from range(int(first), int(last or first) + 1)
+
+
+UNPROCESSED = ("body", "dropped")
+SPLITS = ("modapte", "modlewis", "modhayes")
+
+
+def side_of(record: ReutersRecord, split: str) -> Split:
+    """The side of a record, by the attributes that the collection's README names for each split."""
+    if split == "modhayes":
+        return "test" if record.cgi_split == "PUBLISHED-TESTSET" else "train"
+    accepted = ("YES",) if split == "modapte" else ("YES", "NO")
+    if record.topics_mark not in accepted:
+        return "unused"
+    if record.lewis_split == "TRAIN":
+        return "train"
+    return "test" if record.lewis_split == "TEST" else "unused"
+
+
+class Reuters21578:
+    """The collection read from its SGML files or, where those are absent, from the JSON files."""
+
+    name = "reuters21578"
+
+    def __init__(
+        self, folder: Path, *, split: str = "modapte", labels: str = "topics", unprocessed: str = "body"
+    ) -> None:
+        if split not in SPLITS:
+            raise UsageError(f"Reuters-21578 has no split {split!r}", hint=f"Choose of {', '.join(SPLITS)}.")
+        if labels not in LISTS:
+            raise UsageError(f"Reuters-21578 has no labels {labels!r}", hint=f"Choose of {', '.join(LISTS)}.")
+        if unprocessed not in UNPROCESSED:
+            raise UsageError(
+                f"text outside the elements cannot go to {unprocessed!r}",
+                hint=f"Choose of {', '.join(UNPROCESSED)}.",
+            )
+        self.folder = folder
+        self.split = split
+        self.labels = labels
+        self.unprocessed = unprocessed
+        self.files = self._find_files()
+
+    def _find_files(self) -> list[Path]:
+        found = sorted(self.folder.glob("reut2-*.sgm")) or sorted(self.folder.glob("reuters-*.json"))
+        if not found:
+            raise DataNotAvailableError(
+                "no reut2-*.sgm and no reuters-*.json file",
+                where=str(self.folder),
+                hint="Run `textcat fetch reuters21578`.",
+            )
+        return found
+
+    def records(self) -> Iterator[ReutersRecord]:
+        """Every record with all that the source says of it, in document-number order."""
+        for path in self.files:
+            yield from sgml_records(path) if path.suffix == ".sgm" else json_records(path)
+
+    def documents(self) -> Iterator[Document]:
+        """Title, author, dateline and body; the text of an UNPROC record, which has no elements, is its body.
+
+        With `unprocessed="dropped"` such a record has no text, as for readers that look at the elements alone.
+        """
+        for record in self.records():
+            whole = record.text_type == "UNPROC" and self.unprocessed == "body"
+            body = record.outside if whole else record.body
+            yield Document(
+                str(record.number),
+                {
+                    "title": record.title,
+                    "author": record.author,
+                    "dateline": record.dateline,
+                    "body": body,
+                },
+                # A few records repeat a label; a document has it once.
+                tuple(dict.fromkeys(record.lists.get(self.labels, ()))),
+                side_of(record, self.split),
+            )
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The labels of training or test documents, in alphabetical order (118 topics with ModApte)."""
+        return category_counts(self.documents()).in_train_or_test()
+
+    def fingerprint(self) -> str:
+        """The sha256 over the names and contents of the files that are read."""
+        return fingerprint_of(self.folder, self.files)
+
+
+def count(folder: Path) -> dict[str, int]:
+    """The counts that the collection's table pins."""
+    corpus = Reuters21578(folder)
+    documents = list(corpus.documents())
+    found = category_counts(documents)
+    both = set(found.in_both())
+    counts = {
+        "documents": len(documents),
+        "topics in train or test": len(found.in_train_or_test()),
+        "topics in train": len(found.in_train()),
+        "topics in test": len(found.in_test()),
+        "topics in both": len(both),
+    }
+    for side in ("train", "test"):
+        chosen = [document for document in documents if document.split == side]
+        counts[f"modapte {side}"] = len(chosen)
+        counts[f"modapte {side} with one of the topics in both"] = sum(
+            not both.isdisjoint(document.labels) for document in chosen
+        )
+    return counts

@@ -1,0 +1,104 @@
+"""Collections of one small file a document: a folder as a person has it, or one zip file as fetch keeps it.
+
+Twenty thousand files cost minutes to create on some disks and one file costs seconds, so fetch packs them,
+stored and not compressed, into documents.zip. The fingerprint is of names and contents and does not tell the
+two apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+
+from textcat.corpora.fetch.archives import MAX_MEMBERS, refusing_damage
+from textcat.corpora.manifest import MANIFEST, combined_sha256, remembered_fingerprint
+from textcat.errors import BadDataError, DataNotAvailableError
+
+PACKED = "documents.zip"
+# Far beyond any web page or posting, and beyond all of a collection together.
+MAX_DOCUMENT = 1 << 26
+MAX_TREE = 1 << 31
+
+
+class DocumentTree:
+    """The documents below one folder, by their paths."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.packed = folder / PACKED
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The path of every document below the folder, sorted; hidden files are left out."""
+        if self.packed.is_file():
+            with self._archive() as archive:
+                return sorted(name for name in archive.namelist() if not name.endswith("/"))
+        if not self.folder.is_dir():
+            raise DataNotAvailableError(
+                "there is no such folder",
+                where=str(self.folder),
+                hint="Fetch the collection, or mend `corpus.path`.",
+            )
+        top = len(str(self.folder)) + 1
+        found = (
+            f"{base}/{name}"[top:]
+            for base, _, names in os.walk(self.folder)
+            for name in names
+            if not name.startswith(".")
+        )
+        return sorted(name for name in found if name != MANIFEST)
+
+    def contents(self, names: Iterable[str]) -> Iterator[bytes]:
+        """The contents of the named documents, in the order of the names."""
+        if self.packed.is_file():
+            with self._archive() as archive:
+                for name in names:
+                    yield archive.read(name)
+        else:
+            for name in names:
+                with (self.folder / name).open("rb") as opened:
+                    content = opened.read(MAX_DOCUMENT + 1)
+                if len(content) > MAX_DOCUMENT:
+                    raise _too_large(self.folder / name)
+                yield content
+
+    @contextmanager
+    def _archive(self) -> Iterator[zipfile.ZipFile]:
+        """documents.zip, whoever made it: what would expand without bound is refused before it is read."""
+        with refusing_damage(self.packed), zipfile.ZipFile(self.packed) as archive:
+            members = archive.infolist()
+            if any(member.file_size > MAX_DOCUMENT for member in members):
+                raise _too_large(self.packed)
+            if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_TREE:
+                raise BadDataError(
+                    "the archive is refused: its documents are more than any of these collections has",
+                    where=str(self.packed),
+                    hint="Remove it and fetch the collection.",
+                )
+            yield archive
+
+    def texts(self, names: Iterable[str]) -> Iterator[str]:
+        """The named documents as latin-1, with plain line ends."""
+        for content in self.contents(names):
+            yield content.decode("latin-1").replace("\r\n", "\n")
+
+    def fingerprint(self) -> str:
+        """The sha256 over the names and contents of all documents."""
+        remembered = remembered_fingerprint(self.folder)
+        if remembered is not None:
+            return remembered
+        hashes = (hashlib.sha256(content).hexdigest() for content in self.contents(self.names))
+        return combined_sha256(zip(self.names, hashes, strict=True))
+
+
+def _too_large(path: Path) -> BadDataError:
+    return BadDataError(
+        f"a document is larger than {MAX_DOCUMENT:,} bytes, which no page or posting is",
+        where=str(path),
+        hint="This is not the collection: remove it and fetch again.",
+    )

@@ -1,0 +1,1 @@
+"""Fetch collections: sources, downloads, archives, verification."""

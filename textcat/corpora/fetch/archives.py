@@ -1,0 +1,270 @@
+"""Unpack tar and zip archives without trusting them, into a folder or a zip file.
+
+Only regular files are taken, only below the target folder, and only within a bound on bytes and on members.
+A link, a device or a path that leaves the folder means that the archive is not the published one: it is
+refused whole.
+"""
+
+from __future__ import annotations
+
+import bz2
+import errno
+import gzip
+import io
+import lzma
+import shutil
+import stat
+import struct
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePosixPath
+from typing import IO, Protocol, cast
+
+from textcat.errors import BadDataError, DataNotAvailableError
+
+_SPARE_BYTES = 50_000_000
+
+
+def require_room(folder: Path, needed: int) -> None:
+    """So many bytes must fit below the folder, with some to spare."""
+    free = shutil.disk_usage(folder).free
+    if needed + _SPARE_BYTES > free:
+        raise DataNotAvailableError(
+            f"{needed:,} bytes are to come and only {free:,} are free",
+            where=str(folder),
+            hint="Make room, or name another folder for the data.",
+        )
+
+
+# Members carry one date, so that equal contents in equal order make an equal file.
+_DATE = (1980, 1, 1, 0, 0, 0)
+
+
+class Sink(Protocol):
+    """Something that takes files by relative path."""
+
+    @property
+    def folder(self) -> Path:
+        """On whose disk the files come to lie."""
+        ...
+
+    def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
+        """Open a new file for writing."""
+        ...
+
+
+class FolderSink:
+    """Files below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
+        """Open a new file for writing, making the folders above it."""
+        target = self.folder / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        return target.open("wb")
+
+
+class ZipSink:
+    """Members of a zip file, stored without compression."""
+
+    def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
+        self.archive = archive
+        self.folder = folder
+
+    def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
+        """Open a new member for writing."""
+        return self.archive.open(zipfile.ZipInfo(path.as_posix(), _DATE), "w")
+
+
+@contextmanager
+def packing(path: Path) -> Iterator[ZipSink]:
+    """A sink that makes one zip file at `path`."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
+        yield ZipSink(archive, path.parent)
+
+
+def copy_into(sink: Sink, source: Path, path: PurePosixPath) -> None:
+    """Copy one file into a sink."""
+    with source.open("rb") as opened, sink.create(path) as out:
+        shutil.copyfileobj(opened, out)
+
+
+MAX_MEMBERS = 200_000
+MAX_HEADER = 1 << 20
+MAX_DEPTH = 2
+_ARCHIVE_ENDINGS = (".tar.gz", ".gtar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
+_STEP = 1 << 20
+_MOST_PADDING = 64 * _STEP
+
+# Given a member's path, the relative path to write it to, or nothing to leave it out.
+Placement = Callable[[PurePosixPath], PurePosixPath | None]
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file name has the ending of an archive that can be unpacked."""
+    return name.lower().endswith(_ARCHIVE_ENDINGS)
+
+
+def unpack(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
+    """Put the members that `place` wants into the sink, those of archives inside the archive too."""
+    with archive.open("rb") as opened, refusing_damage(archive):
+        return _Unpacking(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
+
+
+# What Python's readers of archives answer damage with.
+_DAMAGE = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    EOFError,
+    zlib.error,
+    lzma.LZMAError,
+    OSError,
+    RuntimeError,
+    ValueError,
+    ArithmeticError,
+    struct.error,
+)
+
+
+@contextmanager
+def refusing_damage(archive: Path) -> Iterator[None]:
+    """A documented error in place of what a reader of archives stumbles over."""
+    try:
+        yield
+    except _DAMAGE as problem:
+        # A false position in a zip file sends its reader before the start, which the system calls invalid.
+        if isinstance(problem, OSError) and problem.errno not in (None, errno.EINVAL):
+            raise
+        raise BadDataError(
+            f"the archive is damaged or cut short ({problem})", where=str(archive), hint="Fetch it again."
+        ) from problem
+
+
+class _Unpacking:
+    """One archive being unpacked: what has been written so far against its bounds."""
+
+    def __init__(self, archive: str, sink: Sink, place: Placement, max_bytes: int) -> None:
+        self.archive = archive
+        self.sink = sink
+        self.place = place
+        self.bytes_left = max_bytes
+        self.members_left = MAX_MEMBERS
+        self.written = 0
+
+    def run(self, opened: IO[bytes], depth: int) -> int:
+        start = opened.read(4)
+        opened.seek(0)
+        zipped = start == b"PK\x03\x04"
+        members = self._zip_members(opened) if zipped else self._tar_members(_decompressed(opened, start))
+        for name, size, content in members:
+            path = self._checked(name)
+            if depth > 1 and is_archive(path.name):
+                self.run(io.BytesIO(content.read()), depth - 1)
+                continue
+            wanted = self.place(path)
+            if wanted is not None:
+                require_room(self.sink.folder, size)
+                self._write(content, self._checked(wanted.as_posix()))
+        return self.written
+
+    def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+        metered = _Metered(opened, self._refused)
+        with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
+            for member in tar:
+                self._count_member()
+                if member.size < 0:
+                    raise self._refused(f"member {member.name!r} is smaller than nothing")
+                self._spend(member.size)
+                metered.allow(member.size)
+                if member.isdir():
+                    continue
+                content = tar.extractfile(member) if member.isreg() else None
+                if content is None:
+                    raise self._refused(f"member {member.name!r} is a link or a device")
+                yield member.name, member.size, content
+        self._drain(opened)
+
+    def _drain(self, opened: IO[bytes]) -> None:
+        """Read past the last member, so that the compressed stream's own check sum is verified."""
+        for _ in range(_MOST_PADDING // _STEP):
+            if not opened.read(_STEP):
+                return
+        raise self._refused("there is too much behind its last member")
+
+    def _zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+        with zipfile.ZipFile(opened) as archive:
+            for member in archive.infolist():
+                self._count_member()
+                if member.is_dir():
+                    continue
+                if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
+                    raise self._refused(f"member {member.filename!r} is a link or a device")
+                self._spend(member.file_size)
+                with archive.open(member) as content:
+                    yield member.filename, member.file_size, content
+
+    def _count_member(self) -> None:
+        self.members_left -= 1
+        if self.members_left < 0:
+            raise self._refused(f"it has more than {MAX_MEMBERS} members")
+
+    def _checked(self, name: str) -> PurePosixPath:
+        path = PurePosixPath(name)
+        if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
+            raise self._refused(f"member {name!r} would be written outside the folder")
+        return path
+
+    def _write(self, content: IO[bytes], path: PurePosixPath) -> None:
+        with self.sink.create(path) as out:
+            while step := content.read(_STEP):
+                out.write(step)
+        self.written += 1
+
+    def _spend(self, number: int) -> None:
+        """What a member says is its size; readers give no more than that."""
+        self.bytes_left -= number
+        if self.bytes_left < 0:
+            raise self._refused("its contents are larger than this collection can be")
+
+    def _refused(self, why: str) -> BadDataError:
+        return BadDataError(
+            f"the archive is refused: {why}",
+            where=self.archive,
+            hint="This is not the published archive: fetch from another source.",
+        )
+
+
+class _Metered:
+    """A stream that gives what members may have; more than that in their headers would be held in memory."""
+
+    def __init__(self, opened: IO[bytes], refused: Callable[[str], BadDataError]) -> None:
+        self.opened = opened
+        self.refused = refused
+        self.left = MAX_HEADER
+
+    def allow(self, number: int) -> None:
+        """So many bytes of content, and the next header."""
+        self.left = number + MAX_HEADER
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes."""
+        found = self.opened.read(size)
+        self.left -= len(found)
+        if self.left < 0:
+            raise self.refused("a member's header is larger than any can be")
+        return found
+
+
+def _decompressed(opened: IO[bytes], start: bytes) -> IO[bytes]:
+    if start.startswith(b"\x1f\x8b"):
+        return cast(IO[bytes], gzip.GzipFile(fileobj=opened))
+    if start.startswith(b"BZh"):
+        return bz2.BZ2File(opened)
+    if start.startswith(b"\xfd7zX"):
+        return lzma.LZMAFile(opened)
+    return opened

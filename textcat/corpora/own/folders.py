@@ -1,0 +1,73 @@
+"""A folder for each class, a file for each document; above them there may be folders of training and test documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from textcat.corpora.document_tree import DocumentTree
+from textcat.corpora.own.tables import Problems, Row
+from textcat.corpora.splits import side_named
+from textcat.errors import BadDataError, UsageError
+
+SAME_NAMES = ("apart", "one")
+
+
+class Filed(NamedTuple):
+    """One document: the files that hold it, its labels, its side (or a folder's name that is no side's)."""
+
+    files: tuple[str, ...]
+    labels: tuple[str, ...]
+    side: str
+
+
+def filed(tree: DocumentTree, *, sided: bool, same_name: str) -> list[Filed]:
+    """The documents of a tree, in the order of their first files.
+
+    `sided`: the first folders are the sides and the second ones the classes. `same_name` "one": files of one name
+    in several classes are one document with all these labels.
+    """
+    if same_name not in SAME_NAMES:
+        raise UsageError(f"same_name cannot be {same_name!r}", hint=f"Choose of {', '.join(SAME_NAMES)}.")
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in tree.names:
+        parts = name.split("/")
+        if len(parts) < 2 + sided:
+            continue
+        side = (side_named(parts[0]) or parts[0]) if sided else ""
+        own = "/".join(parts[1 + sided :]) if same_name == "one" else name
+        found.setdefault((side, own), []).append(name)
+    return [
+        Filed(tuple(names), tuple(dict.fromkeys(name.split("/")[int(sided)] for name in names)), side)
+        for (side, _), names in found.items()
+    ]
+
+
+def folder_rows(
+    tree: DocumentTree, documents: Sequence[Filed], text: str, label: str, encoding: str, problems: Problems
+) -> Iterator[Row]:
+    """A row for each document; files that are said to be one document must hold the same."""
+    contents = tree.contents([name for document in documents for name in document.files])
+    for document in documents:
+        first, *others = (next(contents) for _ in document.files)
+        name = document.files[0]
+        if any(other != first for other in others):
+            raise BadDataError(
+                f"the files {', '.join(document.files)} differ",
+                where=str(tree.folder),
+                hint="Leave `same_name: one` out: they are different documents.",
+            )
+        read = _decoded(first, f"{tree.folder}/{name}", encoding, problems)
+        if read is not None:
+            values = {"id": name, text: read, label: list(document.labels), "side": document.side}
+            yield Row(f"{tree.folder}/{name}", values)
+
+
+def _decoded(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
+    try:
+        return content.decode(encoding)
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        if problems.meet("encoding", f"a byte is not {encoding}", f"{where}:{line}") == "skip":
+            return None
+        return content.decode(encoding, errors="replace")

@@ -1,0 +1,1 @@
+"""Plan an experiment, run it, and write its results."""

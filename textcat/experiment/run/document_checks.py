@@ -1,0 +1,224 @@
+"""Checks of an experiment's documents before anything is learned: one label each, and terms to learn from.
+
+Both look at the artifacts, so that a run from the cache is checked like the first one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.corpora import OWN_FORMATS, open_corpus, vector_names
+from textcat.corpora.own.documents import TABLES
+from textcat.errors import BadDataError
+from textcat.experiment.run.plan import STAGES, Chain, Plan
+from textcat.experiment.spec.experiment import CorpusSettings, Experiment
+from textcat.experiment.steps.select import read_selection
+from textcat.experiment.steps.step import Step, Workshop
+from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
+from textcat.text.tokenizers import reads_latin_only
+
+log = logging.getLogger(__name__)
+
+# A larger share of documents without a term is a warning.
+MOST_EMPTY = 0.05
+SHOWN = 3
+
+
+class DocumentChecks:
+    """Checks each step of a plan that leaves documents, as soon as it is made."""
+
+    def __init__(self, plan: Plan, workshop: Workshop, until: str) -> None:
+        self._plan, self._workshop, self._until = plan, workshop, until
+        self._warned: set[str] = set()
+        self._checked: set[str] = set()
+
+    def after(self, step: Step) -> None:
+        """Refuse documents that break `single_label`; warn of documents without a term, once for each cause."""
+        key = step.recipe.key
+        for chain in self._plan.chains:
+            if chain.vectorized.recipe.key == key and key not in self._checked:
+                self._checked.add(key)
+                check_single_label(self._plan.experiment, step.artifact(self._workshop).folder)
+            if chain.repeat == 0 and _document_steps(chain, self._until)[-1].recipe.key == key:
+                self._warn(empty_documents(chain, self._plan.experiment.corpus, self._workshop, self._until))
+
+    def _warn(self, empty: EmptyDocuments) -> None:
+        if empty.share > MOST_EMPTY and empty.remedy not in self._warned:
+            self._warned.add(empty.remedy)
+            log.warning("Warning: %s", empty)
+
+
+@dataclass(frozen=True)
+class EmptyDocuments:
+    """Documents of a run without a term: (what was done, how many of how many) step by step, and a remedy."""
+
+    steps: Sequence[tuple[str, int, int]]
+    remedy: str
+
+    @property
+    def share(self) -> float:
+        """Their share after the last step."""
+        return _share(self.steps[-1])
+
+    @property
+    def summary(self) -> str:
+        """The share after the last step, and how many there were after each if that differs."""
+        _, empty, documents = self.steps[-1]
+        text = f"{empty:,} of {documents:,} documents have no term ({100 * self.share:.1f} %)"
+        if len({number for _, number, _ in self.steps}) > 1:
+            text += ": " + ", ".join(f"{number:,} after {done}" for done, number, _ in self.steps)
+        return text
+
+    def __str__(self) -> str:
+        """The summary, with the remedy where such documents are many."""
+        return f"{self.summary}. {self.remedy}" if self.share > MOST_EMPTY else self.summary
+
+
+def most_empty(plan: Plan, workshop: Workshop, until: str = "evaluate") -> EmptyDocuments:
+    """The documents without a term of the run that has the most of them, in its first repetition."""
+    corpus = plan.experiment.corpus
+    chains = {
+        _document_steps(chain, until)[-1].recipe.key: chain for chain in plan.chains if chain.repeat == 0
+    }
+    found = [empty_documents(chain, corpus, workshop, until) for chain in chains.values()]
+    return max(found, key=lambda empty: empty.share)
+
+
+def empty_documents(chain: Chain, corpus: CorpusSettings, workshop: Workshop, until: str) -> EmptyDocuments:
+    """Count the documents without a term after each step up to a stage; the remedy is for the step that lost most."""
+    steps: list[tuple[str, int, int]] = []
+    for step in _document_steps(chain, until):
+        folder = step.artifact(workshop).folder
+        if step is chain.tokenized:
+            steps.append(("tokenizing", *_empty_rows(_row_lengths(folder, "counts"))))
+        elif step is chain.vectorized:
+            lengths = [_row_lengths(folder, part) for part in ("train", "test")]
+            steps.append(("vectorizing", *_empty_rows(np.concatenate(lengths))))
+        else:
+            steps.append(("selection", *_empty_rows(_selected_lengths(chain, workshop))))
+    shares = [0.0, *map(_share, steps)]
+    lost = [after - before for before, after in pairwise(shares)]
+    worst = steps[int(np.argmax(lost))][0]
+    return EmptyDocuments(steps, _remedy(worst, chain, corpus))
+
+
+def _document_steps(chain: Chain, until: str) -> list[Step]:
+    """The steps up to a stage that may leave a document without terms."""
+    steps = (chain.tokenized, chain.vectorized, chain.selected)
+    return [step for step in steps if step and STAGES.index(step.stage) <= STAGES.index(until)]
+
+
+def _row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
+    return np.diff(read_array(folder, f"{matrix}.indptr"))
+
+
+def _selected_lengths(chain: Chain, workshop: Workshop) -> NDArray[np.int64]:
+    """For each document its terms that are selected for any category."""
+    folder = chain.vectorized.artifact(workshop).folder
+    selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, workshop), axis=1)
+    lengths = []
+    for part in ("train", "test"):
+        matrix = read_matrix(folder, part, mapped=is_large(folder, part))
+        before = np.concatenate([[0], np.cumsum(selected[matrix.indices], dtype=np.int64)])
+        lengths.append(np.diff(before[matrix.indptr]))
+    return np.concatenate(lengths)
+
+
+def _empty_rows(lengths: NDArray[np.int64]) -> tuple[int, int]:
+    return int(np.count_nonzero(lengths == 0)), len(lengths)
+
+
+def _share(step: tuple[str, int, int]) -> float:
+    _, empty, documents = step
+    return empty / max(documents, 1)
+
+
+def _remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
+    """What to do when a step leaves many documents without terms."""
+    if corpus.name in vector_names():
+        return "Leave out the vectors without entries, or select more features."
+    if done == "selection":
+        return f"Select more than {chain.settings.selection.features} features (`selection.features`)."
+    if done == "vectorizing":
+        return (
+            "Their words are too rare (`vector.minimum_documents`, `vector.minimum_count`) or occur in no training "
+            "document. Text without spaces between words (Chinese, Japanese, Thai) has to be cut into words first."
+        )
+    text = chain.settings.text
+    nothing = f"no words in {', '.join(text.fields)} (`text.fields`)"
+    if text.stop_list != "none":
+        nothing += f", or none beside the stop list {text.stop_list}"
+    if reads_latin_only(text.tokenizer):
+        return (
+            f"The tokenizer {text.tokenizer} reads Latin letters only: for other scripts write "
+            f"`text: {{tokenizer: unicode}}`. Documents in Latin letters have {nothing}."
+        )
+    return f"These documents have {nothing}."
+
+
+def check_single_label(experiment: Experiment, vectors: Path) -> None:
+    """Refuse documents with several labels, or none, among the categories when `single_label` is true."""
+    if not experiment.corpus.single_label:
+        return
+    labels = np.concatenate([read_mask(vectors, f"{part}.labels") for part in ("train", "test")])
+    numbers = np.count_nonzero(labels, axis=1)
+    if np.all(numbers == 1):
+        return
+    ids = [*read_json(vectors, "train.ids"), *read_json(vectors, "test.ids")]
+    categories = read_json(vectors, "categories")
+    wrong = {
+        str(ids[row]): ", ".join(repr(categories[k]) for k in np.flatnonzero(labels[row])) or "no label"
+        for row in np.flatnonzero(numbers != 1)
+    }
+    several, none = int(np.count_nonzero(numbers > 1)), int(np.count_nonzero(numbers == 0))
+    counted = [
+        f"{number:,} of {len(numbers):,} documents have {what}"
+        for number, what in ((several, "several labels"), (none, "no label among the categories"))
+        if number
+    ]
+    places = [f"{place}: {found}" for place, found in _places(experiment, wrong)]
+    raise BadDataError(
+        f"`single_label: true`, but {' and '.join(counted)}, such as\n  " + "\n  ".join(places),
+        where=str(experiment.own_documents if experiment.corpus.path else experiment.corpus.name),
+        hint=_label_remedy(experiment.corpus, several=several > 0, none=none > 0),
+    )
+
+
+def _places(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:
+    """The first few of the documents with these ids: file and line where they are known, and what was found."""
+    corpus = experiment.corpus
+    if corpus.name not in OWN_FORMATS or corpus.name in vector_names():
+        # Numbers as text, the smallest first.
+        first = sorted(wrong, key=lambda name: (len(name), name))[:SHOWN]
+        yield from ((f"document {name}", wrong[name]) for name in first)
+        return
+    opened = open_corpus(
+        corpus.name, experiment.own_documents, split=corpus.split or None, **corpus.options
+    ).documents()
+    met = (document for document in opened if document.id in wrong)
+    for document in islice(met, SHOWN):
+        yield document.where or f"document {document.id}", wrong[document.id]
+
+
+def _label_remedy(corpus: CorpusSettings, *, several: bool, none: bool) -> str:
+    remedies: list[Any] = []
+    if several and corpus.name in TABLES and corpus.options.get("label_separator") is not None:
+        remedies.append(
+            f"If a cell is one label, write `label_separator: null` in `corpus.options` in place of "
+            f"{corpus.options['label_separator']!r}."
+        )
+    if several and corpus.options.get("same_name") == "one":
+        remedies.append("If files of one name are different documents, leave out `same_name: one`.")
+    if several:
+        remedies.append("If documents may have several labels, write `single_label: false`.")
+    if none:
+        remedies.append("To leave out documents without a label, write `corpus: {documents: labelled}`.")
+    return " ".join(remedies)

@@ -1,0 +1,99 @@
+"""The plan: which steps an experiment takes, in order, each made once however many runs share it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from textcat.experiment.spec.experiment import Experiment, RunSettings
+from textcat.experiment.steps.calibrate import calibrate_step
+from textcat.experiment.steps.decide import decide_step
+from textcat.experiment.steps.evaluate import evaluate_step
+from textcat.experiment.steps.project import project_step
+from textcat.experiment.steps.select import select_step
+from textcat.experiment.steps.step import Step
+from textcat.experiment.steps.tokenize import tokenize_step
+from textcat.experiment.steps.train import train_step
+from textcat.experiment.steps.vectorize import vectorize_step
+
+STAGES = ("fetch", "tokenize", "select", "train", "evaluate", "report")
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The steps of one run in one repetition."""
+
+    run: str
+    repeat: int
+    settings: RunSettings
+    tokenized: Step
+    vectorized: Step
+    selected: Step | None
+    projected: Step | None
+    trained: Step
+    calibrated: Step | None
+    decided: Step
+    evaluated: Step
+
+    def steps(self) -> Iterator[Step]:
+        """In the order in which they are made."""
+        for step in (self.tokenized, self.vectorized, self.selected, self.projected):
+            if step:
+                yield step
+        yield self.trained
+        if self.calibrated:
+            yield self.calibrated
+        yield from (self.decided, self.evaluated)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All chains of an experiment."""
+
+    experiment: Experiment
+    chains: tuple[Chain, ...]
+
+    def steps(self, until: str = "evaluate") -> list[Step]:
+        """Each different step once, up to and with a stage."""
+        last = STAGES.index(until)
+        seen: dict[str, Step] = {}
+        for chain in self.chains:
+            for step in chain.steps():
+                if STAGES.index(step.stage) <= last:
+                    seen.setdefault(step.recipe.key, step)
+        return list(seen.values())
+
+
+def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> Plan:
+    """The plan for a corpus whose files are in `corpus_folder` with that fingerprint."""
+    repeats = experiment.resample.number if experiment.resample else 1
+    chains = [
+        _chain(experiment, name, repeat, corpus_folder, fingerprint)
+        for repeat in range(repeats)
+        for name in experiment.runs
+    ]
+    return Plan(experiment, tuple(chains))
+
+
+def _chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:
+    run, seed = experiment.runs[name], experiment.seed
+    tokenized = tokenize_step(experiment.corpus, run.text, folder, fingerprint)
+    vectorized = vectorize_step(experiment, run, repeat, tokenized)
+    selected = select_step(run, vectorized)
+    # Latent dimensions do not depend on labels: experiments that learn some categories share those of all.
+    everybody = vectorize_step(_of_all_categories(experiment), run, repeat, tokenized)
+    projected = project_step(run, seed, everybody)
+    trained = train_step(run, seed, vectorized, selected, projected)
+    sources = (vectorized, selected, projected)
+    calibrated = calibrate_step(run, seed, trained, sources)
+    decided = decide_step(run, seed, trained, calibrated, sources)
+    evaluated = evaluate_step(experiment, run, trained, decided, vectorized, projected, calibrated)
+    return Chain(
+        name, repeat, run, tokenized, vectorized, selected, projected, trained, calibrated, decided, evaluated
+    )
+
+
+def _of_all_categories(experiment: Experiment) -> Experiment:
+    corpus = experiment.corpus.model_copy(update={"learn": None})
+    return experiment.model_copy(update={"corpus": corpus})

@@ -1,0 +1,198 @@
+"""Write and read results.json and timings.json.
+
+Measures of single categories stand as columns, a line a measure, in the order of `corpus.train_counts`; so do
+certificates. Numbers keep ten significant digits. Unpacked, every measure has its dotted name again.
+Seconds differ from run to run and stand in timings.json beside it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from textcat.errors import BadDataError
+from textcat.experiment.run.plan import Plan
+from textcat.experiment.run.results_schema import load_results, load_timings
+from textcat.experiment.run.runner import Timings
+from textcat.experiment.steps.step import Workshop
+from textcat.store.arrays import read_json
+from textcat.store.files import write_whole
+
+log = logging.getLogger(__name__)
+
+TIMINGS = "timings.json"
+_NUMBERS = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
+
+
+def encoded(results: Mapping[str, Any]) -> str:
+    """The one spelling of results."""
+    text = json.dumps(_pack(results), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
+    # A list of numbers is a line.
+    return _NUMBERS.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text) + "\n"
+
+
+def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
+    """results.json, whole."""
+    path = folder / "results.json"
+    write_whole(path, encoded(results))
+    return path
+
+
+def read_results(where: Path) -> dict[str, Any]:
+    """Read the results in a folder or file, with the seconds of the timings.json beside them."""
+    path = where / "results.json" if where.is_dir() else where
+    try:
+        results = _unpack(load_results(path))
+    except (OSError, ValueError) as error:
+        raise BadDataError(
+            f"not readable as results: {error}",
+            where=str(path),
+            hint="Run the experiment again; `textcat run EXPERIMENT` rebuilds the whole folder.",
+        ) from error
+    return with_timings(results, read_timings(path.parent / TIMINGS))
+
+
+def measures_of(results: Mapping[str, Any]) -> dict[str, Mapping[str, float | None]]:
+    """Run -> measures, with what is a run of its own to cells and claims though nothing was trained for it."""
+    return {name: run["measures"] for name, run in (results["runs"] | results["beside"]).items()}
+
+
+def with_timings(results: dict[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
+    """The results with the measures in seconds."""
+    for name, measures in timings.get("runs", {}).items():
+        part = results["runs"] if name in results["runs"] else results["beside"]
+        part.setdefault(name, {"measures": {}})["measures"].update(measures)
+    return results
+
+
+def read_timings(path: Path, *, warn: bool = True) -> dict[str, Any]:
+    """Return what timings.json holds, or {} where it is missing; warn of a damaged one and ignore it."""
+    if not path.exists():
+        return {}
+    try:
+        return load_timings(path)
+    except (OSError, ValueError) as error:
+        if warn:
+            log.warning("%s: ignored, not readable as timings: %s\n"
+                        "`textcat run EXPERIMENT` writes the file again.", path, error)  # fmt: skip
+        return {}
+
+
+def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
+    categories = list(results["corpus"]["train_counts"])
+    packed: dict[str, Any] = json.loads(json.dumps(results))
+    packed["corpus"]["categories_in_order"] = categories
+    for run in packed["runs"].values():
+        run["by_category"], run["measures"] = _as_columns(run["measures"], categories)
+        run["certificates"] = {
+            name: [_short(entry[name]) for entry in run["certificates"]]
+            for name in (run["certificates"][0] if run["certificates"] else {})
+        }
+    for part in packed["beside"].values():
+        part["measures"] = {name: _short(value) for name, value in part["measures"].items()}
+    return packed
+
+
+def _as_columns(
+    measures: Mapping[str, float | None], categories: list[str]
+) -> tuple[dict[str, list[Any]], dict[str, Any]]:
+    columns: dict[str, list[Any]] = {}
+    others: dict[str, Any] = {}
+    names = {
+        f"category.{category}.{kind}": kind
+        for category in categories
+        for kind in _kinds(measures, f"category.{categories[0]}.")
+    }
+    for name, value in measures.items():
+        if name not in names:
+            others[name] = _short(value)
+    for kind in dict.fromkeys(names.values()):
+        columns[kind] = [_short(measures.get(f"category.{category}.{kind}")) for category in categories]
+    return columns, others
+
+
+def _kinds(measures: Mapping[str, Any], prefix: str) -> list[str]:
+    return [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
+
+
+def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
+    categories = packed["corpus"].pop("categories_in_order")
+    # JSON of one spelling has its keys sorted; categories have an order of their own.
+    counts = packed["corpus"]["train_counts"]
+    packed["corpus"]["train_counts"] = {category: counts[category] for category in categories}
+    for run in packed["runs"].values():
+        for kind, values in run.pop("by_category").items():
+            for category, value in zip(categories, values, strict=True):
+                run["measures"][f"category.{category}.{kind}"] = value
+        columns = run["certificates"]
+        run["certificates"] = [
+            dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)
+        ]
+    return packed
+
+
+def _short(value: Any) -> Any:
+    if not isinstance(value, float):
+        return value
+    if not math.isfinite(value):
+        return None
+    shorter = float(f"{value:.10g}")
+    return int(shorter) if shorter.is_integer() and abs(shorter) < 1e15 else shorter
+
+
+def timings_of(plan: Plan, workshop: Workshop, timings: Timings) -> dict[str, Any]:
+    """Seconds by stage, and by run as measures: of each category's training, and how they grow."""
+    runs: dict[str, dict[str, float]] = {}
+    for chain in plan.chains:
+        if chain.repeat == 0:
+            description = read_json(chain.trained.artifact(workshop).folder, "model")
+            runs[chain.run] = _of_training(description, plan)
+    for name, members in plan.experiment.scalings.items():
+        documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
+        seconds = [runs[member].get("training.seconds", 0.0) for member in members]
+        exponent = growth(documents, seconds)
+        runs[name] = {"scaling.exponent": round(exponent, 4)} if math.isfinite(exponent) else {}
+    stages = {stage: round(seconds, 3) for stage, seconds in timings.seconds.items()}
+    return {"stages": stages, "built": dict(timings.built), "runs": runs}
+
+
+def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
+    """The slope of log seconds against log sizes."""
+    if min(sizes) <= 0 or min(seconds) <= 0:
+        return float("nan")
+    return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def _of_training(description: Mapping[str, Any], plan: Plan) -> dict[str, float]:
+    """Seconds as the certificates say; categories that were trained together share theirs evenly."""
+    seconds = [entry.get("seconds") for entry in description.get("certificate", [])]
+    known = [float(value) for value in seconds if value is not None]
+    if not known:
+        return {}
+    measures = {"training.seconds": round(sum(known), 4)}
+    learned = plan.experiment.corpus.learn or []
+    if len(known) == len(learned):
+        measures |= {
+            f"category.{name}.train_seconds": round(value, 4)
+            for name, value in zip(learned, known, strict=True)
+        }
+    return measures
+
+
+def write_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
+    """Write timings.json and return its contents; stages that found everything ready keep their seconds."""
+    before = read_timings(folder / TIMINGS).get("stages", {})
+    stages = {
+        stage: seconds if timings["built"].get(stage) else before.get(stage, seconds)
+        for stage, seconds in timings["stages"].items()
+    }
+    kept = {"stages": stages, "runs": timings["runs"]}
+    write_whole(folder / TIMINGS, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    return kept

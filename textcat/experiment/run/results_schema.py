@@ -1,0 +1,177 @@
+"""The form of results.json and timings.json: what must be there, and of which type, before anything reads it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+
+from textcat.experiment.spec.experiment import names_a_folder
+
+FORMAT = 2
+COUNTS = ("tp", "fp", "fn", "tn")
+# Timings hold seconds only; any other measure in them would replace one of the results.
+SECONDS = re.compile(r"training\.seconds|scaling\.exponent|category\..*\.train_seconds", re.DOTALL)
+
+
+def _check_number(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ValueError(f"{str(value)[:40]!r} is not a number")
+    # Larger integers do not convert to a float.
+    if not abs(value) < 1e300:
+        raise ValueError("the number is not finite, or too large")
+    return value
+
+
+Number = Annotated[Any, BeforeValidator(_check_number)]
+Count = Annotated[int, Field(ge=0, le=2**53)]
+Measures = dict[str, Number | None]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="allow")
+
+
+class _Corpus(_Part):
+    name: str
+    split: str | None
+    fingerprint: str
+    train_documents: Count
+    test_documents: Count
+    terms: Count
+    categories: Count
+    train_counts: dict[str, Count]
+    categories_in_order: list[str]
+
+    @model_validator(mode="after")
+    def _categories_agree(self) -> _Corpus:
+        if sorted(self.categories_in_order) != sorted(self.train_counts):
+            raise ValueError("categories_in_order and train_counts name different categories")
+        return self
+
+
+class _Evaluation(_Part):
+    zero_division: Literal[1, 0, "skip"]
+
+
+class _Settings(_Part):
+    evaluation: _Evaluation
+
+
+class _Run(_Part):
+    title: str
+    signature: str
+    settings: _Settings
+    measures: Measures
+    by_category: dict[str, list[Number | None]]
+    certificates: dict[str, list[Any]]
+
+    @field_validator("by_category")
+    @classmethod
+    def _counts_are_whole(cls, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        for kind in COUNTS:
+            for value in columns.get(kind, []):
+                if value is not None and not (isinstance(value, int) and 0 <= value <= 2**53):
+                    raise ValueError(f"{kind} holds {value!r}, which counts no documents")
+        return columns
+
+    @field_validator("certificates")
+    @classmethod
+    def _rows_are_whole(cls, columns: dict[str, list[Any]]) -> dict[str, list[Any]]:
+        if len({len(values) for values in columns.values()}) > 1:
+            raise ValueError("the columns have different lengths")
+        return columns
+
+
+class _Beside(_Part):
+    measures: Measures
+
+
+def _check_experiment(name: str) -> str:
+    if not all(map(names_a_folder, name.split("/"))):
+        raise ValueError(f"{name!r} cannot name a folder below results")
+    return name
+
+
+class _Results(_Part):
+    format: Literal[2]
+    version: str
+    experiment: Annotated[str, AfterValidator(_check_experiment)]
+    title: str
+    paper: str | None
+    tables: list[str]
+    figures: list[str]
+    corpus: _Corpus
+    settings: dict[str, Any]
+    runs: dict[str, _Run]
+    beside: dict[str, _Beside]
+
+    @model_validator(mode="after")
+    def _columns_fit(self) -> _Results:
+        for name, run in self.runs.items():
+            for kind, values in run.by_category.items():
+                if len(values) != len(self.corpus.categories_in_order):
+                    raise ValueError(f"run {name!r}: {kind} has {len(values)} values for as many categories "
+                                     f"as {len(self.corpus.categories_in_order)}")  # fmt: skip
+        return self
+
+
+class _Timings(_Part):
+    stages: dict[str, Number]
+    runs: dict[str, Measures]
+
+    @field_validator("runs")
+    @classmethod
+    def _only_seconds(cls, runs: dict[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+        for run, measures in runs.items():
+            for name in measures:
+                if not SECONDS.fullmatch(name):
+                    raise ValueError(f"run {run!r}: {name!r} is not a measure in seconds")
+        return runs
+
+
+def load_results(path: Path) -> dict[str, Any]:
+    """Read a results.json, still packed; raise ValueError or OSError where it does not have its form."""
+    return _load(path, _Results)
+
+
+def load_timings(path: Path) -> dict[str, Any]:
+    """Read a timings.json; raise ValueError or OSError where it does not have its form."""
+    return _load(path, _Timings)
+
+
+def _load(path: Path, form: type[_Part]) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+        loaded: dict[str, Any] = json.loads(text)
+        if "\\u" in text:
+            # An escape can spell half a character, which no terminal and no file takes.
+            json.dumps(loaded, ensure_ascii=False).encode()
+        if form is _Results and (not isinstance(loaded, dict) or loaded.get("format") != FORMAT):
+            raise ValueError("not results of this version of textcat")
+        form.model_validate(loaded)
+    except ValidationError as error:
+        raise ValueError(_first_fault(error)) from error
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    return loaded
+
+
+def _first_fault(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(step) for step in fault["loc"])
+    message = fault["msg"].removeprefix("Value error, ")
+    return (f"{place}: {message}" if place else message)[:300]

@@ -1,0 +1,1 @@
+"""Experiment files: typed settings, loading, schema."""

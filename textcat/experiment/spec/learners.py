@@ -1,0 +1,267 @@
+"""The table of learners by name: what each is, the parameters it takes, and the adapter that trains it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from textcat.plugins import Named
+from textcat.yaml_reader import did_you_mean
+
+
+class Parameters(BaseModel):
+    """Base of all learners' parameters."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def _losses() -> Collection[str]:
+    return import_module("textcat.linear.losses").LOSS_NAMES  # type: ignore[no-any-return]
+
+
+def _priors() -> Collection[str]:
+    return import_module("textcat.linear.priors").ALL_PRIORS  # type: ignore[no-any-return]
+
+
+def _algorithms() -> Collection[str]:
+    return import_module("textcat.linear.training").ALGORITHMS  # type: ignore[no-any-return]
+
+
+class LinearParameters(Parameters):
+    """Of every learner that is loss x prior x algorithm."""
+
+    loss: Annotated[str, Named("losses", _losses)] | None = Field(
+        default=None, description="The loss; the named learners have their own."
+    )
+    prior: Annotated[str, Named("priors", _priors)] | None = Field(
+        default=None, description="The prior; the named learners have their own."
+    )
+    algorithm: Annotated[str, Named("algorithms", _algorithms)] | None = Field(
+        default=None, description="The algorithm; the named learners have their own."
+    )
+    lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
+    cost: float | None = Field(
+        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
+    )
+    variance: float | Literal["norm"] | None = Field(
+        default=None, description="Variance of the prior, or `norm` for the norm-based value; instead of lam."
+    )
+    rate: float | None = Field(
+        default=None, gt=0, description="Rate of the Laplace density (genkin_2004's lambda); instead of lam."
+    )
+    bare_variance: bool = Field(
+        default=False,
+        description="Penalise w^2 / variance, as printed in genkin_2004, not w^2 / (2 variance).",
+    )
+    passes: int | None = Field(default=None, ge=1, description="Most passes over the data.")
+    stop: Literal["passes", "scores", "optimality"] | None = Field(
+        default=None, description="Stop after all passes, when scores settle, or at a proven optimum."
+    )
+    tolerance: float | None = Field(default=None, gt=0, description="What the stopping rule compares with.")
+    bias: float = Field(default=1.0, ge=0, description="Value of the constant feature; 0 leaves it out.")
+    penalize_bias: bool | None = Field(
+        default=None, description="Whether the constant's weight is penalised too."
+    )
+    precision: Literal["float32", "float64"] = Field(
+        default="float64", description="In which precision the kernels keep weights and scores."
+    )
+    options: dict[str, Any] = Field(default_factory=dict, description="Settings of the algorithm itself.")
+
+    @model_validator(mode="after")
+    def _one_regularization(self) -> LinearParameters:
+        given = [name for name in ("lam", "cost", "variance", "rate") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ValueError(f"{' and '.join(given)} say the same thing; give one of them")
+        return self
+
+
+class NaiveBayesParameters(Parameters):
+    """Of naive Bayes."""
+
+    lam: float = Field(default=0.01, gt=0, description="Count added to every word of every class.")
+
+
+class SmoParameters(Parameters):
+    """Of the support vector machine with an explicit threshold."""
+
+    lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
+    cost: float | Literal["norm"] | None = Field(
+        default=None,
+        description="C, the weight of the summed loss, or `norm` for one over the mean squared norm of the "
+        "training documents, as SVM-light has it by default; instead of lam.",
+    )
+    tolerance: float = Field(
+        default=1e-3, gt=0, description="Relative duality gap at which a category is done."
+    )
+    most_passes: int = Field(default=1000, ge=1, description="Most sweeps over the documents.")
+
+
+class OnlineParameters(Parameters):
+    """Of the Perceptron, Winnow and their large-margin forms."""
+
+    cost: float | None = Field(default=None, gt=0, description="C, the bound of a document's multiplier.")
+    rate: float = Field(default=0.01, gt=0, description="Learning rate.")
+    passes: int = Field(default=200, ge=1, description="Most passes over the training documents.")
+    initial: float = Field(default=0.01, gt=0, description="Initial weight of each feature (Winnow).")
+    norm: float | None = Field(default=None, gt=0, description="Sum of the weights (normalized Winnow).")
+    shuffle: int | None = Field(
+        default=None, description="Seed of the documents' order; none is corpus order."
+    )
+
+
+class TreeParameters(Parameters):
+    """Of binary trees learned by the batch perceptron."""
+
+    iterations: int = Field(default=500, ge=1, description="Most iterations at each node.")
+    rate: float = Field(default=0.01, gt=0, description="Learning constant of the first iteration.")
+    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+
+
+class MeritParameters(Parameters):
+    """Of binary trees learned by maximal figure of merit."""
+
+    merit: Literal["f1", "mce"] = Field(
+        default="f1", description="What is optimised: F1, or both classes' error."
+    )
+    iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
+    start: Literal["mean", "perceptron"] = Field(
+        default="mean", description="Start from the means of the smaller class, or from a batch perceptron."
+    )
+    trace: bool = Field(default=False, description="Keep the training F1 of every iteration.")
+    checkpoints: list[int] = Field(
+        default=[], description="Iterations kept of one descent, to be shared by runs."
+    )
+    alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
+    offset: str | None = Field(
+        default=None, description="How the sigmoid's offset beta follows the documents."
+    )
+    kappa: float = Field(default=0.05, gt=0, description="Step size of the first iteration.")
+    horizon: int | None = Field(default=None, ge=1, description="Iteration at which the step size reaches 0.")
+    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+
+
+class SoftmaxParameters(Parameters):
+    """Of polytomous logistic regression."""
+
+    prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
+    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty beside the mean loss.")
+    penalize_bias: bool = Field(default=True, description="Whether the constants' weights are penalised too.")
+    tolerance: float = Field(default=1e-6, gt=0, description="Optimality violation at which to stop.")
+    passes: int = Field(default=5000, ge=1, description="Most iterations.")
+
+
+class MulticlassParameters(Parameters):
+    """Of the multiclass modified logistic regression by conjugate gradient."""
+
+    lam: float = Field(default=1e-3, gt=0, description="Weight of the penalty beside the mean loss.")
+    steps: int = Field(default=200, ge=1, description="Conjugate gradient steps.")
+    steps_each: int = Field(default=10, ge=1, description="Steps before gamma is raised.")
+    gamma: float = Field(default=1.0, gt=0, description="First gamma.")
+    increase: float = Field(default=10.0, ge=0, description="What gamma is raised by.")
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One row of the table. `path` trains several values of one of the `strengths` together."""
+
+    title: str
+    parameters: type[BaseModel]
+    adapter: str
+    version: int = 1
+    categories_at_once: int | None = None
+    course: str | None = None
+    searcher: str | None = None
+    path: str | None = None
+    folds: str | None = None
+    strengths: frozenset[str] = frozenset()
+
+
+def _linear(title: str, version: int = 2) -> Learner:
+    return Learner(
+        title,
+        LinearParameters,
+        "textcat.experiment.steps.fit_linear:fit_linear",
+        version=version,
+        categories_at_once=64,
+        searcher="textcat.experiment.steps.fit_linear:search_linear",
+        path="textcat.experiment.steps.fit_linear:fit_linear_path",
+        folds="textcat.experiment.steps.fit_linear:scores_of_folds",
+        strengths=frozenset({"lam", "cost", "variance", "rate"}),
+    )
+
+
+def _named() -> dict[str, Learner]:
+    """The combinations of loss, prior and algorithm that papers gave names to."""
+    table = yaml.safe_load(files("textcat").joinpath("linear", "learners.yaml").read_text(encoding="utf-8"))
+    rows = {}
+    for name, row in table.items():
+        settings = row["settings"]
+        combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
+        rows[name] = _linear(f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2))
+    return rows
+
+
+def _online(what: str) -> Learner:
+    return Learner(f"{what} (zhang_2000)", OnlineParameters, "textcat.experiment.steps.fit_other:fit_online")
+
+
+LEARNERS: dict[str, Learner] = {
+    **_named(),
+    "linear": _linear("any loss x prior x algorithm, by default to the optimum"),
+    "naive_bayes": Learner(
+        "naive Bayes 2: multinomial, one category against the rest",
+        NaiveBayesParameters,
+        "textcat.experiment.steps.fit_other:fit_binary",
+    ),
+    "naive_bayes_multiclass": Learner(
+        "naive Bayes 1: multinomial over all classes",
+        NaiveBayesParameters,
+        "textcat.experiment.steps.fit_other:fit_multiclass",
+    ),
+    "smo": Learner(
+        "support vector machine with explicit threshold, by sequential minimal optimization",
+        SmoParameters,
+        "textcat.experiment.steps.fit_other:fit_smo",
+        categories_at_once=16,
+    ),
+    "perceptron": _online("Perceptron"),
+    "dual_svm": _online("support vector machine by dual ascent with a fixed learning rate"),
+    "winnow": _online("balanced Winnow, unnormalized"),
+    "normalized_winnow": _online("balanced Winnow, normalized"),
+    "large_margin_winnow": _online("large-margin balanced Winnow, unnormalized"),
+    "normalized_large_margin_winnow": _online("large-margin balanced Winnow, normalized"),
+    "perceptron_tree": Learner(
+        "binary tree, splits by the batch perceptron (gao_2003, section 5.1)",
+        TreeParameters,
+        "textcat.experiment.steps.fit_other:fit_perceptron_tree",
+    ),
+    "mfom": Learner(
+        "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
+        MeritParameters,
+        "textcat.experiment.steps.fit_other:fit_merit_tree",
+        course="textcat.experiment.steps.fit_other:fit_merit_course",
+    ),
+    "softmax": Learner(
+        "polytomous logistic regression (genkin_2004, section 7)",
+        SoftmaxParameters,
+        "textcat.experiment.steps.fit_other:fit_polytomous",
+    ),
+    "mmlr_cg": Learner(
+        "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
+        MulticlassParameters,
+        "textcat.experiment.steps.fit_other:fit_multiclass_margin",
+    ),
+}
+
+
+def parameters_of(learner: str, given: dict[str, Any]) -> BaseModel:
+    """A learner's checked parameters; KeyError with a hint when there is no such learner."""
+    if learner not in LEARNERS:
+        raise KeyError(did_you_mean(learner, LEARNERS))
+    return LEARNERS[learner].parameters.model_validate(given)

@@ -1,0 +1,194 @@
+"""The JSON Schema of experiment files and the reference page of keys: `python -m textcat.experiment.spec.schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from inspect import cleandoc
+from typing import Any
+
+from textcat.corpora.cards import corpus_names
+from textcat.corpora.registry import OWN_FORMATS, option_meanings, reader_options
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.learners import LEARNERS
+from textcat.linear.training import ALGORITHMS
+
+
+def experiment_schema() -> dict[str, Any]:
+    """The schema of a file: as of the resolved experiment, with `extends`, and nothing required beside it."""
+    schema = Experiment.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = "textcat experiment"
+    schema["properties"]["extends"] = {
+        "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}],
+        "description": "Other experiment files, relative to this one, whose keys this one takes and overrides.",
+    }
+    schema.pop("required", None)
+    run = schema["$defs"]["RunSettings"]
+    run.pop("required", None)
+    run["properties"]["learner"]["enum"] = sorted(LEARNERS)
+    run["allOf"] = [_parameters_when(name) for name in sorted(LEARNERS)]
+    for name in sorted(LEARNERS):
+        model = LEARNERS[name].parameters
+        own = model.model_json_schema()
+        own.pop("required", None)
+        schema["$defs"].update(own.pop("$defs", {}))
+        schema["$defs"][model.__name__] = own
+    return schema
+
+
+def _parameters_when(learner: str) -> dict[str, Any]:
+    parameters = {"$ref": f"#/$defs/{LEARNERS[learner].parameters.__name__}"}
+    return {
+        "if": {"properties": {"learner": {"const": learner}}, "required": ["learner"]},
+        "then": {"properties": {"parameters": parameters}},
+    }
+
+
+HEAD = """# The keys of an experiment file
+
+Every key that an experiment file may hold, what it takes and what it is when left out. A key that is not here is
+refused with its line and the nearest name. An editor that knows JSON Schema completes them from
+`textcat show --schema`; `textcat show EXPERIMENT` prints an experiment with all its keys as they came out.
+
+Keys of `text`, `vector`, `selection`, `projection`, `calibration`,
+`threshold` and `evaluation` may stand in the experiment, for all
+its runs, and in a run, for that one alone: there they are laid over the experiment's, key by key. A file takes over
+the keys of those that `extends` names. This page is made from the model of the file, by
+`python -m textcat.experiment.spec.schema`.
+"""
+OWN_SECTIONS = {
+    "CorpusSettings": "corpus",
+    "ResampleSettings": "resample",
+    "TextSettings": "text",
+    "VectorSettings": "vector",
+    "SelectionSettings": "selection",
+    "ProjectionSettings": "projection",
+    "CalibrationSettings": "calibration",
+    "ThresholdSettings": "threshold",
+    "EvaluationSettings": "evaluation",
+    "RunSettings": "runs",
+    "SearchSettings": "search",
+    "ComparisonSettings": "comparisons",
+}
+SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision", "jobs")
+
+
+def configuration_page() -> str:
+    """The page as Markdown."""
+    return "\n".join([HEAD, *_sections(experiment_schema())])
+
+
+def _sections(schema: dict[str, Any]) -> Iterator[str]:
+    yield from _section("The file", schema["properties"])
+    for model, heading in OWN_SECTIONS.items():
+        yield from _section(heading, schema["$defs"][model]["properties"])
+        if heading == "corpus":
+            yield from _reader_options()
+    for model, learners in _learners_by_parameters().items():
+        names = ", ".join(f"`{name}`" for name in learners)
+        yield f"## Parameters of {names}\n"
+        for name in learners:
+            yield f"- `{name}`: {LEARNERS[name].title}"
+        yield ""
+        yield from _table(schema["$defs"][model]["properties"])
+        if model == "LinearParameters":
+            yield from _algorithm_options()
+
+
+def _algorithm_options() -> Iterator[str]:
+    """What `parameters: {options: ...}` takes with each algorithm, beside what is a parameter already."""
+    for name, algorithm in ALGORITHMS.items():
+        yield f"### options of algorithm `{name}`\n"
+        yield cleandoc(algorithm.options.__doc__ or "") + "\n"
+        yield "| option | when left out |\n|---|---|"
+        for option in fields(algorithm.options):
+            if option.name not in SET_BY_PARAMETERS:
+                yield f"| `{option.name}` | `{json.dumps(option.default)}` |"
+        yield ""
+
+
+def _reader_options() -> Iterator[str]:
+    """A table for the readers that share their options, own documents first."""
+    sharing: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for name in (*OWN_FORMATS, *corpus_names()):
+        if meanings := option_meanings(name):
+            sharing.setdefault(tuple(meanings.items()), []).append(name)
+    for pairs, names in sharing.items():
+        defaults = reader_options(names[0])
+        yield f"### options of {', '.join(f'`{name}`' for name in names)}\n"
+        yield "| option | when left out | what it says |\n|---|---|---|"
+        for option, meaning in pairs:
+            default = "" if defaults[option] is None else f"`{json.dumps(defaults[option])}`"
+            yield f"| `{option}` | {default} | {meaning} |"
+        yield ""
+
+
+def _learners_by_parameters() -> dict[str, list[str]]:
+    """Learners that take the same parameters, in the order of the table of learners."""
+    found: dict[str, list[str]] = {}
+    for name, learner in LEARNERS.items():
+        found.setdefault(learner.parameters.__name__, []).append(name)
+    return found
+
+
+def _section(heading: str, properties: dict[str, Any]) -> Iterator[str]:
+    yield f"## {heading}\n"
+    yield from _table(properties)
+
+
+def _table(properties: dict[str, Any]) -> Iterator[str]:
+    yield "| key | takes | when left out | what it says |\n|---|---|---|---|"
+    for key, value in properties.items():
+        meaning = value.get("description", "").replace("|", "\\|")
+        yield f"| `{key}` | {_kind(value)} | {_default(value)} | {meaning} |"
+    yield ""
+
+
+def _kind(value: dict[str, Any]) -> str:
+    """What a key takes, in words. Pydantic before 2.9 wraps a described reference in `allOf`."""
+    if several := value.get("anyOf", value.get("allOf")):
+        return " or ".join(dict.fromkeys(_kind(each) for each in several))
+    if "$ref" in value:
+        model = value["$ref"].rsplit("/", 1)[1]
+        return f"keys of `{OWN_SECTIONS.get(model, model)}`"
+    if allowed := value.get("enum", [value["const"]] if "const" in value else []):
+        return ", ".join(f"`{each}`" for each in allowed)
+    return _composed(value) if value.get("type") in ("array", "object") else _plain(value)
+
+
+def _composed(value: dict[str, Any]) -> str:
+    if value["type"] == "array":
+        return f"list of {_kind(value['items'])}" if "items" in value else "list"
+    inner = value.get("additionalProperties")
+    return f"name: {_kind(inner)}" if isinstance(inner, dict) else "keys and values"
+
+
+def _plain(value: dict[str, Any]) -> str:
+    names = {"string": "text", "number": "number", "integer": "whole number", "boolean": "true or false"}
+    bounds = [
+        f"{words} {value[key]:g}"
+        for key, words in (
+            ("minimum", "from"),
+            ("exclusiveMinimum", "above"),
+            ("maximum", "to"),
+            ("exclusiveMaximum", "below"),
+        )
+        if key in value
+    ]
+    return " ".join([names.get(value.get("type", ""), "null"), *bounds])
+
+
+def _default(value: dict[str, Any]) -> str:
+    """The value that a key has when it is not there; nothing where there is none."""
+    if "default" not in value or value["default"] is None:
+        return ""
+    if isinstance(value["default"], dict):
+        return "" if "$ref" in value or "allOf" in value else f"`{json.dumps(value['default'])}`"
+    return f"`{json.dumps(value['default'])}`" if value["default"] != "" else ""
+
+
+if __name__ == "__main__":
+    sys.stdout.write(configuration_page())

@@ -1,0 +1,156 @@
+"""Loss x prior x algorithm: the named learners with their papers' settings, and what a run changes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import UsageError
+from textcat.experiment.spec.experiment import SearchSettings
+from textcat.experiment.spec.learners import LinearParameters
+from textcat.experiment.steps.fitting import Fold, Model, Problem
+from textcat.linear import fit, fit_path
+from textcat.linear.combinations import named_learners
+from textcat.linear.cross_validation import Choice, cross_validated, held_out_scores
+from textcat.linear.model import LinearModel
+from textcat.linear.regularization import lam_from_c, lam_from_laplace_rate, lam_from_variance
+from textcat.parallel import Crew
+
+
+def fit_linear(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> LinearModel:
+    """Train a named learner, or the combination that the parameters spell out."""
+    settings = _settings(name, problem, parameters, jobs)
+    return fit(problem.X, problem.labels, **{**settings, "lam": _lam(parameters, problem, settings)})
+
+
+def fit_linear_path(
+    name: str, problem: Problem, grid: Sequence[LinearParameters], jobs: int
+) -> list[LinearModel]:
+    """A model for each strength of the prior in the grid, whose parameters are equal otherwise.
+
+    Trained to the optimum, each starts from the next stronger one's, and all read the same matrix. Where the
+    number of passes is what a paper says, the start is a part of the result: each starts from nothing.
+    """
+    settings = _settings(name, problem, grid[0], jobs)
+    if settings["options"].get("stop", "optimality") != "optimality":
+        return [fit_linear(name, problem, parameters, jobs) for parameters in grid]
+    lams = [np.asarray(_lam(parameters, problem, settings), dtype=np.float64) for parameters in grid]
+    order = sorted(range(len(lams)), key=lambda place: -float(lams[place].mean()))
+    path = fit_path(problem.X, problem.labels, [lams[place] for place in order], **_but_lam(settings))
+    return [path[order.index(place)] for place in range(len(lams))]
+
+
+def scores_of_folds(
+    name: str,
+    problem: Problem,
+    parameters: LinearParameters,
+    model: LinearModel,
+    folds: Sequence[Fold],
+    jobs: int,
+) -> list[NDArray[np.float64]]:
+    """Scores of each fold's documents by models trained without them; where the way to the optimum is free, from
+    `model`, which has seen all."""
+    settings = _settings(name, problem, parameters, jobs)
+    lams = [_lam(parameters, problem, settings, kept) for kept, _ in folds]
+    return held_out_scores(problem.X, problem.labels, folds, lams, init=model, **_but_lam(settings))
+
+
+def _but_lam(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "lam"}
+
+
+def search_linear(
+    name: str,
+    problem: Problem,
+    parameters: LinearParameters,
+    search: SearchSettings,
+    jobs: int,
+    crew: Crew | None = None,
+) -> tuple[Model, Choice]:
+    """One strength of the prior a category, by the likelihood of held-out parts, and the model trained with it."""
+    if search.parameter not in ("rate", "variance"):
+        raise UsageError(
+            f"{search.parameter} cannot be searched for each category", hint="It is rate or variance."
+        )
+    settings = _settings(name, problem, parameters, jobs)
+    grid = np.asarray(search.grid)
+    if search.parameter == "variance" and parameters.bare_variance:
+        grid = grid / 2.0
+    choice = cross_validated(
+        problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
+        crew=crew, **{**settings, "seed": search.seed},
+    )  # fmt: skip
+    return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
+
+
+def _settings(name: str, problem: Problem, parameters: LinearParameters, jobs: int) -> dict[str, Any]:
+    """The arguments of `fit` beside the documents and the strength of the prior."""
+    table = named_learners()
+    settings = dict(table[name].settings) if name in table else {}
+    options = dict(settings.pop("options", {}))
+    settings |= {
+        key: value
+        for key, value in (
+            ("loss", parameters.loss),
+            ("prior", parameters.prior),
+            ("algorithm", parameters.algorithm),
+            ("max_passes", parameters.passes),
+            ("tol", parameters.tolerance),
+            ("penalize_bias", parameters.penalize_bias),
+        )
+        if value is not None
+    }
+    options |= parameters.options | {"precision": parameters.precision}
+    if parameters.stop is not None:
+        options["stop"] = parameters.stop
+    return settings | {
+        "mask": problem.mask,
+        "n_jobs": jobs,
+        "seed": problem.seed,
+        "bias": parameters.bias,
+        "options": options,
+    }
+
+
+def _lam(
+    parameters: LinearParameters,
+    problem: Problem,
+    settings: dict[str, Any],
+    kept: NDArray[np.int64] | None = None,
+) -> Any:
+    """The run's regularization as lam, or the named learner's own; of training on the documents `kept` alone."""
+    documents, prior = problem.X.shape[0] if kept is None else len(kept), settings.get("prior", "gaussian")
+    if parameters.lam is not None:
+        return parameters.lam
+    if parameters.cost is not None:
+        return lam_from_c(parameters.cost, documents, prior)
+    if parameters.variance == "norm":
+        part = problem if kept is None else problem.rows(kept)
+        return lam_from_variance(_norm_based_variance(part), documents, prior, parameters.bare_variance)
+    if parameters.variance is not None:
+        return lam_from_variance(float(parameters.variance), documents, prior, parameters.bare_variance)
+    if parameters.rate is not None:
+        return lam_from_laplace_rate(parameters.rate, documents)
+    if "lam" not in settings:
+        raise UsageError(
+            "the learner needs a regularization", hint="Give one of lam, cost, variance and rate."
+        )
+    return settings["lam"]
+
+
+def _norm_based_variance(problem: Problem) -> Any:
+    """d / u of genkin_2004 equation 29, by category: features with the constant over the mean squared norm.
+
+    The norm is that of the documents alone, as in the authors' program: 1 for documents of cosine length.
+    """
+    squares = problem.X.multiply(problem.X) if hasattr(problem.X, "multiply") else np.square(problem.X)
+    if problem.mask is None:
+        mean_square = float(squares.sum()) / problem.X.shape[0]
+        return (problem.X.shape[1] + 1) / mean_square
+    by_feature = np.asarray(squares.sum(axis=0)).ravel() / problem.X.shape[0]
+    features = problem.mask.sum(axis=0)
+    # A category without a feature has documents of no length, and any variance serves it.
+    return (features + 1) / np.where(features > 0, by_feature @ problem.mask, 1.0)

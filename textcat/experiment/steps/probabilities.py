@@ -1,0 +1,46 @@
+"""Probabilities of categories: a logistic learner's own, or calibrated ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, softmax
+
+from textcat.errors import UsageError
+from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.steps.fitting import Model
+from textcat.linear.combinations import named_learners
+from textcat.thresholds.calibration import Calibration
+from textcat.thresholds.rules import HOW_TO_HAVE_THEM, NO_PROBABILITIES
+
+Floats = NDArray[np.float64]
+
+
+def probabilities_of(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:
+    """Documents x categories; None where neither the learner nor a calibration has any.
+
+    A category of a one-vs-rest learner stands for itself: its probabilities need not sum to 1 with others'.
+    """
+    if calibration is not None:
+        return calibration.probabilities(scores)
+    settings = model.describe().get("settings", {})
+    if settings.get("loss") == "logistic":
+        return np.asarray(expit(scores))
+    if settings.get("learner") == "softmax":
+        return np.asarray(softmax(scores, axis=1))
+    return None
+
+
+def check_probabilities(run: RunSettings) -> None:
+    """Refuse, before any work, a rule of thresholds that needs probabilities where none will be."""
+    if run.threshold.rule == "expected-f1" and run.calibration is None and not _has_its_own(run):
+        raise UsageError(NO_PROBABILITIES, hint=HOW_TO_HAVE_THEM)
+
+
+def _has_its_own(run: RunSettings) -> bool:
+    named = named_learners()
+    settings: dict[str, Any] = dict(named[run.learner].settings) if run.learner in named else {}
+    loss = run.parameters.get("loss") or settings.get("loss")
+    return run.learner == "softmax" or loss == "logistic"

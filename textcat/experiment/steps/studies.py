@@ -1,0 +1,204 @@
+"""Studies: what figures and remarks of the papers need beyond the measures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from textcat.errors import UsageError
+from textcat.evaluation.curves import area, micro_curve
+from textcat.evaluation.measures import by_size
+from textcat.experiment.spec.experiment import RunSettings, StudyName
+from textcat.experiment.steps.vectorize import Vectors
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A trained run: its vectors and scores, the weights of a linear model, and the model's own account."""
+
+    run: RunSettings
+    vectors: Vectors
+    train_scores: Floats
+    test_scores: Floats
+    weights: Floats | None
+    description: Mapping[str, Any]
+
+    @property
+    def columns(self) -> NDArray[np.int64]:
+        """The categories that studies look at: the one that is named, or all."""
+        wanted = self.run.evaluation.study_category
+        if wanted is None:
+            return np.arange(len(self.vectors.categories))
+        if wanted not in self.vectors.categories:
+            raise UsageError(
+                f"there is no category {wanted!r} to study",
+                where="evaluation.study_category",
+                hint="Name one of the categories that the experiment keeps.",
+            )
+        return np.array([list(self.vectors.categories).index(wanted)])
+
+
+@dataclass(frozen=True)
+class Findings:
+    """Measures by dotted name, and lists of numbers for figures."""
+
+    measures: dict[str, float] = field(default_factory=dict)
+    series: dict[str, list[Any]] = field(default_factory=dict)
+
+
+Study = Callable[[Subject], Findings]
+
+
+def rounded(values: Any) -> list[float]:
+    """For a file that people read: six significant digits."""
+    return [float(f"{value:.6g}") for value in np.asarray(values, dtype=np.float64)]
+
+
+EARLY = 150
+
+
+def iterations(subject: Subject) -> Findings:
+    """category.NAME.train_f1 at the end, .train_f1_at_0 and .train_f1_at_150 on the way, and the whole course."""
+    course = subject.description.get("settings", {}).get("course_f1")
+    if course is None:
+        raise UsageError("this learner keeps no course of its training F1", hint="Give mfom `trace: true`.")
+    by_category = 100.0 * np.asarray(course, dtype=np.float64)
+    measures: dict[str, float] = {}
+    for column in subject.columns:
+        name, f1 = subject.vectors.categories[column], by_category[:, column]
+        measures[f"category.{name}.train_f1"] = float(f1[-1])
+        measures[f"category.{name}.train_f1_at_0"] = float(f1[0])
+        measures[f"category.{name}.train_f1_at_{EARLY}"] = float(f1[min(EARLY, len(f1) - 1)])
+    return Findings(measures, {"iterations.train_f1": rounded(by_category[:, subject.columns[0]])})
+
+
+BINS = 60
+FAR = 2.0
+DEVIATIONS = 3.0
+
+
+def margins(subject: Subject) -> Findings:
+    """Histograms of score times label, and of the scores of either side, over the training documents.
+
+    margins.tail: percent of the documents whose score times label exceeds 2, twice what least squares aims at;
+    margins.upper_tail: percent of them more than three standard deviations above its mean;
+    margins.kurtosis: its excess kurtosis; margins.overlap: the area, in percent, that the histograms of both
+    sides' scores share when each has area 1.
+    """
+    columns = subject.columns
+    scores = subject.train_scores[:, columns].ravel()
+    positive = subject.vectors.train_labels[:, columns].ravel()
+    signed = np.where(positive, scores, -scores)
+    edges = np.linspace(*_ends(signed), BINS + 1)
+    sides = np.linspace(*_ends(scores), BINS + 1)
+    inside, outside = (_shares(scores[mask], sides) for mask in (positive, ~positive))
+    return Findings(
+        {
+            "margins.tail": float(100.0 * np.mean(signed > FAR)),
+            "margins.upper_tail": float(100.0 * np.mean(signed > signed.mean() + DEVIATIONS * signed.std())),
+            "margins.kurtosis": float(stats.kurtosis(signed)) if np.ptp(signed) > 0 else float("nan"),
+            "margins.overlap": float(100.0 * np.minimum(inside, outside).sum()),
+        },
+        {
+            "margins.edges": rounded(edges),
+            "margins.counts": rounded(np.histogram(signed, edges)[0]),
+            "scores.edges": rounded(sides),
+            "scores.positive": rounded(np.histogram(scores[positive], sides)[0]),
+            "scores.negative": rounded(np.histogram(scores[~positive], sides)[0]),
+        },
+    )
+
+
+def _ends(values: Floats) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    return (low, high) if high > low else (low - 0.5, high + 0.5)
+
+
+def _shares(values: Floats, edges: Floats) -> Floats:
+    return np.asarray(np.histogram(values, edges)[0] / max(len(values), 1))
+
+
+# The gammas that MLR-CG goes through: 1, 11, ..., 191.
+GAMMAS = np.arange(1.0, 200.0, 10.0)
+
+
+def objectives(subject: Subject) -> Findings:
+    """The SVM's objective of each category, and by how much the approximate one exceeds it.
+
+    category.NAME.svm_objective: (1/n) sum of hinge losses + lam |w|^2, the constant's weight left free;
+    approximation.least_excess, .greatest_excess_times_gamma: over categories and the gammas of MLR-CG.
+    """
+    if subject.weights is None:
+        raise UsageError(
+            "only linear models have an SVM objective",
+            where="evaluation.studies",
+            hint="Leave `objectives` out of the run's studies, or choose a linear learner.",
+        )
+    lam = float(subject.run.parameters.get("lam", 1e-3))
+    signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
+    reached = signs * subject.train_scores
+    penalty = lam * (subject.weights**2).sum(axis=0)
+    hinge = np.maximum(0.0, 1.0 - reached).mean(axis=0)
+    excess = np.array([_soft_hinge(reached, gamma).mean(axis=0) - hinge for gamma in GAMMAS])
+    measures = {
+        f"category.{name}.svm_objective": float(value)
+        for name, value in zip(subject.vectors.categories, hinge + penalty, strict=True)
+    }
+    measures["approximation.least_excess"] = float(excess.min())
+    measures["approximation.greatest_excess_times_gamma"] = float((excess * GAMMAS[:, None]).max())
+    return Findings(measures)
+
+
+def _soft_hinge(reached: Floats, gamma: float) -> Floats:
+    """The modified logistic loss, whose limit for large gamma is the hinge."""
+    return np.asarray(np.logaddexp(0.0, gamma * (1.0 - reached)) / gamma)
+
+
+LARGEST = 10
+
+
+def precision_recall(subject: Subject) -> Findings:
+    """curve.area in percent, and the curve itself."""
+    largest = np.sort(by_size(subject.vectors.train_counts)[:LARGEST])
+    curve = micro_curve(subject.test_scores[:, largest], subject.vectors.test_labels[:, largest])
+    return Findings(
+        {"curve.area": area(curve)},
+        {"curve.recall": rounded(curve.recall), "curve.precision": rounded(curve.precision)},
+    )
+
+
+MOST = 100
+
+
+def weights(subject: Subject) -> Findings:
+    """The features of the studied category that have a weight, by falling size, and their weights."""
+    if subject.weights is None:
+        raise UsageError(
+            "only linear models have weights",
+            where="evaluation.studies",
+            hint="Leave `weights` out of the run's studies, or choose a linear learner.",
+        )
+    column = subject.weights[:, subject.columns[0]]
+    largest = np.argsort(-np.abs(column), kind="stable")[:MOST]
+    used = largest[column[largest] != 0]
+    terms = [subject.vectors.terms[feature] for feature in used]
+    return Findings({}, {"weights.terms": list(terms), "weights.values": rounded(column[used])})
+
+
+STUDIES: Mapping[StudyName, Study] = MappingProxyType(
+    {
+        "margins": margins,
+        "precision-recall": precision_recall,
+        "objectives": objectives,
+        "iterations": iterations,
+        "weights": weights,
+    }
+)

@@ -1,0 +1,190 @@
+"""Held-out scores fold by fold, and the choice of a prior variance by them or by the norm of documents.
+
+Paper: genkin_2004, section 4.4. Variances are those of minus log posteriors, sum f + w^2 / (2 tau) or
+sum f + sqrt(2 / tau) |w|; textcat.linear.regularization turns them into lam.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from textcat.errors import UsageError
+from textcat.linear.fast import solver as fast
+from textcat.linear.fit import fit, fit_path
+from textcat.linear.mapped_arrays import some_rows
+from textcat.linear.model import LinearModel
+from textcat.linear.priors import Prior
+from textcat.linear.problem import Floats, labels_as_columns, matrix_with_bias
+from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
+from textcat.linear.training import Settings, pose, start_of
+from textcat.parallel import Alone, Crew
+
+Numbers = NDArray[np.int64]
+
+
+def held_out_scores(
+    X: Any,
+    Y: ArrayLike,
+    folds: Sequence[tuple[Numbers, Numbers]],
+    lams: Sequence[float | ArrayLike],
+    init: LinearModel | None = None,
+    **settings: Any,
+) -> list[Floats]:
+    """For each fold (documents to train on, documents to score) the scores, documents x categories.
+
+    lams: the lam of each fold. init: a model of all documents; the fast path starts from it where that helps.
+    `settings` are those of `fit`. On the fast path with the Gaussian prior all folds read the same rows, of which
+    none is copied.
+    """
+    if len(lams) != len(folds) or not folds or not all(len(kept) for kept, _ in folds):
+        raise UsageError(
+            f"{len(lams)} values of lam for {len(folds)} folds, or a fold without documents to train on",
+            where="held-out scores",
+            hint="Give one for each fold, one fold at least, and documents to each.",
+        )
+    if _share_rows(settings):
+        return _on_shared_rows(X, Y, folds, lams, init, settings)
+    start = init if settings.get("algorithm") == "fast" else None
+    labels, found = np.asarray(Y), []
+    for (kept, held), lam in zip(folds, lams, strict=True):
+        model = fit(some_rows(X, kept), labels[kept], lam=lam, init=start, **settings)
+        found.append(model.scores(some_rows(X, held)))
+    return found
+
+
+def _share_rows(settings: dict[str, Any]) -> bool:
+    """Whether the lanes can leave documents out: as they hold all features, and all documents weigh the same."""
+    prior = settings.get("prior", "gaussian")
+    plain = all(settings.get(name) is None for name in ("mask", "sample_weight", "class_weight"))
+    name = prior.name if isinstance(prior, Prior) else prior
+    return settings.get("algorithm") == "fast" and name == "gaussian" and plain
+
+
+def _on_shared_rows(
+    X: Any,
+    Y: ArrayLike,
+    folds: Sequence[tuple[Numbers, Numbers]],
+    lams: Sequence[float | ArrayLike],
+    init: LinearModel | None,
+    settings: dict[str, Any],
+) -> list[Floats]:
+    prior = settings.get("prior", "gaussian")
+    chosen = Prior(prior) if isinstance(prior, str) else prior
+    known = Settings(**{**settings, "prior": chosen, "lam": lams[0], "init": init})
+    options = known.algorithm_options()
+    if not isinstance(options, fast.FastOptions):
+        raise TypeError("the fast path has options of its own")
+    problem = pose(X, Y, known, options)
+    strengths = [np.broadcast_to(np.asarray(lam, np.float64), problem.categories) for lam in lams]
+    start = start_of(problem, init, False)
+    return fast.scores_of_folds(problem, options, folds, strengths, start)
+
+
+# The grids of section 4.4, from the strongest prior to the weakest.
+GAUSSIAN_VARIANCES = tuple(10.0**k for k in range(-4, 5))
+LAPLACE_RATES = tuple(10.0 ** (k / 2) for k in range(5, -5, -1))
+
+
+def norm_based_variance(
+    X: Any, bias: float = 1.0, mask: NDArray[np.bool_] | None = None, squared: bool = True
+) -> Floats:
+    """Equation 29: d / u, d the number of features with the constant, u the mean squared norm of a document.
+
+    One number for each column of the mask (one number without a mask). The equation prints the norm and
+    its text says the squared norm; `squared` chooses.
+    """
+    matrix = matrix_with_bias(X, 0.0)
+    selected = np.ones((matrix.shape[1], 1)) if mask is None else np.asarray(mask, dtype=np.float64)
+    squares = np.asarray(matrix.multiply(matrix).tocsr() @ selected) + bias * bias
+    size = (squares if squared else np.sqrt(squares)).mean(axis=0)
+    features = selected.sum(axis=0) + (bias != 0.0)
+    return np.asarray(features / np.where(size > 0, size, 1.0))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The lam of each grid value for the whole training set, held-out log-likelihoods, and the best index."""
+
+    lams: Floats
+    likelihood: Floats
+    best: NDArray[np.int64]
+
+    @property
+    def lam(self) -> Floats:
+        """The chosen lam of each category."""
+        return self.lams[self.best]
+
+
+def lams_of(prior: str, documents: int, grid: Sequence[float] | None = None) -> Floats:
+    """The lam of each value of a grid: variances for the Gaussian prior, rates for the Laplace prior."""
+    if prior == "gaussian":
+        return lam_from_variance(np.asarray(grid or GAUSSIAN_VARIANCES, dtype=np.float64), documents)
+    if prior == "laplace":
+        return lam_from_laplace_rate(np.asarray(grid or LAPLACE_RATES, dtype=np.float64), documents)
+    raise UsageError(
+        f"prior {prior!r} has no hyperparameter to choose",
+        where="cross-validation",
+        hint="Choose the prior gaussian or laplace.",
+    )
+
+
+def cross_validated(
+    X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
+    runs: int = 2, seed: int = 0, crew: Crew | None = None, **settings: Any,
+) -> Choice:  # fmt: skip
+    """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
+
+    Held-out documents count 1 each, also under sample weights. The paper splits anew for every category;
+    here all share one split, drawn from the seed, so that a path over the grid is trained for all in one go.
+    Of equal likelihoods the strongest prior wins. A crew works on several parts at a time. `settings` go to
+    `fit`.
+    """
+    matrix = matrix_with_bias(X, 0.0)
+    labels = labels_as_columns(Y, matrix.shape[0])
+    n = labels.shape[0]
+    if not 1 <= runs <= folds or folds < 2 or n < folds:
+        raise UsageError(
+            f"{runs} of {folds} folds cannot be drawn from {n} documents",
+            where="cross-validation",
+            hint="Ask for fewer folds, at least 2, and no more runs than folds.",
+        )
+    weight = settings.pop("sample_weight", None)
+    part = np.random.default_rng(seed).permutation(n) % folds
+    strengths = np.sort(lams_of(prior, n, grid))[::-1]
+    chosen = {**settings, "prior": prior, "seed": seed, "loss": "logistic"}
+    parts = _Parts(matrix, labels, part, None if weight is None else np.asarray(weight), strengths, chosen)
+    likelihood = np.zeros((len(strengths), labels.shape[1]))
+    for of_part in (crew or Alone()).each(_held_out_likelihood, parts, range(runs)):
+        likelihood += of_part
+    return Choice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
+
+
+@dataclass(frozen=True)
+class _Parts:
+    """What all parts share: documents with their numbers of part, the grid, and the settings of `fit`."""
+
+    matrix: Any
+    labels: NDArray[np.bool_]
+    numbers: NDArray[np.int64]
+    weight: Floats | None
+    strengths: Floats
+    settings: dict[str, Any]
+
+
+def _held_out_likelihood(parts: _Parts, number: int) -> Floats:
+    """The log-likelihood of one part by models of the others: grid x categories."""
+    kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
+    lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
+    weight = None if parts.weight is None else parts.weight[kept]
+    path = fit_path(
+        some_rows(parts.matrix, kept), parts.labels[kept], lams, sample_weight=weight, **parts.settings
+    )
+    signs = np.where(parts.labels[held], 1.0, -1.0)
+    documents = some_rows(parts.matrix, held)
+    scores = (model.scores(documents) for model in path)
+    return np.array([-np.logaddexp(0.0, -signs * each).sum(axis=0) for each in scores])

@@ -1,0 +1,252 @@
+"""The state of one block of categories on its way up the dual: passes over the documents, and a float64
+certificate.
+
+A pass visits documents in a fresh random order: in a fixed order the penalised constant follows the documents
+just seen, and the
+gap stops falling. After a full pass only the documents that still hold a noticeable part of the gap are
+visited, until theirs has shrunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.linear.fast.dual_steps import relax_hinge, relax_logistic
+from textcat.linear.fast.lane_losses import Loss, softplus
+from textcat.linear.fast.layout import Block, Rows, add_rows, all_products, visiting_order
+from textcat.linear.simd import WIDTH
+
+Array = NDArray[np.float64]
+
+# Shares of the gap that may be left out of sight: by the documents passed over, and by a step not taken.
+_PASSED_OVER = 0.1
+# What is left of the gap that a full pass, or a pass over some of the documents, has seen on its way.
+_AFTER_FULL = 0.55
+_AFTER_POLISH = 1.5
+# From this multiple of the target on, weights are made anew where rounding could matter.
+_NEAR = 30.0
+# Over how many rounds of passes their pace is judged.
+_PACE = 2
+_ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
+# Documents whose values are worked out together, so that what lies in between stays in the cache.
+_TILE = 512
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A gap to come to: `total` of all lanes together, or of every lane its own, if `each` says so."""
+
+    total: float
+    each: Array | None = None
+
+    def reached(self, gaps: Array) -> bool:
+        """Whether gaps by lane are small enough."""
+        if self.each is not None and bool(np.all(gaps <= self.each)):
+            return True
+        return float(gaps.sum()) <= self.total
+
+
+@dataclass
+class Certificate:
+    """What a block has reached, in float64: weights (features x 16, in the order of `Rows`) and values by
+    lane.
+    """
+
+    W: Array
+    margins: Array
+    objective: Array
+    dual_objective: Array
+
+    @property
+    def gap(self) -> Array:
+        """The duality gap; rounding can take it below zero at the very end, which zero bounds."""
+        return np.maximum(self.objective - self.dual_objective, 0.0)
+
+
+@dataclass
+class Ascent:
+    """Dual variables and weights of one block. For the logistic loss `points` holds u, with alpha = C
+    sigma(-u).
+    """
+
+    rows: Rows
+    block: Block
+    loss: Loss
+    order: np.random.Generator
+    dtype: type[np.floating] = np.float32
+    passes: float = 0.0
+    seen_gap: Array = field(default_factory=lambda: np.full(WIDTH, np.inf))
+    candidates: NDArray[np.int64] = field(init=False)
+
+    def __post_init__(self) -> None:
+        n = self.rows.documents
+        self.signs = self.block.signs
+        self.alpha: NDArray[np.floating] = np.zeros((n, WIDTH), self.dtype)
+        self.points: NDArray[np.floating] = np.zeros((n if self._logistic else 0, WIDTH), self.dtype)
+        self._again = np.empty(n, np.int64)
+        self.candidates = self._again[:0]
+
+    @property
+    def _logistic(self) -> bool:
+        return self.loss.name == "logistic"
+
+    def start_at(self, margins: Array | None) -> None:
+        """Dual variables from margins y_i w'x_i, or from none where they are all zero; and their weights."""
+        if margins is None:
+            self.W = np.zeros((self.rows.features, WIDTH), self.dtype)
+            return
+        if self._logistic:
+            self.points[:] = margins
+        else:
+            for tile in self._tiles():
+                self.alpha[tile] = self.loss.dual_variable(margins[tile], self._weights(tile))
+        self.gather(self.dtype)
+
+    def _tiles(self) -> Iterator[slice]:
+        """All documents, some at a time."""
+        return (slice(start, start + _TILE) for start in range(0, self.rows.documents, _TILE))
+
+    def _weights(self, tile: slice) -> Array:
+        """C by document and lane."""
+        return np.asarray(self.rows.importance[tile, None] * self.block.limits)
+
+    def gather(self, dtype: type[np.floating]) -> None:
+        """Go on in `dtype` with weights made anew, in float64, from the dual variables: the sum over documents of
+        both signs loses in float32 what the constant's weight is about.
+        """
+        self.dtype = dtype
+        self.signs = self.block.signs.astype(dtype, copy=False)
+        self.points = self.points.astype(dtype, copy=False)
+        self.alpha = self.alpha.astype(dtype, copy=False)
+        steps = np.empty(self.alpha.shape)
+        for tile in self._tiles():
+            if self._logistic:
+                self.alpha[tile] = self._dual(tile)[0]
+            np.multiply(self.signs[tile], self.alpha[tile], out=steps[tile])
+        self.W = self._combined(steps).astype(dtype, copy=False)
+
+    def _combined(self, steps: Array) -> Array:
+        """The sum of the documents times their steps, in float64."""
+        W = np.zeros((self.rows.features, WIDTH))
+        add_rows(self.rows.spans, self.rows.indices, self.rows.data, steps, W)
+        return W
+
+    def sweep(self, negligible: float, *, full: bool) -> Array:
+        """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
+        n = self.rows.documents
+        visits = visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.starts)
+        gaps = np.zeros((1, WIDTH), self.dtype)
+        kept = self._relax(visits, negligible, gaps)
+        self.candidates = self._again[:kept]
+        self.passes += len(visits) / max(n, 1)
+        return np.asarray(gaps[0], np.float64)
+
+    def _relax(self, visits: NDArray[np.int64], negligible: float, gaps: NDArray[np.floating]) -> int:
+        rows, dtype = self.rows, self.dtype
+        matrix = (rows.spans, rows.indices, *rows.values(dtype), self.signs)
+        limits: NDArray[np.floating] = self.block.limits.astype(dtype)[None]
+        if self._logistic:
+            settings = (limits, visits, negligible, _ROOT_ACCURACY[dtype])
+            return int(relax_logistic(*matrix, *settings, self.points, self.alpha, self.W, gaps, self._again))
+        ridges = np.zeros_like(limits) if self.loss.name == "hinge" else 1 / (2 * limits)
+        ceilings = limits if self.loss.name == "hinge" else np.full_like(limits, np.inf)
+        lowest = -np.inf if self.loss.name == "squared" else 0.0
+        bounds = (ceilings, ridges, lowest)
+        return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
+
+    def climb(self, goal: Goal, most_passes: float, alternative: Callable[[], float] | None = None) -> bool:
+        """Passes until the gap is expected to have come to the goal; False if stopped before.
+
+        It stops when the passes to be expected would visit more documents than `alternative` says another way
+        costs.
+        """
+        target = goal.total
+        n, size = max(self.rows.documents, 1), self.block.size
+        fresh = not self._drifts(target)
+        gaps = [float(self.seen_gap[:size].sum())]
+        visits = [self.passes * n]
+        while self.passes < most_passes:
+            if not fresh and gaps[-1] <= _NEAR * target:
+                self.gather(self.dtype)
+                fresh = True
+            negligible = _PASSED_OVER * max(min(gaps[-1], 1e30), target) / n
+            self.seen_gap = self.sweep(negligible, full=True)
+            gaps.append(float(self.seen_gap[:size].sum()))
+            visits.append(self.passes * n)
+            if goal.reached(_AFTER_FULL * self.seen_gap[:size]):
+                return True
+            if alternative is not None and _longer(gaps, visits, target, alternative):
+                return False
+            if len(self.candidates) < n / 2:
+                polished = self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1], goal)
+                if goal.reached(_AFTER_POLISH * polished):
+                    return True
+        return False
+
+    def _drifts(self, target: float) -> bool:
+        """Whether what the weights lose to rounding while steps are added to them can matter to such a gap."""
+        lost = float(np.finfo(self.dtype).eps) * self.rows.documents * float(self.block.limits.max())
+        bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
+        return 0.5 * lost * lost * bend > _PASSED_OVER * target
+
+    def _polish(self, negligible: float, before: float, goal: Goal) -> Array:
+        """A few passes over the documents that hold the gap; the gap of the last, by lane."""
+        for _ in range(5):
+            gap = self.sweep(negligible, full=False)[: self.block.size]
+            if gap.sum() <= 0.2 * before or goal.reached(_AFTER_POLISH * gap) or not len(self.candidates):
+                break
+        return gap
+
+    def dual_estimate(self) -> Array:
+        """The dual objective by lane as float32 has it, for setting targets."""
+        penalty = 0.5 * np.einsum("ij,ij->j", self.W, self.W)
+        values = np.zeros(WIDTH)
+        for tile in self._tiles():
+            values += self._dual_values(tile, self.alpha[tile].astype(np.float64)).sum(axis=0)
+        return np.asarray((values - penalty)[: self.block.size])
+
+    def _dual(self, tile: slice) -> tuple[Array, Array]:
+        """Dual variables of some documents in float64, and what they are worth."""
+        alpha = self.alpha[tile].astype(np.float64)
+        if self._logistic:
+            alpha = self.loss.dual_variable(self.points[tile].astype(np.float64), self._weights(tile))
+        return alpha, self._dual_values(tile, alpha)
+
+    def _dual_values(self, tile: slice, alpha: Array) -> Array:
+        weights = self._weights(tile)
+        if self._logistic:
+            points = self.points[tile].astype(np.float64)
+            return np.asarray(weights * softplus(-points) + points * alpha)
+        return self.loss.dual_value(alpha, weights)
+
+    def certify(self) -> Certificate:
+        """Weights, objective and dual objective in float64, from the dual variables alone."""
+        signs, products = self.block.signs, np.empty(self.block.signs.shape)
+        values, losses = np.zeros((2, WIDTH))
+        for tile in self._tiles():
+            alpha, worth = self._dual(tile)
+            values += worth.sum(axis=0)
+            np.multiply(signs[tile], alpha, out=products[tile])
+        W = self._combined(products)
+        all_products(self.rows.spans, self.rows.indices, self.rows.data, W, products)
+        for tile in self._tiles():
+            products[tile] *= signs[tile]
+            losses += self.loss.value(products[tile], self._weights(tile)).sum(axis=0)
+        penalty = 0.5 * np.einsum("ij,ij->j", W, W)
+        return Certificate(W, products, penalty + losses, values - penalty)
+
+
+def _longer(gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]) -> bool:
+    """Whether the way to `target` at the pace of the last rounds is longer than the alternative."""
+    rounds = min(_PACE, len(gaps) - 1)
+    before = gaps[-1 - rounds]
+    if len(gaps) <= _PACE or not 0 < before < np.inf:
+        return False
+    fall = np.log(before / gaps[-1]) if gaps[-1] < before else 0.0
+    if fall == 0.0:
+        return True
+    return bool(np.log(gaps[-1] / target) / fall * (visits[-1] - visits[-1 - rounds]) > alternative())

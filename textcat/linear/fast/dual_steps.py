@@ -1,0 +1,162 @@
+"""Row relaxation on the dual, sixteen categories at once: hinge, squared hinge, squared and logistic loss.
+
+Problem, for each lane:  min_w  w'w/2 + sum_i loss(y_i w'x_i);  dual  max_a  sum_i a_i - |sum_i a_i y_i
+x_i|^2/2 - ridge_i a_i^2/2
+    hinge           ridge = 0         0 <= a <= C
+    squared hinge   ridge = 1/(2C)    0 <= a
+    squared         ridge = 1/(2C)    a free
+In:   a block's rows, signs, dual variables `alpha` and weights W = sum_i a_i y_i x_i (both changed in place)
+Out:  the duality gap as seen on the way, by lane; the documents worth another visit
+Zhang & Oles (2001), algorithm 5, in the closed form that a quadratic dual allows.
+
+Problem, for each lane:  min_w  w'w/2 + C sum_i log(1 + exp(-y_i w'x_i));  dual variables a_i = C sigma(-u_i),
+kept through u_i
+In:   a block's rows and signs; `points` (u), `alpha` (a) and weights W = sum_i a_i y_i x_i, changed in place
+Out:  the duality gap as seen on the way, by lane; the documents worth another visit
+Zhang & Oles (2001), algorithm 5: each dual variable moves to the root of f(u) = u - m - |x_i|^2 (C sigma(-u)
+- a_i), with m the
+margin now. The root lies between m and the old u, so Newton steps are kept inside that bracket; one is enough
+near the optimum.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from textcat.compile import compiled
+from textcat.linear.fast.layout import add_row, ask_for, row_product
+from textcat.linear.lane_math import exponential
+from textcat.linear.simd import choose_less, differs, larger, load, magnitude, smaller, splat, store
+
+
+@compiled
+def relax_hinge(
+    spans: Any,
+    indices: Any,
+    data: Any,
+    norms: Any,
+    importance: Any,
+    signs: Any,
+    limits: Any,
+    ridges: Any,
+    lowest: float,
+    visits: Any,
+    negligible: float,
+    alpha: Any,
+    W: Any,
+    gaps: Any,
+    again: Any,
+) -> int:
+    """One pass over the documents in `visits`; returns how many documents it wrote into `again`."""
+    zero = splat(W, 0.0)
+    one = splat(W, 1.0)
+    half = splat(W, 0.5)
+    low = splat(W, lowest)
+    limit = load(limits, 0)
+    base_ridge = load(ridges, 0)
+    small = splat(W, negligible)
+    total = zero
+    kept = 0
+    for t in range(len(visits)):
+        i = visits[t]
+        ask_for(spans, indices, data, visits, t, signs, alpha)
+        weight = splat(W, importance[i])
+        ridge = base_ridge / weight
+        sign = load(signs, i)
+        old = load(alpha, i)
+        missing = one - sign * row_product(spans, indices, data, i, W)
+        free = old + (missing - ridge * old) / (ridge + splat(W, norms[i]))
+        new = larger(low, smaller(limit * weight, free))
+        best = larger(low, smaller(limit * weight, missing / larger(ridge, splat(W, 1e-30))))
+        gap = (best - old) * (missing - half * ridge * (best + old))
+        total = total + gap
+        if differs(larger(gap, small), small):
+            again[kept] = i
+            kept += 1
+        if differs(new, old):
+            store(alpha, i, new)
+            add_row(spans, indices, data, i, sign * (new - old), W)
+    store(gaps, 0, total)
+    return kept
+
+
+_MOST_STEPS = 40
+
+
+@compiled
+def _root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, accuracy: Any) -> Any:
+    """Where the dual variable goes, as u: the secant of the two ends, then Newton or bisection inside the
+    bracket.
+
+    `pull` is how far the dual variable would move were its own effect on the margin left out.
+    """
+    one = splat(margin, 1.0)
+    zero = splat(margin, 0.0)
+    low = smaller(margin, point)
+    high = larger(margin, point)
+    bend = norm * magnitude(pull)
+    apart = magnitude(point - margin)
+    u = margin + (point - margin) * (bend / larger(bend + apart, splat(margin, 1e-30)))
+    for _ in range(_MOST_STEPS):
+        a = limit / (one + exponential(u))
+        value = u - margin - norm * (a - old)
+        low = choose_less(value, zero, u, low)
+        high = choose_less(zero, value, u, high)
+        newton = u - value / (one + norm * a * (one - a / limit))
+        middle = splat(u, 0.5) * (low + high)
+        inside = choose_less(newton, low, middle, choose_less(high, newton, middle, newton))
+        moved = magnitude(inside - u)
+        u = inside
+        bound = accuracy * (one + magnitude(u))
+        if not differs(larger(moved, bound), bound):
+            break
+    return u
+
+
+@compiled
+def relax_logistic(
+    spans: Any,
+    indices: Any,
+    data: Any,
+    norms: Any,
+    importance: Any,
+    signs: Any,
+    limits: Any,
+    visits: Any,
+    negligible: float,
+    accuracy: float,
+    points: Any,
+    alpha: Any,
+    W: Any,
+    gaps: Any,
+    again: Any,
+) -> int:
+    """One pass over the documents in `visits`; returns how many documents it wrote into `again`."""
+    one = splat(W, 1.0)
+    half = splat(W, 0.5)
+    small = splat(W, negligible)
+    ignored = splat(W, 0.1 * negligible)
+    total = splat(W, 0.0)
+    kept = 0
+    for t in range(len(visits)):
+        i = visits[t]
+        ask_for(spans, indices, data, visits, t, signs, points)
+        limit = load(limits, 0) * splat(W, importance[i])
+        sign = load(signs, i)
+        point = load(points, i)
+        old = load(alpha, i)
+        margin = sign * row_product(spans, indices, data, i, W)
+        pull = limit / (one + exponential(margin)) - old
+        gap = half * magnitude((point - margin) * pull)
+        total = total + gap
+        if differs(larger(gap, small), small):
+            again[kept] = i
+            kept += 1
+        if differs(larger(gap, ignored), ignored):
+            u = _root(margin, point, old, pull, splat(W, norms[i]), limit, splat(W, accuracy))
+            new = limit / (one + exponential(u))
+            store(points, i, u)
+            store(alpha, i, new)
+            add_row(spans, indices, data, i, sign * (new - old), W)
+    store(gaps, 0, total)
+    return kept

@@ -1,0 +1,128 @@
+"""Signed inner products of documents, kept between the rounds of a category: a working set only grows.
+
+The few features that most documents have are multiplied as a dense matrix, the others by the lists of the documents
+that have them: most pairs of documents share few of these.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.compile import compiled
+from textcat.linear.fast.layout import Rows
+
+# So many features are common; `Rows` has them first.
+_COMMON = 64
+_TILE = 64
+
+
+@compiled
+def _common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
+    """The chosen documents, signed, over the first features."""
+    dense[:] = 0.0
+    for k in range(len(chosen)):
+        for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
+            if indices[t] < dense.shape[1]:
+                dense[k, indices[t]] = signs[k] * data[t]
+
+
+@compiled
+def _add_rare_part(
+    spans: Any,
+    indices: Any,
+    data: Any,
+    chosen: Any,
+    signs: Any,
+    known: int,
+    common: int,
+    features: int,
+    Q: Any,
+) -> None:
+    """Add the products over the other features to the lower triangle, from row `known` on.
+
+    Each document joins the lists of its features after it has met the earlier ones there.
+    """
+    starts = np.zeros(features + 1, np.int64)
+    for i in chosen:
+        for t in range(spans[i, 0], spans[i, 1]):
+            starts[indices[t] + 1] += 1
+    for j in range(features):
+        starts[j + 1] += starts[j]
+    ends = starts[:-1].copy()
+    members = np.empty(starts[features], np.uint32)
+    values = np.empty(starts[features], Q.dtype)
+    for k in range(len(chosen)):
+        row = Q[k]
+        for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
+            j = indices[t]
+            if j >= common:
+                value = signs[k] * data[t]
+                members[ends[j]] = k
+                values[ends[j]] = value
+                ends[j] += 1
+                if k >= known:
+                    for s in range(starts[j], ends[j]):
+                        row[members[s]] += value * values[s]
+
+
+@compiled
+def _mirror(Q: Any, known: int, size: int) -> None:
+    """Copy the lower triangle's rows from `known` on to the upper one, tile by tile."""
+    for top in range(known, size, _TILE):
+        for left in range(0, size, _TILE):
+            for k in range(top, min(top + _TILE, size)):
+                for j in range(left, min(left + _TILE, k)):
+                    Q[j, k] = Q[k, j]
+
+
+@dataclass
+class Gram:
+    """The documents of a working set in the order in which they came, and Q_ij = y_i y_j x_i'x_j + ridge_i [i = j]
+    in the first rows and columns of `Q`, which has room for more.
+    """
+
+    rows: Rows
+    signs: NDArray[np.float64]
+    ridges: NDArray[np.float64]
+    dtype: type[np.floating]
+    chosen: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    Q: NDArray[np.floating] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.Q = np.empty((0, 0), self.dtype)
+
+    def grow(self, wanted: NDArray[np.bool_]) -> int:
+        """Take up the documents that are not there yet; how many these were."""
+        known = len(self.chosen)
+        new = wanted.copy()
+        new[self.chosen] = False
+        self.chosen = np.concatenate((self.chosen, np.flatnonzero(new)))
+        if len(self.chosen) > known:
+            self._make_room(known)
+            self._multiply(known)
+        return len(self.chosen) - known
+
+    def _make_room(self, known: int) -> None:
+        size = len(self.chosen)
+        if size > len(self.Q):
+            room = size + size // 8 + 16
+            Q = np.empty((room, room), self.dtype)
+            Q[:known, :known] = self.Q[:known, :known]
+            self.Q = Q
+
+    def _multiply(self, known: int) -> None:
+        rows, size = self.rows, len(self.chosen)
+        matrix = (rows.spans, rows.indices, rows.values(self.dtype)[0], self.chosen)
+        signs = self.signs[self.chosen].astype(self.dtype)
+        common = min(_COMMON, rows.features)
+        dense = np.empty((size, common), self.dtype)
+        _common_part(*matrix, signs, dense)
+        self.Q[known:size, :size] = dense[known:] @ dense.T
+        _add_rare_part(*matrix, signs, known, common, rows.features, self.Q)
+        new = np.arange(known, size)
+        self.Q[new, new] += self.ridges[self.chosen[known:]].astype(self.dtype)
+        _mirror(self.Q, known, size)

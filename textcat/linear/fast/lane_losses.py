@@ -1,0 +1,98 @@
+"""The losses as the lanes know them: value, conjugate, and dual variable of a margin. Margins are those of
+y_i w'x_i, C is included.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.compile import compiled
+from textcat.linear.lane_math import exponential, soft_plus
+from textcat.linear.simd import WIDTH, load, splat, store
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A loss C l(z), its dual variable -C l'(z), and minus its conjugate at a dual variable."""
+
+    name: str
+    value: Callable[[Array, Array], Array]
+    dual_variable: Callable[[Array, Array], Array]
+    dual_value: Callable[[Array, Array], Array]
+    smooth: bool
+
+
+@compiled
+def _softplus(x: Any, out: Any) -> None:
+    for row in range(len(x) // WIDTH):
+        store(out, row, soft_plus(load(x, row)))
+
+
+@compiled
+def _sigmoid(x: Any, out: Any) -> None:
+    one = splat(x, 1.0)
+    for row in range(len(x) // WIDTH):
+        store(out, row, one / (one + exponential(splat(x, 0.0) - load(x, row))))
+
+
+def _in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
+    """A function of all numbers of an array, sixteen at a time."""
+    padded = np.zeros(-(-x.size // WIDTH) * WIDTH)
+    padded[: x.size] = x.ravel()
+    out = np.empty_like(padded)
+    kernel(padded, out)
+    return out[: x.size].reshape(x.shape)
+
+
+def softplus(x: Array) -> Array:
+    """log(1 + exp(x)) without overflow."""
+    return _in_lanes(_softplus, x)
+
+
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + exp(-x)) without overflow."""
+    return _in_lanes(_sigmoid, x)
+
+
+def _entropy(a: Array, C: Array) -> Array:
+    """C log C - a log a - (C - a) log(C - a), zero at both ends."""
+    p = np.clip(a / C, 0.0, 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(p > 0, p * np.log(p), 0.0) + np.where(p < 1, (1 - p) * np.log1p(-p), 0.0)
+    return np.asarray(-C * terms)
+
+
+LOSSES = {
+    loss.name: loss
+    for loss in (
+        Loss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * sigmoid(-z), _entropy, True),
+        Loss(
+            "hinge",
+            lambda z, C: C * np.maximum(0.0, 1 - z),
+            lambda z, C: np.where(z < 1, C, 0.0),
+            lambda a, C: a,
+            False,
+        ),
+        Loss(
+            "squared_hinge",
+            lambda z, C: C * np.maximum(0.0, 1 - z) ** 2,
+            lambda z, C: 2 * C * np.maximum(0.0, 1 - z),
+            lambda a, C: a - a * a / (4 * C),
+            True,
+        ),
+        Loss(
+            "squared",
+            lambda z, C: C * (1 - z) ** 2,
+            lambda z, C: 2 * C * (1 - z),
+            lambda a, C: a - a * a / (4 * C),
+            True,
+        ),
+    )
+}

@@ -1,0 +1,219 @@
+"""Hinge and squared hinge: solve each category on its support vectors once passes slow down.
+
+A margin moves by at most |x_i| times the move of the weights, so a document that is far enough beyond its margin
+keeps a loss of zero and needs no product: its lower bound is kept in place of its margin.
+
+its support vectors.
+
+Rounds of a float64 certificate and of the dual on a working set, which grows by the documents with a margin
+below one. The working set is solved in float32, whose rounding the next certificate takes back, until that no
+longer leads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.compile import compiled
+from textcat.linear.fast.dual_ascent import Ascent, Certificate
+from textcat.linear.fast.gram import Gram
+from textcat.linear.fast.lane_losses import Loss
+from textcat.linear.fast.layout import Rows
+from textcat.linear.fast.working_set import Change, Newton, ascend
+from textcat.linear.simd import WIDTH
+
+Array = NDArray[np.float64]
+
+# Rounding of a bound, in units of |x_i| |w|.
+_ROUNDING = 1e-9
+
+
+@compiled
+def _combine(spans: Any, indices: Any, data: Any, documents: Any, steps: Any, w: Any) -> None:
+    """Add documents times `steps` to the weights."""
+    for i in documents:
+        for t in range(spans[i, 0], spans[i, 1]):
+            w[indices[t]] += steps[i] * data[t]
+
+
+@compiled
+def _multiply(spans: Any, indices: Any, data: Any, documents: Any, signs: Any, w: Any, margins: Any) -> None:
+    """Signed products of documents with the weights."""
+    for i in documents:
+        a = 0.0
+        b = 0.0
+        t = spans[i, 0]
+        end = spans[i, 1]
+        while t + 1 < end:
+            a += data[t] * w[indices[t]]
+            b += data[t + 1] * w[indices[t + 1]]
+            t += 2
+        if t < end:
+            a += data[t] * w[indices[t]]
+        margins[i] = signs[i] * (a + b)
+
+
+@dataclass
+class Category:
+    """State and certificate. `margins` are exact where below `1`, and lower bounds elsewhere."""
+
+    rows: Rows
+    loss: Loss
+    signs: Array
+    limits: Array
+    alpha: Array
+    margins: Array
+    w: Array
+    lengths: Array
+    objective: float = field(init=False)
+    dual_objective: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._judge()
+
+    @property
+    def gap(self) -> float:
+        """The duality gap; zero bounds rounding."""
+        return max(self.objective - self.dual_objective, 0.0)
+
+    @property
+    def ceilings(self) -> Array:
+        """The largest value of each dual variable."""
+        return self.limits if self.loss.name == "hinge" else np.full_like(self.limits, np.inf)
+
+    @property
+    def ridges(self) -> Array:
+        """What the loss adds to the diagonal of the dual's matrix."""
+        return np.zeros_like(self.limits) if self.loss.name == "hinge" else 1 / (2 * self.limits)
+
+    def move(self, documents: NDArray[np.int64], values: Array) -> None:
+        """Give some documents new dual variables and the others none: weights anew, the margins of these documents
+        and of those whose bounds leave a doubt, objectives.
+        """
+        alpha = np.zeros_like(self.alpha)
+        alpha[documents] = values
+        matrix = (self.rows.spans, self.rows.indices, self.rows.data)
+        w = np.zeros_like(self.w)
+        _combine(*matrix, np.flatnonzero(alpha), self.signs * alpha, w)
+        moved = float(np.linalg.norm(w - self.w)) + _ROUNDING * float(np.linalg.norm(w))
+        self.margins -= moved * self.lengths
+        unsure = self.margins < 1
+        unsure[documents] = True
+        _multiply(*matrix, np.flatnonzero(unsure), self.signs, w, self.margins)
+        self.alpha, self.w = alpha, w
+        self._judge()
+
+    def _judge(self) -> None:
+        penalty = 0.5 * float(self.w @ self.w)
+        below, used = np.flatnonzero(self.margins < 1), np.flatnonzero(self.alpha)
+        losses = self.loss.value(self.margins[below], self.limits[below])
+        self.objective = penalty + float(losses.sum())
+        self.dual_objective = float(self.loss.dual_value(self.alpha[used], self.limits[used]).sum()) - penalty
+
+
+# A Gram matrix of more documents than this costs more than it saves.
+_MOST_DOCUMENTS = 3000
+_NEW_DOCUMENTS = 200
+_MOST_ROUNDS = 30
+# Cost of finishing a category of a thousand support vectors, in visits of a document by the lanes: a part that
+# does not depend on their number, one that goes with its square and one with its cube.
+_VISITS = (4_800.0, 30_000.0, 96_000.0)
+# The working set is solved to this part of the gap that the category may keep, or of the gap it has now.
+_INNER_SHARE = 0.5
+_ROUND_SHARE = 0.01
+# A round in float32 that leaves more than this part of the gap is the last one in float32.
+_LEADING = 0.3
+
+
+def expected_visits(ascent: Ascent) -> float:
+    """What finishing would cost, in visits of a document by the lanes."""
+    sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0) / 1000.0
+    if sizes.max(initial=0) * 1000.0 > _MOST_DOCUMENTS:
+        return np.inf
+    fixed, square, cube = _VISITS
+    return float((fixed + square * sizes**2 + cube * sizes**3).sum())
+
+
+def finish(ascent: Ascent, targets: Array) -> Certificate:
+    """Bring every category of the block below its target where its working set allows it; the certificate."""
+    certificate = ascent.certify()
+    lengths = np.sqrt(ascent.rows.norms)
+    for lane in range(len(targets)):
+        if certificate.gap[lane] > targets[lane]:
+            category = _category(ascent, certificate, lane, lengths)
+            _settle(category, float(targets[lane]))
+            _put_back(ascent, certificate, lane, category)
+    return certificate
+
+
+def _category(ascent: Ascent, certificate: Certificate, lane: int, lengths: Array) -> Category:
+    block, rows = ascent.block, ascent.rows
+    own = (
+        block.signs[:, lane].astype(np.float64),
+        block.limits[lane] * rows.importance,
+        ascent.alpha[:, lane].astype(np.float64),
+        certificate.margins[:, lane].copy(),
+        certificate.W[:, lane].copy(),
+    )
+    return Category(rows, ascent.loss, *own, lengths)
+
+
+def _put_back(ascent: Ascent, certificate: Certificate, lane: int, category: Category) -> None:
+    own = slice(lane, None if lane == ascent.block.size - 1 else lane + 1)
+    copies = (WIDTH if own.stop is None else own.stop) - lane
+    for whole, part in (
+        (ascent.alpha, category.alpha),
+        (certificate.margins, category.margins),
+        (certificate.W, category.w),
+    ):
+        whole[:, own] = np.repeat(part[:, None], copies, axis=1)
+    certificate.objective[own] = category.objective
+    certificate.dual_objective[own] = category.dual_objective
+
+
+def _settle(category: Category, target: float) -> None:
+    """Rounds until the gap is at most `target`, or the working set too large."""
+    gram, newton = Gram(category.rows, category.signs, category.ridges, np.float32), Newton()
+    for _ in range(_MOST_ROUNDS):
+        gap = category.gap
+        if gap <= target:
+            return
+        wanted = _working_set(category)
+        if not 0 < int(wanted.sum()) <= _MOST_DOCUMENTS:
+            return
+        grown = gram.grow(wanted)
+        led = _ascend(category, gram, newton, max(_INNER_SHARE * target, _ROUND_SHARE * gap))
+        if category.gap > _LEADING * gap and not (led and grown) and gram.dtype is np.float32:
+            gram, newton = Gram(category.rows, category.signs, category.ridges, np.float64), Newton()
+
+
+def _ascend(category: Category, gram: Gram, newton: Newton, aim: float) -> bool:
+    """Move the category to the optimum on its working set; whether the element type allowed it. The gradient
+    starts from the exact margins.
+    """
+    own = gram.chosen
+    alpha, ceilings, ridges = category.alpha[own], category.ceilings[own], category.ridges[own]
+    gradient = 1.0 - category.margins[own] - ridges * alpha
+    part = Change(gram.Q, *(v.astype(gram.dtype) for v in (-alpha, ceilings - alpha, ridges, gradient)))
+    led = ascend(part, newton, aim)
+    alpha = np.clip(alpha + part.change, 0.0, ceilings)
+    alpha[part.change == part.low] = 0.0
+    at_ceiling = part.change == part.high
+    alpha[at_ceiling] = ceilings[at_ceiling]
+    category.move(own, alpha)
+    return led
+
+
+def _working_set(category: Category) -> NDArray[np.bool_]:
+    """The documents in use and, where many more have a margin below one, the worst of those."""
+    used = category.alpha > 0
+    violators = np.flatnonzero(~used & (category.margins < 1))
+    most = max(_NEW_DOCUMENTS, int(used.sum()) // 2)
+    if len(violators) > most:
+        violators = violators[np.argpartition(category.margins[violators], most)[:most]]
+    used[violators] = True
+    return np.asarray(used)

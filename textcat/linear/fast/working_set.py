@@ -1,0 +1,295 @@
+"""The dual on a working set of documents: coordinate steps and Newton steps on a Gram matrix.
+
+Problem:  Q step = gradient over the free variables, those that would leave their bounds being held there
+A variable that has left the free ones since the factorization is held where it is, one that has come is bordered;
+both cost a column of the inverse each, where factorizing anew would cost a third of their number.
+
+Newton on the free part.
+
+Problem:  max_s  g's - s'Qs/2,  low <= s <= high,  Q_ij = y_i y_j x_i'x_j + ridge [i = j], over the documents of
+the working set: s is the change of their dual variables, g the gradient before it
+In:   Q, s = 0, the bounds of the change, the gradient (changed in place), in one element type
+Out:  the change, its gradient
+A coordinate step costs one pass over a row of Q, whatever the length of the documents. Between rounds of such
+steps the variables strictly inside their bounds take a Newton step. Where C is large, coordinate steps alone
+take thousands of passes. That the change is sought, not the dual variables, lets float32 refine what it cannot
+hold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.linalg import LinAlgError
+from numpy.typing import NDArray
+from scipy.linalg import get_lapack_funcs
+
+from textcat.compile import compiled
+
+Values = NDArray[np.floating]
+Numbers = NDArray[np.int64]
+
+# Changes of the free variables that a factor outlives, and variables held in one step: a part of their number.
+_OUTLIVED = 0.1
+_HELD = 0.2
+_FEW = 10
+_MOST_CHANGES = 8
+_MOST_DAMPINGS = 6
+
+
+@compiled
+def _among(Q: Any, free: Any, raised: float, block: Any) -> None:
+    """The lower triangle of Q over the free variables, its diagonal raised by a factor."""
+    for j in range(len(free)):
+        row = Q[free[j]]
+        for k in range(j + 1):
+            block[j, k] = row[free[k]]
+        block[j, j] *= raised
+
+
+def _factor(Q: Values, free: Numbers) -> Values:
+    """The Cholesky factor of Q over the free variables, damped so that no direction is lost in rounding."""
+    block = np.empty((len(free), len(free)), Q.dtype)
+    factorize: Any = get_lapack_funcs("potrf", (block,))
+    damping = _damping(Q)
+    for _ in range(_MOST_DAMPINGS):
+        _among(Q, free, 1.0 + damping, block)
+        factor, info = factorize(block.T, lower=0, overwrite_a=1, clean=0)
+        if info == 0:
+            return np.asarray(factor)
+        damping *= 10.0
+    raise LinAlgError("the Gram matrix of the free variables is not positive")
+
+
+def _damping(Q: Values) -> float:
+    return float(np.sqrt(np.finfo(Q.dtype).eps))
+
+
+def _up_to_first_bound(step: Values, low: Values, high: Values) -> Values:
+    """The longest part of the step that leaves no bound, of the variables that can move at all."""
+    able = np.where(step > 0, high > 0, low < 0)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        room = np.where(step > 0, high / step, low / step)[able & (step != 0)]
+    return np.asarray(np.where(able, min(1.0, float(room.min(initial=1.0))) * step, 0.0), step.dtype)
+
+
+@dataclass
+class Newton:
+    """The factor at hand, of Q over `base`; the inverse is over `base` and the variables that have come after it."""
+
+    base: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    come: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+
+    def step(
+        self, Q: Values, free: Numbers, gradient: Values, low: Values, high: Values
+    ) -> tuple[Numbers, Values, Values]:
+        """Variables, how far they go, and how far as a whole up to the first bound; `low` and `high` are what is
+        left to the bounds, of all variables."""
+        gone = self._follow(Q, free)
+        moved = np.concatenate((self.base, self.come))
+        low, high = low[moved], high[moved]
+        low[gone] = high[gone] = 0.0
+        start = self._solve(gradient[moved][:, None])[:, 0]
+        return moved, self._bounded(start, low, high, gone), _up_to_first_bound(start, low, high)
+
+    def _follow(self, Q: Values, free: Numbers) -> Numbers:
+        """Border or replace the factor for these free variables; places of those of the base that are not free."""
+        gone = np.flatnonzero(~np.isin(self.base, free, assume_unique=True))
+        self.come = np.setdiff1d(free, self.base, assume_unique=True)
+        if not len(self.base) or len(gone) + len(self.come) > _FEW + _OUTLIVED * len(free):
+            self._factor = _factor(Q, free)
+            self.base, self.come, gone = free, free[:0], gone[:0]
+        if len(self.come):
+            self._border = np.asfortranarray(Q[np.ix_(self.base, self.come)])
+            self._bordered = self._base_solve(self._border)
+            self._rest = Q[np.ix_(self.come, self.come)]
+            self._rest[np.diag_indices(len(self.come))] *= 1.0 + _damping(Q)
+            self._rest -= self._border.T @ self._bordered
+        return gone
+
+    def _base_solve(self, right: Values) -> Values:
+        resolve: Any = get_lapack_funcs("potrs", (self._factor,))
+        return np.asarray(resolve(self._factor, right, lower=0)[0])
+
+    def _solve(self, right: Values) -> Values:
+        """The inverse over `base` and `come` times columns."""
+        size = len(self.base)
+        first = self._base_solve(right[:size])
+        if not len(self.come):
+            return first
+        second = np.linalg.solve(self._rest, right[size:] - self._border.T @ first)
+        return np.concatenate((first - self._bordered @ second, second))
+
+    def _bounded(self, start: Values, low: Values, high: Values, gone: Numbers) -> Values:
+        """From the step without bounds to one within: those that leave are held, those that no longer press are
+        let go, as long as something changes.
+        """
+        step, held, side = start, gone, np.zeros(len(gone), start.dtype)
+        columns, most = self._columns(gone), _FEW + _HELD * len(start)
+        for _ in range(_MOST_CHANGES):
+            released = 0
+            if len(held):
+                ends = np.where(side > 0, high[held], low[held])
+                try:
+                    forces = np.linalg.solve(columns[held], ends - start[held])
+                except LinAlgError:
+                    break
+                step = start + columns @ forces
+                step[held] = ends
+                stay = forces * side <= 0
+                released = len(held) - int(stay.sum())
+                held, side, columns = held[stay], side[stay], columns[:, stay]
+            leaving = (step < low) | (step > high)
+            leaving[held] = False
+            out = np.flatnonzero(leaving)
+            if not len(out) + released or len(held) + len(out) > most:
+                break
+            held, side = np.concatenate((held, out)), np.concatenate((side, np.sign(step[out])))
+            columns = np.hstack((columns, self._columns(out)))
+        return np.clip(step, low, high)
+
+    def _columns(self, places: Numbers) -> Values:
+        """Columns of the inverse."""
+        size = len(self.base) + len(self.come)
+        units = np.zeros((size, len(places)), self._factor.dtype, order="F")
+        units[places, np.arange(len(places))] = 1.0
+        return self._solve(units) if len(places) else units
+
+
+# Sweeps between two looks at the gap, and the factor by which it falls while they are worth it.
+_SWEEPS = 10
+_FAST = 0.5
+# A round that raises the dual by less than this part of the gap is lost in rounding.
+_LEAST_GAIN = 1e-5
+# A Newton step that gains less than this part of the gap is held against another.
+_POOR = 0.1
+_MOST_ROUNDS = 60
+
+
+@dataclass
+class Change:
+    """The change of the dual variables of a working set, its bounds, and the gradient there."""
+
+    Q: Values
+    low: Values
+    high: Values
+    ridges: Values
+    gradient: Values
+    change: Values = field(init=False)
+    first: Values = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.change = np.zeros_like(self.gradient)
+        self.first = self.gradient.copy()
+
+    @property
+    def gap(self) -> float:
+        """The duality gap of the problem on the working set."""
+        rise = np.clip(
+            self.gradient / np.maximum(self.ridges, 1e-30), self.low - self.change, self.high - self.change
+        )
+        return float((rise * (self.gradient - 0.5 * self.ridges * rise)).sum(dtype=np.float64))
+
+    @property
+    def gain(self) -> float:
+        """By how much the dual has risen."""
+        return 0.5 * float((self.change * (self.first + self.gradient)).sum(dtype=np.float64))
+
+    @property
+    def free(self) -> NDArray[np.int64]:
+        """The variables strictly inside their bounds."""
+        return np.flatnonzero((self.change > self.low) & (self.change < self.high))
+
+
+@compiled
+def coordinate_steps(
+    Q: Any, change: Any, gradient: Any, low: Any, high: Any, sweeps: int, negligible: float
+) -> None:
+    """Exact steps of one variable after the other, those that gain next to nothing passed over."""
+    n = len(change)
+    for _ in range(sweeps):
+        for i in range(n):
+            old = change[i]
+            new = min(max(old + gradient[i] / max(Q[i, i], np.float32(1e-30)), low[i]), high[i])
+            step = new - old
+            if step * gradient[i] > negligible or (step != 0.0 and (new == low[i] or new == high[i])):
+                change[i] = new
+                row = Q[i]
+                for k in range(n):
+                    gradient[k] -= step * row[k]
+
+
+@compiled
+def _product(Q: Any, rows: Any, vector: Any, out: Any) -> None:
+    """Q times a vector that is zero outside `rows`; Q is symmetric."""
+    out[:] = 0.0
+    for k in range(len(rows)):
+        row = Q[rows[k]]
+        value = vector[k]
+        if value != 0.0:
+            for j in range(len(out)):
+                out[j] += value * row[j]
+
+
+def newton_step(part: Change, newton: Newton, gap: float) -> None:
+    """Move the variables inside their bounds by a Newton step that respects the bounds, as far as it gains.
+
+    Where documents are more than their features such a step can be anything: if it gains little of the gap, the
+    plain step up to the first bound, which takes a variable out each time, is tried too.
+    """
+    left = (part.low - part.change, part.high - part.change)
+    moved, bounded, plain = newton.step(part.Q, part.free, part.gradient, *left)
+    trial = _trial(part, moved, bounded)
+    if trial.gain < _POOR * gap:
+        other = _trial(part, moved, plain)
+        trial = other if other.gain > trial.gain else trial
+    if trial.gain > 0:
+        there = part.change[moved] + trial.step
+        part.change[moved] = np.clip(there, part.low[moved], part.high[moved])
+        part.gradient -= trial.effect
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """A step of some variables, its effect on all gradients, and by how much the dual would rise."""
+
+    step: Values
+    effect: Values
+    gain: float
+
+
+def _trial(part: Change, moved: NDArray[np.int64], step: Values) -> _Trial:
+    """As much of a step as gains most."""
+    effect = np.empty_like(part.gradient)
+    _product(part.Q, moved, step, effect)
+    slope, bend = float(part.gradient[moved] @ step), float(step @ effect[moved])
+    if not slope > 0:
+        return _Trial(step, effect, 0.0)
+    length = part.Q.dtype.type(min(1.0, slope / bend) if bend > 0 else 1.0)
+    return _Trial(length * step, length * effect, float(length * (slope - 0.5 * length * bend)))
+
+
+def ascend(part: Change, newton: Newton, target: float) -> bool:
+    """Coordinate steps and, where these slow down, Newton steps, until the gap on the working set is at most
+    `target`; False when rounding keeps it from getting there.
+    """
+    negligible = 1e-3 * target / len(part.change)
+    bounds = (part.low, part.high)
+    gain, gap = -np.inf, np.inf
+    for _ in range(_MOST_ROUNDS):
+        coordinate_steps(part.Q, part.change, part.gradient, *bounds, _SWEEPS, negligible)
+        before, gap = gap, part.gap
+        if gap <= target:
+            return True
+        if gap > _FAST * before:
+            last, gain = gain, part.gain
+            if gain - last < _LEAST_GAIN * gap or not len(part.free):
+                return False
+            try:
+                newton_step(part, newton, gap)
+            except LinAlgError:
+                return False
+            gap = np.inf
+    return False

@@ -1,0 +1,1 @@
+"""The algorithms as the papers state them, with pass counts as printed."""

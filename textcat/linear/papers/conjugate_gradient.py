@@ -1,0 +1,269 @@
+"""MLR-CG: nonlinear conjugate gradient on a smooth objective, a block of categories in lanes (zhang_jin_2003).
+
+in lanes.
+
+and differences of it for one from elsewhere.
+
+Problem: min over w of (1/n) sum_i c_i f(w.x_i y_i) + lam w^2, the constant free when it is not penalized.
+With the modified logistic loss and a growing gamma this is algorithm 1 of zhang_jin_2003: after every
+`steps` steps gamma grows by delta and the direction starts again from minus the gradient. Output: weights
+and certificates. The step along a direction is found by Newton's method inside a bracket, to the minimum.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from textcat.compile import compiled
+from textcat.linear.certificate import measure, objective_of, signs_of
+from textcat.linear.lane_math import exponential
+from textcat.linear.losses import Loss, modified_logistic
+from textcat.linear.options import GradientOptions
+from textcat.linear.problem import Floats, PenaltyShape, Problem
+from textcat.linear.products import times, transposed_times
+from textcat.linear.stopping import BlockResult, Progress
+from textcat.parallel.threads import in_threads
+
+Array = Any
+
+SQUARED, SQUARED_HINGE, LOGISTIC = 0, 1, 2
+
+
+@compiled
+def differentiate_along(
+    state: Array, ray: Array, weights: Array, signs: Array, loss: int, sharpness: float, reach: Array,
+    slope: Array,
+    bend: Array,
+) -> None:  # fmt: skip
+    """First and second derivative of sum_i c_i f at state + reach * ray, in each lane (state is w.x - m
+    y)."""
+    for k in range(slope.shape[0]):
+        slope[k] = 0.0
+        bend[k] = 0.0
+    for i in range(state.shape[0]):
+        if loss == LOGISTIC:
+            for k in range(slope.shape[0]):
+                z = sharpness * signs[i, k] * (state[i, k] + reach[k] * ray[i, k])
+                a = 1.0 / (1.0 + exponential(z))
+                pull = weights[i, k] * ray[i, k]
+                slope[k] -= pull * signs[i, k] * a
+                bend[k] += pull * ray[i, k] * (sharpness * (a * (1.0 - a)))
+        else:
+            for k in range(slope.shape[0]):
+                e = state[i, k] + reach[k] * ray[i, k]
+                pull = 2.0 * weights[i, k] * ray[i, k]
+                counts = 1.0 if loss == SQUARED or signs[i, k] * e < 0 else 0.0
+                slope[k] += pull * e * counts
+                bend[k] += pull * ray[i, k] * counts
+
+
+@compiled
+def slopes_at(state: Array, weights: Array, signs: Array, loss: int, sharpness: float, out: Array) -> None:
+    """c_i f'(r_i) y_i of each document and lane."""
+    for i in range(state.shape[0]):
+        if loss == LOGISTIC:
+            for k in range(state.shape[1]):
+                y = signs[i, k]
+                out[i, k] = -weights[i, k] * y / (1.0 + exponential(sharpness * y * state[i, k]))
+        else:
+            for k in range(state.shape[1]):
+                e = state[i, k]
+                counts = 2.0 if loss == SQUARED or signs[i, k] * e < 0 else 0.0
+                out[i, k] = weights[i, k] * e * counts
+
+
+LOSS_CODES = {
+    "squared": SQUARED,
+    "squared_hinge": SQUARED_HINGE,
+    "logistic": LOGISTIC,
+    "modified_logistic": LOGISTIC,
+}
+# Between the rounding of the derivative, large for small steps, and its bending, large for large ones.
+STEP = 1e-5
+
+
+def slopes_of(loss: Loss, state: Floats, weights: Floats, signs: Floats) -> Floats:
+    """c_i f'(r_i) y_i of each document and lane; the state is w.x - m y."""
+    if loss.name not in LOSS_CODES:
+        return np.asarray(weights * loss.derivative(signs * state + loss.target) * signs)
+    out = np.empty(state.shape)
+    slopes_at(state, weights, signs, LOSS_CODES[loss.name], loss.gamma, out)
+    return out
+
+
+def along(
+    loss: Loss, state: Floats, ray: Floats, weights: Floats, signs: Floats, reach: Floats
+) -> tuple[Floats, Floats]:
+    """First and second derivative of sum_i c_i f at state + reach * ray, in each lane."""
+    slope, bend = np.empty(reach.shape), np.empty(reach.shape)
+    if loss.name in LOSS_CODES:
+        differentiate_along(state, ray, weights, signs, LOSS_CODES[loss.name], loss.gamma, reach, slope, bend)
+        return slope, bend
+    margins = signs * (state + reach * ray) + loss.target
+    slope = (weights * ray * signs * loss.derivative(margins)).sum(axis=0)
+    bend = (weights * ray * ray * second_derivative(loss.derivative, margins)).sum(axis=0)
+    return slope, bend
+
+
+def second_derivative(derivative: Callable[[Floats], Floats], where: Floats) -> Floats:
+    """By central differences of the first; never below 0, as losses and penalties are convex."""
+    step = STEP * (1.0 + np.abs(where))
+    return np.maximum((derivative(where + step) - derivative(where - step)) / (2 * step), 0.0)
+
+
+MOST_LINE_STEPS = 40
+LINE_TOLERANCE = 1e-8
+# Sums over documents are taken over parts of this size, so that they do not depend on the number of threads.
+DOCUMENTS_A_PART = 65_536
+
+
+class Descent:
+    """Weights, scores, gradient and direction of a block; `step` is one conjugate gradient step in each
+    lane."""
+
+    def __init__(self, problem: Problem, block: slice, options: GradientOptions, start: Floats) -> None:
+        self.problem, self.block, self.options = problem, block, options
+        self.free = problem.free(block)
+        self.signs = signs_of(problem, block)
+        ones = np.ones(self.signs.shape)
+        self.documents = ones if problem.weights is None else problem.weights[:, block].copy()
+        self.strength = np.broadcast_to(problem.penalty.strength[:, block], start.shape)
+        self.weights = start * self.free
+        self.scores = times(problem.rows, self.weights, options.jobs)
+        self.objective = self._objective()
+        self.gradient = self._gradient()
+        self.direction = -self.gradient
+
+    def _state(self) -> Floats:
+        return np.asarray(self.scores - self.problem.loss.target * self.signs)
+
+    def _objective(self) -> Floats:
+        return objective_of(self.problem, self.block, self.weights, self.scores)
+
+    def _gradient(self) -> Floats:
+        slopes = slopes_of(self.problem.loss, self._state(), self.documents, self.signs)
+        pulled = (
+            transposed_times(self.problem.columns, slopes, self.options.jobs)
+            * self.free
+            / self.problem.documents
+        )
+        shape = self.problem.penalty.shape
+        if shape is not None:
+            return np.asarray(pulled + self.strength * shape.derivative(self.weights))
+        return np.asarray(pulled + 2 * self.strength * self.weights)
+
+    def restart(self, gamma: float) -> None:
+        """Take up a new gamma and set the direction to minus the gradient."""
+        if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
+            self.problem = replace(self.problem, loss=modified_logistic(gamma))
+        self.scores = times(self.problem.rows, self.weights, self.options.jobs)
+        self.objective = self._objective()
+        self.gradient = self._gradient()
+        self.direction = -self.gradient
+
+    def step(self, running: Any) -> None:
+        """One line search and the next conjugate direction."""
+        uphill = (self.direction * self.gradient).sum(axis=0) >= 0
+        self.direction = np.where(uphill, -self.gradient, self.direction) * running
+        ray = times(self.problem.rows, self.direction, self.options.jobs)
+        reach = self._safe(self._line_search(ray), ray)
+        self.weights = self.weights + reach * self.direction
+        self.scores = self.scores + reach * ray
+        before, self.gradient = self.gradient, self._gradient()
+        self.direction = self._conjugate(before) * self.direction - self.gradient
+
+    def _conjugate(self, before: Floats) -> Floats:
+        """The factor of the old direction: Hestenes-Stiefel, Fletcher-Reeves or Polak-Ribiere."""
+        change = self.gradient - before
+        if self.options.direction == "HS":
+            above, below = self.gradient * change, self.direction * change
+        elif self.options.direction == "FR":
+            above, below = self.gradient * self.gradient, before * before
+        else:
+            above, below = self.gradient * change, before * before
+        divisor = below.sum(axis=0)
+        return np.asarray(above.sum(axis=0) / np.where(divisor == 0, np.inf, divisor))
+
+    def _safe(self, reach: Floats, ray: Floats) -> Floats:
+        """No step where it does not lower the objective: on a plateau the slope is rounding, and a search
+        along a free constant would run away. The direction then starts again from minus the gradient."""
+        here = self.objective
+        with np.errstate(over="ignore", invalid="ignore"):
+            there = objective_of(
+                self.problem, self.block, self.weights + reach * self.direction, self.scores + reach * ray
+            )
+        lower = there <= here
+        self.objective = np.where(lower, there, here)
+        return np.where(lower, reach, 0.0)
+
+    def _along(self, state: Floats, ray: Floats, reach: Floats) -> tuple[Floats, Floats]:
+        """Slope and curvature of the losses at a reach: sums over parts of the documents, in their order."""
+        starts = range(0, len(state), DOCUMENTS_A_PART)
+        parts = np.empty((2, len(starts), len(reach)))
+
+        def one(number: int) -> None:
+            part = slice(starts[number], starts[number] + DOCUMENTS_A_PART)
+            parts[:, number] = along(
+                self.problem.loss, state[part], ray[part], self.documents[part], self.signs[part], reach
+            )
+
+        in_threads(self.options.jobs, [partial(one, number) for number in range(len(starts))])
+        slope, bend = parts.sum(axis=1)
+        return slope, bend
+
+    def _penalty_along(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
+        """Slope and curvature of a penalty from elsewhere, at `reach` along the direction."""
+        there = self.weights + reach * self.direction
+        slope = self.strength * shape.derivative(there) * self.direction
+        bend = self.strength * second_derivative(shape.derivative, there) * self.direction**2
+        return slope.sum(axis=0), bend.sum(axis=0)
+
+    def _line_search(self, ray: Floats) -> Floats:
+        """The reach that minimizes the objective along the direction, by Newton's method in a growing
+        bracket."""
+        n, state, shape = self.problem.documents, self._state(), self.problem.penalty.shape
+        curve = 2 * (self.strength * self.direction**2).sum(axis=0)
+        lean = 2 * (self.strength * self.direction * self.weights).sum(axis=0)
+        reach, low = np.zeros(curve.shape), np.zeros(curve.shape)
+        high = np.full(curve.shape, np.inf)
+        first: Floats | None = None
+        done = np.zeros(curve.shape, dtype=bool)
+        for _ in range(MOST_LINE_STEPS):
+            slope, bend = self._along(state, ray, reach)
+            if shape is not None:
+                lean, curve = self._penalty_along(shape, reach)
+            total, second = slope / n + lean + curve * reach * (shape is None), bend / n + curve
+            first = np.abs(total) if first is None else first
+            done |= np.abs(total) <= LINE_TOLERANCE * first
+            if done.all():
+                break
+            low, high = np.where(total < 0, reach, low), np.where(total > 0, reach, high)
+            newton = reach - total / np.where(second > 0, second, np.inf)
+            inside = (newton > low) & (newton < high) & (second > 0)
+            halfway = np.where(np.isfinite(high), (low + high) / 2, 2 * low + 1)
+            reach = np.where(done, reach, np.where(inside, newton, halfway))
+        return reach
+
+
+def solve_block(problem: Problem, block: slice, options: GradientOptions, start: Floats) -> BlockResult:
+    """Descend in one block of categories until its stopping rule holds for each of them; a pass is one
+    step."""
+    began = time.perf_counter()
+    descent = Descent(problem, block, options, start)
+    progress = Progress(options.stop, options.tol, options.max_passes, start.shape[1])
+    progress.begin(descent.scores, lambda: measure(problem, block, np.zeros_like(start)))
+    gamma = options.gamma
+    while progress.running.any():
+        if progress.passes and progress.passes % options.steps == 0:
+            gamma += options.delta
+            descent.restart(gamma)
+        descent.step(progress.running)
+        progress.end_pass(lambda: descent.scores, lambda: measure(descent.problem, block, descent.weights))
+    final = measure(descent.problem, block, descent.weights)
+    return BlockResult(descent.weights, progress.certificates(final, began))

@@ -1,0 +1,92 @@
+"""At most so many features a category: the weakest Laplace prior under which the bound holds.
+
+Problem: for each category the least lam whose solution has at most `features` nonzero weights, the
+constant not counted; the number of features hardly ever grows with lam, so lam is found by bisection on
+its logarithm, for all categories at once. Output: a model that keeps the bound. Paper: genkin_2004,
+section 7 (Squeezer, described in one sentence there).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from textcat.errors import UsageError
+from textcat.linear.certificate import pull_of, scores_of, signs_of
+from textcat.linear.cross_validation import cross_validated
+from textcat.linear.fit import fit
+from textcat.linear.model import LinearModel
+from textcat.linear.priors import Prior
+from textcat.linear.problem import Floats, labels_as_columns
+from textcat.linear.training import Settings, pose
+
+# Bisection between the critical lam and this part of it, in this many halvings of the logarithm.
+WEAKEST = 1e-5
+HALVINGS = 20
+
+
+def critical_lam(X: Any, Y: ArrayLike, **settings: Any) -> Floats:
+    """The least Laplace lam of each category at which no weight is left (an unpenalized constant aside)."""
+    made = Settings(**{**settings, "prior": Prior("laplace")})
+    problem = pose(X, Y, made, made.algorithm_options())
+    everything = slice(0, problem.categories)
+    weights = np.zeros((problem.features, problem.categories))
+    if problem.bias != 0.0 and not made.penalize_bias:
+        nothing = np.zeros((problem.features - 1, problem.categories), dtype=bool)
+        alone = fit(X, Y, **{**settings, "prior": "laplace", "mask": nothing})
+        weights[-1] = alone.intercept / problem.bias
+    margins = scores_of(problem, weights) * signs_of(problem, everything)
+    pull = np.abs(pull_of(problem, everything, problem.loss.derivative(margins)))
+    if problem.bias != 0.0 and not made.penalize_bias:
+        pull = pull[:-1]
+    return np.asarray(pull.max(axis=0, initial=0.0))
+
+
+def squeeze(
+    X: Any, Y: ArrayLike, features: int, cross_validate: bool = False, **settings: Any
+) -> LinearModel:
+    """Lasso models of at most `features` features each.
+
+    With `cross_validate` the cross-validated lam is taken wherever it keeps the bound. `settings` go to
+    `fit`.
+    """
+    if features < 0:
+        raise UsageError(
+            f"at most {features} features cannot be asked for",
+            where="squeeze",
+            hint="Ask for 1 feature or more.",
+        )
+    settings = {**settings, "prior": "laplace"}
+    labels = labels_as_columns(Y, X.shape[0])
+    bounds = {name: settings[name] for name in ("loss", "bias", "mask", "penalize_bias") if name in settings}
+    high = np.maximum(critical_lam(X, labels, **bounds), 1e-12) * 1.001
+    low, lam = high * WEAKEST, high.copy()
+    best = fit(X, labels, **{**settings, "lam": high})
+    tried = low.copy()
+    for _ in range(HALVINGS + 1):
+        trial = fit(X, labels, **{**settings, "lam": tried})
+        obeys = (trial.coef != 0).sum(axis=0) <= features
+        best, lam = _take(best, trial, obeys), np.where(obeys, tried, lam)
+        high, low = np.where(obeys, tried, high), np.where(obeys, low, tried)
+        tried = np.sqrt(low * high)
+    if cross_validate:
+        chosen = cross_validated(X, labels, **settings).lam
+        trial = fit(X, labels, **{**settings, "lam": chosen})
+        obeys = (chosen > lam) & ((trial.coef != 0).sum(axis=0) <= features)
+        best, lam = _take(best, trial, obeys), np.where(obeys, chosen, lam)
+    return replace(best, settings={**best.settings, "lam": lam.tolist(), "at_most": features})
+
+
+def _take(best: LinearModel, trial: LinearModel, better: Any) -> LinearModel:
+    return replace(
+        best,
+        coef=np.where(better, trial.coef, best.coef),
+        intercept=np.where(better, trial.intercept, best.intercept),
+        certificate=[
+            new if take else old
+            for old, new, take in zip(best.certificate, trial.certificate, better, strict=True)
+        ],
+    )

@@ -1,0 +1,182 @@
+"""Measured numbers next to the printed ones, as text, CSV, LaTeX and Markdown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tabulate import tabulate
+
+from textcat.experiment.run.results_file import measures_of
+from textcat.published.accepted import load_deviations
+from textcat.published.check import CellVerdict, compare, measured_cells
+from textcat.published.tables import all_cells, load_paper
+from textcat.report.escaping import markdown
+
+SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missing": "?", "ungated": "."}
+
+
+@dataclass(frozen=True)
+class TableCell:
+    """One number of a published table: as printed, as measured, and the verdict."""
+
+    row: str
+    column: str
+    printed: str
+    unit: str
+    measured: float | None
+    difference: float | None
+    verdict: str
+    reason: str = ""
+    evidence: str = ""
+
+    @property
+    def text(self) -> str:
+        """The measured number in the unit and with the decimals of the printed one."""
+        if self.measured is None:
+            return "-"
+        if self.unit == "power_of_ten":
+            return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
+        scale = 100.0 if self.unit == "fraction" else 1.0
+        return f"{self.measured / scale:.{decimals_of(self.printed)}f}"
+
+    @property
+    def distance(self) -> str:
+        """Measured less printed, with its sign; empty where a difference says nothing."""
+        if self.difference is None or self.unit in ("text", "p_value", "power_of_ten"):
+            return ""
+        scale = 100.0 if self.unit == "fraction" else 1.0
+        text = f"{self.difference / scale:+.{decimals_of(self.printed)}f}"
+        return text.replace("-", "\u2212") if float(text) else text[1:]
+
+
+@dataclass(frozen=True)
+class ComparedTable:
+    """A published table with our numbers beside it."""
+
+    id: str
+    caption: str
+    rows: Sequence[str]
+    columns: Sequence[str]
+    cells: dict[tuple[str, str], TableCell]
+
+    def counts(self) -> dict[str, int]:
+        """How many cells have each verdict."""
+        found: dict[str, int] = {}
+        for cell in self.cells.values():
+            found[cell.verdict] = found.get(cell.verdict, 0) + 1
+        return dict(sorted(found.items()))
+
+
+def decimals_of(printed: str) -> int:
+    """How many decimals a number was printed with."""
+    return len(printed.partition(".")[2]) if "." in printed else 0
+
+
+def text_of(cell: TableCell | None) -> str:
+    """measured (printed) and a sign for the verdict."""
+    if cell is None:
+        return ""
+    return f"{cell.text} ({cell.printed}) {SIGNS.get(cell.verdict, '')}".rstrip()
+
+
+def as_text(table: ComparedTable, style: str = "github") -> str:
+    """A grid whose cells read `measured (printed) sign`; `style` is one of tabulate's."""
+    name = markdown if style == "github" else str
+    rows = [
+        [name(row), *(text_of(table.cells.get((row, column))) for column in table.columns)]
+        for row in table.rows
+    ]
+    headers = ["", *map(name, table.columns)]
+    return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
+
+
+def legend() -> str:
+    """What the signs mean."""
+    return "measured (printed): " + "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+
+
+def as_markdown(tables: Sequence[ComparedTable]) -> str:
+    """All tables, each under a heading with its counts of verdicts."""
+    parts = [legend(), ""]
+    for table in tables:
+        counted = ", ".join(f"{number} {verdict}" for verdict, number in table.counts().items())
+        parts += [f"## {table.id}: {table.caption}", "", as_text(table), "", f"{counted}", ""]
+    return "\n".join(parts)
+
+
+def as_csv(tables: Sequence[ComparedTable]) -> str:
+    """A line a cell."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
+    for table in tables:
+        for cell in table.cells.values():
+            measured = "" if cell.measured is None else f"{cell.measured:.6g}"
+            difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
+            writer.writerow(
+                [table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict]
+            )
+    return stream.getvalue()
+
+
+def compared_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
+    """The experiment's tables, in the order in which it names them, as far as it makes them."""
+    name = results["experiment"]
+    published = [
+        cell for cell in all_cells() if cell.table_id in results["tables"] and cell.experiment == name
+    ]
+    measured = measured_cells(published, {name: measures_of(results)})
+    judged = compare(measured, published, {}, load_deviations())
+    return [
+        _without_empty_lines(table_of([entry for entry in judged if entry.cell.table_id == table_id]))
+        for table_id in results["tables"]
+        if any(entry.cell.table_id == table_id for entry in judged)
+    ]
+
+
+def _without_empty_lines(table: ComparedTable) -> ComparedTable:
+    """Without the rows and columns that other experiments make."""
+    rows = [row for row in table.rows if any(row == of for of, _ in table.cells)]
+    columns = [column for column in table.columns if any(column == of for _, of in table.cells)]
+    return replace(table, rows=rows, columns=columns)
+
+
+def table_of(verdicts: Sequence[CellVerdict]) -> ComparedTable:
+    """One published table of judged cells."""
+    first = verdicts[0].cell
+    table = load_paper(first.paper).tables[first.table]
+    return ComparedTable(
+        id=first.table_id,
+        caption=table.caption,
+        rows=list(table.rows),
+        columns=list(table.columns),
+        cells={
+            (entry.cell.row, entry.cell.column): _cell(entry)
+            for entry in verdicts
+            if entry.cell.printed is not None
+        },
+    )
+
+
+def _cell(entry: CellVerdict) -> TableCell:
+    deviation = entry.deviation
+    return TableCell(
+        row=entry.cell.row,
+        column=entry.cell.column,
+        printed=entry.cell.printed or "",
+        unit=entry.cell.unit,
+        measured=entry.measured,
+        difference=entry.difference,
+        verdict=entry.verdict,
+        reason=deviation.reason if deviation else "",
+        evidence="; ".join(_figures(v.variant, v.figures) for v in deviation.evidence) if deviation else "",
+    )
+
+
+def _figures(variant: str, figures: Mapping[str, float]) -> str:
+    return f"{variant}: " + ", ".join(f"{name} {value:g}" for name, value in figures.items())

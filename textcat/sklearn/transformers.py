@@ -1,0 +1,126 @@
+"""textcat's feature selection and term weighting as scikit-learn transformers."""
+
+from __future__ import annotations
+
+from typing import Any, cast, get_args
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
+
+from textcat.selection import SelectionSettings, select
+from textcat.sklearn.inputs import canonical, checked_settings, read_labels, training_documents
+from textcat.text.weighting import (
+    WeightingName,
+    concentrations,
+    document_frequencies,
+    inverse_document_frequencies,
+    of_length_one,
+    term_weights,
+)
+
+
+class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """Keeps the best features by a score: gini_gain, information_gain, bi_normal_separation, chi_square, ...
+
+    `rank_by` is the score's name; `features` (a number or "all"), `scope` and `minimum_documents` are those of
+    `textcat.selection.SelectionSettings`: the scores of the categories are pooled by `scope` (max, mean,
+    weighted_mean or sum) into one set for all. With scope "category" or "common", categories choose for
+    themselves and the features that any of them chose are kept; to give each category only its own, see the
+    `features` of `OneVsRestLinearClassifier`.
+
+    Fitted: mask_ (features x categories; of two classes one column), n_features_in_, feature_names_in_.
+    """
+
+    def __init__(
+        self,
+        rank_by: str = "gini_gain",
+        features: int | str = 1000,
+        *,
+        scope: str = "max",
+        minimum_documents: int = 1,
+    ) -> None:
+        self.rank_by = rank_by
+        self.features = features
+        self.scope = scope
+        self.minimum_documents = minimum_documents
+
+    def fit(self, X: Any, y: Any) -> FeatureSelector:
+        """Score the features of X by labels y: one a document, or an indicator matrix."""
+        X, y = training_documents(self, X, y)
+        labels = read_labels(y)
+        self.mask_ = select(canonical(X), labels.columns, self._settings())
+        return self
+
+    def _settings(self) -> SelectionSettings:
+        return checked_settings(
+            SelectionSettings, score=self.rank_by, features=self.features, scope=self.scope,
+            minimum_documents=self.minimum_documents,
+        )  # fmt: skip
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return np.asarray(self.mask_.any(axis=1))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+
+class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """From counts, documents x terms, to weights: binary, tf, log_tf, tf_idf, log_tf_idf or entropy_share.
+
+    log_tf is 1 + ln n, idf is ln((documents + 1) / (documents with the term + 1)), and entropy_share is the
+    count's share of its document times 1 less the term's entropy over the training documents. With `cosine`
+    documents are brought to length 1. What comes sparse leaves sparse.
+
+    Fitted: n_documents_, document_frequency_, concentration_, n_features_in_, feature_names_in_.
+    """
+
+    def __init__(self, weighting: str = "log_tf_idf", *, cosine: bool = True) -> None:
+        self.weighting = weighting
+        self.cosine = cosine
+
+    def fit(self, X: Any, y: Any = None) -> TermWeighting:
+        """Note how many of the training documents hold each term, and how evenly."""
+        if self.weighting not in get_args(WeightingName):
+            known = ", ".join(get_args(WeightingName))
+            raise ValueError(f"there is no weighting {self.weighting!r}; there are {known}")
+        counts = self._counts(X, reset=True)
+        self.n_documents_ = int(counts.shape[0])
+        self.document_frequency_ = document_frequencies(counts)
+        self.concentration_ = concentrations(counts)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """Weights of documents by what was noted."""
+        check_is_fitted(self)
+        counts = self._counts(X, reset=False)
+        inverse = inverse_document_frequencies(self.document_frequency_, self.n_documents_)
+        every = np.ones(counts.shape[1], dtype=np.bool_)
+        values = term_weights(
+            counts, cast(WeightingName, self.weighting), inverse, self.concentration_, every
+        )
+        if self.cosine:
+            values = of_length_one(values, counts, values)
+        kind = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
+        weights = kind((values, counts.indices, counts.indptr), shape=counts.shape)
+        return weights if sp.issparse(X) else weights.toarray()
+
+    def _counts(self, X: Any, *, reset: bool) -> sp.csr_array:
+        checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
+        check_non_negative(checked, "TermWeighting")
+        counts = canonical(checked)
+        counts.eliminate_zeros()
+        return counts
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        return tags

@@ -1,0 +1,101 @@
+"""Counting new documents against the terms of a trained model, batch after batch.
+
+What a piece of text comes to (its words, stems, their columns) is looked up once and remembered, so that the
+stemmer and the tables of terms cost nothing once the common words have gone by. The counts are those of
+`textcat.text.counting.count`.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from textcat.text.counting import TextDocument
+from textcat.text.terms import term_maker
+from textcat.text.text_settings import TextSettings
+from textcat.text.tokenizers import tokenizer_named
+
+# So many pieces are remembered before all are forgotten: memory does not grow with the stream.
+PIECES_REMEMBERED = 500_000
+
+
+class _Pieces(dict[str, int]):
+    """The number of each piece of text, and the columns of its terms, found when it is first looked up."""
+
+    def __init__(self, columns_of: Callable[[str], list[int]]) -> None:
+        super().__init__()
+        self._columns_of = columns_of
+        self.columns, self.ends = array("i"), array("q", [0])
+
+    def __missing__(self, piece: str) -> int:
+        self[piece] = number = len(self)
+        self.columns.extend(self._columns_of(piece))
+        self.ends.append(len(self.columns))
+        return number
+
+    def look_up(self, pieces: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """How many terms each piece has, and their columns one after the other."""
+        numbers = np.fromiter(map(self.__getitem__, pieces), np.int64, len(pieces))
+        # Copies: an array that is looked into cannot grow.
+        ends, columns = np.array(self.ends, dtype=np.int64), np.array(self.columns, dtype=np.int32)
+        starts, lengths = ends[numbers], ends[numbers + 1] - ends[numbers]
+        if len(lengths) and lengths.min() == lengths.max() == 1:
+            return lengths, columns[starts]
+        places = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        return lengths, columns[places]
+
+
+class DocumentReader:
+    """Counts of known terms, which keep their columns, and of others, which follow after them."""
+
+    def __init__(self, settings: TextSettings, terms: Sequence[str]) -> None:
+        self.settings, self.terms = settings, terms
+        self._split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
+        self._known = {term: column for column, term in enumerate(terms)}
+        self._forget()
+
+    def _forget(self) -> None:
+        self._make = term_maker(self.settings)
+        self._others: dict[str, int] = {}
+        self._groups = [
+            (fields, _Pieces(partial(self._columns_of, prefix))) for prefix, fields in self.settings.groups
+        ]
+
+    def _columns_of(self, prefix: str, piece: str) -> list[int]:
+        """The columns of a piece's terms; a term not met before gets the next one."""
+        others, first = self._others, len(self.terms)
+        return [
+            self._known[term] if term in self._known else others.setdefault(term, first + len(others))
+            for term in (prefix + word for word in self._make(piece))
+        ]
+
+    def counts(self, documents: Sequence[TextDocument]) -> csr_array:
+        """Documents x columns, as many as terms have been met; int32, sorted, no zeros."""
+        if sum(len(pieces) for _, pieces in self._groups) > PIECES_REMEMBERED:
+            self._forget()
+        found = [self._of_group(fields, known, documents) for fields, known in self._groups]
+        width = len(self.terms) + len(self._others)
+        keys = np.concatenate([rows * width + columns for rows, columns in found])
+        keys.sort()
+        starts = np.flatnonzero(np.diff(keys, prepend=-1))
+        rows, columns = np.divmod(keys[starts], max(width, 1))
+        ends = np.zeros(len(documents) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(rows, minlength=len(documents)), out=ends[1:])
+        counted = np.diff(starts, append=len(keys)).astype(np.int32)
+        return csr_array((counted, columns.astype(np.int32), ends), shape=(len(documents), width))
+
+    def _of_group(
+        self, fields: tuple[str, ...], known: _Pieces, documents: Sequence[TextDocument]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """The row and the column of every term, in the order of the text."""
+        texts = ["\n".join([document.fields.get(name, "") for name in fields]) for document in documents]
+        pieces = list(map(self._split, texts))
+        lengths, columns = known.look_up(list(chain.from_iterable(pieces)))
+        rows = np.repeat(np.arange(len(documents), dtype=np.int64), list(map(len, pieces)))
+        return np.repeat(rows, lengths), columns

@@ -1,0 +1,187 @@
+"""What can be set about thresholds, and the one door from settings to decisions."""
+
+from __future__ import annotations
+
+import math
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from textcat.errors import StageFailedError, UsageError
+from textcat.plugins import Named, Plugin, find, guarded, loaded
+from textcat.thresholds.cuts import NEVER, Bools, Criterion, Floats, Ints, accept, default_thresholds
+from textcat.thresholds.expected_f1 import expected_f1_thresholds, fixed_expected_f1_thresholds
+from textcat.thresholds.proportional import (
+    categories_a_document,
+    most_wanted,
+    proportional_thresholds,
+    rcut,
+    scut_fbr,
+    tuned_pcut,
+    tuned_rcut,
+    wanted_documents,
+)
+from textcat.thresholds.tuned import (
+    AmongEqual,
+    Combination,
+    Point,
+    TuningRule,
+    break_even_thresholds,
+    cross_validated_thresholds,
+)
+
+RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
+PerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
+
+NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none of its own"
+HOW_TO_HAVE_THEM = "Set `calibration: {method: platt}`, or take a learner with the logistic loss."
+
+
+class ThresholdSettings(BaseModel):
+    """From scores to decisions."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    rule: Annotated[str, Named("thresholds", lambda: RULES)] = Field(
+        default="default",
+        description="default: the learner's own threshold; tuned: the best on training scores; scut: tuned to the "
+        "best F1; scut-fbr: the same, with a fallback where F1 would be poor; break-even: precision equals recall; "
+        "rcut: so many categories a document; pcut: in proportion to the training documents; expected-f1: the best "
+        "F1 to expect of probabilities. Cross-validated, pcut and expected-f1 are fixed thresholds; else they "
+        "look at all documents that are decided on.",
+    )
+    value: float = Field(default=0.0, description="The learner's own threshold (rule default).")
+    cross_validated: bool = Field(
+        default=False, description="Tune on scores of documents held out of training, not on training scores."
+    )
+    folds: int = Field(default=5, ge=2, description="Parts of the training documents when cross-validated.")
+    combination: Combination = Field(default="pooled", description="How held-out parts decide together.")
+    criterion: Criterion = Field(default="errors", description="What tuning minimises: errors, or 1 - F1.")
+    point: Point | float = Field(
+        default="midpoint",
+        description="Where in an interval of equally good thresholds: lowest, midpoint, highest, or a fraction "
+        "from its lower end.",
+    )
+    among_equal: AmongEqual = Field(default="lowest", description="Which of several equally good intervals.")
+    accept_nothing: float | None = Field(
+        default=1.0,
+        ge=0,
+        description="Where accepting nothing is best: how far above the highest score; null does not consider it.",
+    )
+    accept_everything: float | None = Field(
+        default=None,
+        ge=0,
+        description="Where accepting everything is best: how far below the lowest score; null is any score at all.",
+    )
+    least_f1: float = Field(
+        default=30.0, description="Validation F1 in percent under which scut-fbr falls back."
+    )
+    fallback: Literal[0, 1] = Field(
+        default=1, description="scut-fbr: 0 accepts nothing, 1 the highest score."
+    )
+    per_document: PerDocument = Field(
+        default=1.0,
+        description="Categories a document (rcut, pcut): a number, training for the mean of the training documents, "
+        "or tuned for the number with the best micro F1.",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _scut_goes_by_f1(cls, data: Any) -> Any:
+        """Yang's rules tune F1 unless told otherwise."""
+        if isinstance(data, dict) and data.get("rule") in ("scut", "scut-fbr"):
+            return {"criterion": "f1", **data}
+        return data
+
+    @property
+    def tuning(self) -> TuningRule:
+        """The rule of tuning that these settings describe."""
+        below = float("inf") if self.accept_everything is None else self.accept_everything
+        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
+
+    @property
+    def looks_at_all_documents(self) -> bool:
+        """Whether a decision depends on the other documents that are decided on."""
+        return self.rule in ("pcut", "expected-f1") and not self.cross_validated
+
+
+def set_thresholds(
+    settings: ThresholdSettings,
+    scores: Floats,
+    labels: Bools,
+    fold_of_document: Ints | None = None,
+    probabilities: Floats | None = None,
+) -> Floats:
+    """A threshold for each category, from scores of training documents.
+
+    Rules that decide otherwise get the learner's own threshold, which they do not look at.
+    """
+    plugin = find("thresholds", settings.rule, RULES)
+    if plugin is not None:
+        return _set_by(plugin, settings, scores, labels)
+    if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
+        return fixed_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
+    return _set_by_scores(settings, scores, labels, fold_of_document)
+
+
+def _set_by_scores(
+    settings: ThresholdSettings, scores: Floats, labels: Bools, fold_of_document: Ints | None
+) -> Floats:
+    if settings.rule in ("tuned", "scut"):
+        folds = np.zeros(len(labels), dtype=np.int64) if fold_of_document is None else fold_of_document
+        return cross_validated_thresholds(scores, labels, folds, settings.tuning, settings.combination)
+    if settings.rule == "break-even":
+        return break_even_thresholds(scores, labels, settings.tuning)
+    if settings.rule == "scut-fbr":
+        return scut_fbr(scores, labels, settings.least_f1, settings.fallback, settings.tuning)
+    if settings.rule == "pcut" and settings.cross_validated:
+        return proportional_thresholds(
+            scores, labels, set_per_document(settings, scores, labels), settings.tuning
+        )
+    return default_thresholds(scores.shape[1], settings.value)
+
+
+def _set_by(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
+    """Thresholds by a plugin's function of scores, labels and settings."""
+    thresholds = np.asarray(guarded(plugin, loaded(plugin))(scores, labels, settings), dtype=np.float64)
+    if thresholds.shape != (scores.shape[1],) or np.isnan(thresholds).any():
+        raise StageFailedError(
+            f"{plugin.title} gave thresholds of shape {thresholds.shape} or not numbers",
+            hint=f"It has to give one number for each of {scores.shape[1]} categories.",
+        )
+    return thresholds
+
+
+def set_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:
+    """Categories a document for rcut and pcut, from scores and labels of training documents."""
+    if settings.per_document == "training":
+        return categories_a_document(labels)
+    if settings.per_document == "tuned":
+        return tuned_rcut(scores, labels) if settings.rule == "rcut" else tuned_pcut(scores, labels)
+    return settings.per_document
+
+
+def decisions(
+    settings: ThresholdSettings,
+    scores: Floats,
+    thresholds: Floats,
+    priors: Floats,
+    *,
+    per_document: float = 1.0,
+    probabilities: Floats | None = None,
+) -> Bools:
+    """What is accepted, documents x categories.
+
+    `priors` are the categories' shares of the training documents, `per_document` is what `set_per_document`
+    gave, and `probabilities` are asked for by expected-f1 alone.
+    """
+    if settings.rule == "rcut":
+        return rcut(scores, min(max(math.floor(per_document + 0.5), 1), scores.shape[1]))
+    if settings.rule == "pcut" and settings.looks_at_all_documents:
+        return most_wanted(scores, wanted_documents(priors, per_document, len(scores)))
+    if settings.rule == "expected-f1" and settings.looks_at_all_documents:
+        if probabilities is None:
+            raise UsageError(NO_PROBABILITIES, hint=HOW_TO_HAVE_THEM)
+        return accept(probabilities, expected_f1_thresholds(probabilities))
+    return accept(scores, thresholds)
