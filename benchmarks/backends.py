@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from textcat.corpora import Document, category_counts
+from textcat.corpora import Document, count_categories
 from textcat.errors import StageFailedError
-from textcat.linear.cross_validation import cross_validated
-from textcat.parallel import BACKENDS, Alone, Crew, hired
-from textcat.text.counting import count
+from textcat.linear.cross_validation import choose_lam_by_cross_validation
+from textcat.parallel import BACKENDS, Executor, SerialExecutor, start_workers
+from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 
@@ -25,37 +25,40 @@ WORKERS = (1, 2)
 FOLDS = 4
 VARIANCES = (1.0, 10.0)
 TRAINING_DOCUMENTS = 6000
-Work = Callable[[Crew], Any]
-Row = dict[str, Any]
+Work = Callable[[Executor], Any]
+BackendRow = dict[str, Any]
 
 
 def bench_backends(
     documents: Sequence[Document], repeats: int, backends: Sequence[str] = BACKENDS
-) -> list[Row]:
+) -> list[BackendRow]:
     """A row for each kind of work, backend and number of workers; the best of so many repeats."""
-    works = {"count words": _counting(documents), "grid on folds": _grid_on_folds(documents)}
-    expected = {name: work(Alone()) for name, work in works.items()}
-    rows: list[Row] = []
+    works = {"count words": _make_counting_work(documents), "grid on folds": _make_grid_work(documents)}
+    expected = {name: work(SerialExecutor()) for name, work in works.items()}
+    rows: list[BackendRow] = []
     for backend in backends:
         with ExitStack() as stack:
-            crews = [stack.enter_context(hired(backend, workers)) or Alone() for workers in WORKERS]
+            crews = [
+                stack.enter_context(start_workers(backend, workers)) or SerialExecutor()
+                for workers in WORKERS
+            ]
             for name, work in works.items():
-                seconds = _best(work, crews, repeats, expected[name])
+                seconds = _measure_best_seconds(work, crews, repeats, expected[name])
                 rows += [
                     {"work": name, "backend": backend, "workers": workers, "seconds": best}
                     for workers, best in zip(WORKERS, seconds, strict=True)
                 ]
-    return [row | {"speedup": _one_worker(rows, row) / row["seconds"]} for row in rows]
+    return [row | {"speedup": _find_one_worker_seconds(rows, row) / row["seconds"]} for row in rows]
 
 
-def _one_worker(rows: Sequence[Row], of: Row) -> float:
+def _find_one_worker_seconds(rows: Sequence[BackendRow], of: BackendRow) -> float:
     """The seconds of the same work by the first number of workers of the same backend."""
     return next(
         float(row["seconds"]) for row in rows if (row["work"], row["backend"]) == (of["work"], of["backend"])
     )
 
 
-def _best(work: Work, crews: Sequence[Crew], repeats: int, expected: Any) -> list[float]:
+def _measure_best_seconds(work: Work, crews: Sequence[Executor], repeats: int, expected: Any) -> list[float]:
     """The least seconds of each crew; they take turns, so that whatever else runs here slows all of them."""
     times: list[list[float]] = [[] for _ in crews]
     for _ in range(repeats + 1):
@@ -63,7 +66,7 @@ def _best(work: Work, crews: Sequence[Crew], repeats: int, expected: Any) -> lis
             started = perf_counter()
             found = work(crew)
             taken.append(perf_counter() - started)
-            if not _same(found, expected):
+            if not _are_equal(found, expected):
                 raise StageFailedError(
                     "workers came to other numbers than one process",
                     where=repr(crew),
@@ -72,35 +75,35 @@ def _best(work: Work, crews: Sequence[Crew], repeats: int, expected: Any) -> lis
     return [min(taken[1:]) for taken in times]
 
 
-def _same(found: Sequence[Any], expected: Sequence[Any]) -> bool:
+def _are_equal(found: Sequence[Any], expected: Sequence[Any]) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(found, expected, strict=True))
 
 
-def _settings(documents: Sequence[Document]) -> TextSettings:
+def _make_text_settings(documents: Sequence[Document]) -> TextSettings:
     fields = tuple(name for name in ("title", "body") if name in documents[0].fields)
     return TextSettings(tokenizer="alphanumeric", fields=fields)
 
 
-def _counting(documents: Sequence[Document]) -> Work:
-    settings = _settings(documents)
+def _make_counting_work(documents: Sequence[Document]) -> Work:
+    settings = _make_text_settings(documents)
 
-    def work(crew: Crew) -> list[Any]:
-        counted = count(documents, settings, crew=crew).counts
+    def work(crew: Executor) -> list[Any]:
+        counted = count_terms(documents, settings, crew=crew).counts
         return [counted.data, counted.indices, counted.indptr]
 
     return work
 
 
-def _grid_on_folds(documents: Sequence[Document]) -> Work:
+def _make_grid_work(documents: Sequence[Document]) -> Work:
     training = [document for document in documents if document.split == "train"][:TRAINING_DOCUMENTS]
-    counted = count(training, _settings(documents))
+    counted = count_terms(training, _make_text_settings(documents))
     vectors = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True)).transform(
         counted
     )
-    labels = counted.label_matrix(category_counts(documents).in_both())
+    labels = counted.make_label_matrix(count_categories(documents).in_both())
 
-    def work(crew: Crew) -> list[Any]:
-        choice = cross_validated(
+    def work(crew: Executor) -> list[Any]:
+        choice = choose_lam_by_cross_validation(
             vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, crew=crew,
             algorithm="fast", tol=1e-3, options={"stop": "optimality"},
         )  # fmt: skip

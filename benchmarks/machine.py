@@ -22,19 +22,19 @@ _PACKAGES = (
 )
 
 
-def machine_facts() -> dict[str, object]:
+def collect_machine_facts() -> dict[str, object]:
     """Processor, cores, load, system and versions, JSON-able."""
     return {
-        "processor": _processor(),
+        "processor": _find_processor(),
         "cores": os.cpu_count(),
         "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": platform.platform(),
         "python": platform.python_version(),
-        "packages": {name: _version(name) for name in _PACKAGES},
+        "packages": {name: _find_version(name) for name in _PACKAGES},
     }
 
 
-def _processor() -> str:
+def _find_processor() -> str:
     description = Path("/proc/cpuinfo")
     if description.exists():
         for line in description.read_text().splitlines():
@@ -43,7 +43,7 @@ def _processor() -> str:
     return platform.processor()
 
 
-def _version(name: str) -> str | None:
+def _find_version(name: str) -> str | None:
     try:
         return version(name)
     except PackageNotFoundError:

@@ -12,7 +12,7 @@ import threading
 from pathlib import Path
 
 _STATUS = Path("/proc/self/status")
-_SECONDS_BETWEEN = 0.05
+_POLL_SECONDS = 0.05
 
 
 class PeakMemory:
@@ -37,25 +37,25 @@ class PeakMemory:
 
         What getrusage tells may be the peak of the process that started this one.
         """
-        if (highest := _status("VmHWM:")) is not None:
+        if (highest := _read_status("VmHWM:")) is not None:
             return highest
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6
 
     def _watch(self) -> None:
         while not self._done.is_set():
-            now = own_memory()
+            now = read_own_memory()
             if now is not None:
                 self.own = now if self.own is None else max(self.own, now)
-            self._done.wait(_SECONDS_BETWEEN)
+            self._done.wait(_POLL_SECONDS)
 
 
-def own_memory() -> float | None:
+def read_own_memory() -> float | None:
     """Resident memory that belongs to no file, in megabytes; None where the system does not tell."""
-    return _status("RssAnon:")
+    return _read_status("RssAnon:")
 
 
-def _status(name: str) -> float | None:
+def _read_status(name: str) -> float | None:
     if not _STATUS.exists():
         return None
     for line in _STATUS.read_text().splitlines():

@@ -17,16 +17,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.problems import Problem
+from benchmarks.problems import BenchmarkProblem
 
 Array = NDArray[np.float64]
-Fit = Callable[[Array, float], Array]
+CategoryFit = Callable[[Array, float], Array]
 
 _LOOSE_TO_TIGHT = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
 @dataclass(frozen=True)
-class Peer:
+class SolverPeer:
     """A solver by name: the module it needs, the problems it solves, and how a fit of one category is
     prepared.
     """
@@ -34,18 +34,20 @@ class Peer:
     name: str
     module: str
     solves: frozenset[tuple[str, str]]
-    prepare: Callable[[sp.csr_matrix, Problem], Fit]
+    prepare: Callable[[sp.csr_matrix, BenchmarkProblem], CategoryFit]
     tolerances: tuple[float, ...] = _LOOSE_TO_TIGHT
 
-    def missing(self, problem: Problem) -> str | None:
+    def explain_absence(self, problem: BenchmarkProblem) -> str | None:
         """Why this peer cannot run on a problem, or None when it can."""
         if (problem.loss, problem.prior) not in self.solves:
             return f"does not solve {problem.loss} with a {problem.prior} prior"
         return None if find_spec(self.module) else f"{self.module} is not installed"
 
 
-def _liblinear(numbers: dict[tuple[str, str], int]) -> Callable[[sp.csr_matrix, Problem], Fit]:
-    def prepare(X: sp.csr_matrix, problem: Problem) -> Fit:
+def _make_liblinear_preparer(
+    numbers: dict[tuple[str, str], int],
+) -> Callable[[sp.csr_matrix, BenchmarkProblem], CategoryFit]:
+    def prepare(X: sp.csr_matrix, problem: BenchmarkProblem) -> CategoryFit:
         from liblinear import liblinear, liblinearutil
 
         number = numbers[problem.loss, problem.prior]
@@ -65,7 +67,7 @@ def _liblinear(numbers: dict[tuple[str, str], int]) -> Callable[[sp.csr_matrix, 
     return prepare
 
 
-def _scikit_learn(X: sp.csr_matrix, problem: Problem) -> Fit:
+def _prepare_scikit_learn(X: sp.csr_matrix, problem: BenchmarkProblem) -> CategoryFit:
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
 
@@ -85,7 +87,7 @@ def _scikit_learn(X: sp.csr_matrix, problem: Problem) -> Fit:
     return fit
 
 
-def _skglm(X: sp.csr_matrix, problem: Problem) -> Fit:
+def _prepare_skglm(X: sp.csr_matrix, problem: BenchmarkProblem) -> CategoryFit:
     from skglm import SparseLogisticRegression
 
     columns = X.tocsc()
@@ -98,7 +100,7 @@ def _skglm(X: sp.csr_matrix, problem: Problem) -> Fit:
     return fit
 
 
-def _celer(X: sp.csr_matrix, problem: Problem) -> Fit:
+def _prepare_celer(X: sp.csr_matrix, problem: BenchmarkProblem) -> CategoryFit:
     from celer import LogisticRegression
 
     columns = X.tocsc()
@@ -115,17 +117,17 @@ _PRIMAL = {("logistic", "gaussian"): 0, ("squared_hinge", "gaussian"): 2}
 _LASSO = {("logistic", "laplace"): 6, ("squared_hinge", "laplace"): 5}
 _LASSO_LOGISTIC = frozenset({("logistic", "laplace")})
 
-PEERS = (
-    Peer("liblinear dual", "liblinear", frozenset(_DUAL), _liblinear(_DUAL)),
-    Peer("liblinear primal", "liblinear", frozenset(_PRIMAL), _liblinear(_PRIMAL)),
-    Peer("liblinear l1", "liblinear", frozenset(_LASSO), _liblinear(_LASSO)),
-    Peer("scikit-learn", "sklearn", frozenset(_DUAL | _LASSO), _scikit_learn),
-    Peer("skglm", "skglm", _LASSO_LOGISTIC, _skglm),
-    Peer("celer", "celer", _LASSO_LOGISTIC, _celer),
+SOLVER_PEERS = (
+    SolverPeer("liblinear dual", "liblinear", frozenset(_DUAL), _make_liblinear_preparer(_DUAL)),
+    SolverPeer("liblinear primal", "liblinear", frozenset(_PRIMAL), _make_liblinear_preparer(_PRIMAL)),
+    SolverPeer("liblinear l1", "liblinear", frozenset(_LASSO), _make_liblinear_preparer(_LASSO)),
+    SolverPeer("scikit-learn", "sklearn", frozenset(_DUAL | _LASSO), _prepare_scikit_learn),
+    SolverPeer("skglm", "skglm", _LASSO_LOGISTIC, _prepare_skglm),
+    SolverPeer("celer", "celer", _LASSO_LOGISTIC, _prepare_celer),
 )
 
 
-def quietly(fit: Fit, signs: Array, tol: float) -> Array:
+def fit_quietly(fit: CategoryFit, signs: Array, tol: float) -> Array:
     """A fit without the peer's warnings: whether it converged is seen from its objective."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

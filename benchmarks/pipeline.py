@@ -18,21 +18,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.pipeline_peers import PEERS, Peer
-from textcat.evaluation.contingency import contingency
+from benchmarks.pipeline_peers import PIPELINE_PEERS, PipelinePeer
+from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import macro_f1, micro_f1
-from textcat.experiment.steps.divide import fold_numbers
+from textcat.experiment.steps.divide import assign_folds
 from textcat.linear import LinearModel, fit
-from textcat.linear.cross_validation import held_out_scores
+from textcat.linear.cross_validation import score_held_out_folds
 from textcat.linear.regularization import lam_from_c
-from textcat.parallel.threads import one_thread
-from textcat.text.counting import TextDocument, count
+from textcat.parallel.threads import limit_to_one_thread
+from textcat.text.counting import TextDocument, count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 from textcat.thresholds.rules import ThresholdSettings, set_thresholds
 
-OURS = "textcat"
-LOSSES = {"squared hinge": "squared_hinge", "logistic": "logistic"}
+OWN_TOOL = "textcat"
+PIPELINE_LOSSES = {"squared hinge": "squared_hinge", "logistic": "logistic"}
 FOLDS = 5
 COST = 1.0
 # Under this F1 on held-out documents a category's threshold is its highest score there (SCutFBR.1).
@@ -63,7 +63,7 @@ class Stopwatch:
 
 
 @dataclass(frozen=True)
-class Row:
+class PipelineRow:
     """One tool with one learner. `ratio` is its processor time over textcat's with the same loss."""
 
     tool: str
@@ -81,7 +81,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Task:
+class PipelineTask:
     """Documents with their labels in the categories, and a fold for each training document."""
 
     train: Sequence[TextDocument]
@@ -97,73 +97,81 @@ class Task:
         return ["\n".join(document.fields.get(name, "") for name in self.fields) for document in documents]
 
 
-def pose(documents: Iterable[TextDocument], categories: Sequence[str], fields: tuple[str, ...]) -> Task:
+def make_task(
+    documents: Iterable[TextDocument], categories: Sequence[str], fields: tuple[str, ...]
+) -> PipelineTask:
     """The task on documents whose splits are `train` and `test`."""
     everything = list(documents)
     train = [document for document in everything if document.split == "train"]
     test = [document for document in everything if document.split == "test"]
-    folds = fold_numbers(len(train), FOLDS, seed=0)
-    return Task(train, test, _labels(train, categories), _labels(test, categories), folds, fields)
+    folds = assign_folds(len(train), FOLDS, seed=0)
+    return PipelineTask(
+        train, test, _make_labels(train, categories), _make_labels(test, categories), folds, fields
+    )
 
 
-def bench_pipeline(task: Task, *, peers: Iterable[Peer] = PEERS, repeats: int = 3) -> list[dict[str, Any]]:
+def bench_pipeline(
+    task: PipelineTask, *, peers: Iterable[PipelinePeer] = PIPELINE_PEERS, repeats: int = 3
+) -> list[dict[str, Any]]:
     """Rows for each loss: textcat, then the peers; the best of some repetitions by processor time, one thread."""
-    rows: list[Row] = []
-    with one_thread():
-        for learner, loss in LOSSES.items():
-            run_ours(_corner(task), loss, Stopwatch())
-            ours = _best(OURS, learner, task, partial(run_ours, task, loss), repeats)
-            rows += [ours] + [_peer(peer, learner, loss, task, repeats) for peer in peers]
-    by_learner = {row.learner: row.seconds for row in rows if row.tool == OURS}
-    return [asdict(_compared(row, by_learner[row.learner])) for row in rows]
+    rows: list[PipelineRow] = []
+    with limit_to_one_thread():
+        for learner, loss in PIPELINE_LOSSES.items():
+            run_textcat(_take_sample(task), loss, Stopwatch())
+            ours = _measure_best(OWN_TOOL, learner, task, partial(run_textcat, task, loss), repeats)
+            rows += [ours] + [_measure_peer(peer, learner, loss, task, repeats) for peer in peers]
+    by_learner = {row.learner: row.seconds for row in rows if row.tool == OWN_TOOL}
+    return [asdict(_add_ratio(row, by_learner[row.learner])) for row in rows]
 
 
-def run_ours(task: Task, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:
+def run_textcat(task: PipelineTask, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:
     """The whole work with textcat: decisions on the test documents."""
     with watch.stage("vectorize"):
         settings = TextSettings(tokenizer="alphabetic", fields=task.fields)
-        counted = count([*task.train, *task.test], settings)
+        counted = count_terms([*task.train, *task.test], settings)
         training = counted.in_split("train")
         weighted = VectorSettings(weighting="log_tf_idf", cosine=True)
         vectors = Vectorizer.fit(counted, training, settings=weighted).transform(counted)
         X, held = vectors[training], vectors[~training]
     with watch.stage("train"):
-        model = fit(X, task.train_labels, lam=lam_from_c(COST, X.shape[0]), **_learner(loss))
+        model = fit(X, task.train_labels, lam=lam_from_c(COST, X.shape[0]), **_make_fit_options(loss))
     with watch.stage("thresholds"):
-        scores = _held_out(X, task, loss, model)
+        scores = _compute_held_out_scores(X, task, loss, model)
         rule = ThresholdSettings(rule="scut-fbr", criterion="f1", point="highest", least_f1=task.least_f1)
         thresholds = set_thresholds(rule, scores, task.train_labels)
     with watch.stage("evaluate"):
         decided: NDArray[np.bool_] = model.scores(held) >= thresholds
-        _measures(decided, task)
+        _compute_f1_measures(decided, task)
     return decided
 
 
-def _held_out(X: Any, task: Task, loss: str, model: LinearModel) -> NDArray[np.float64]:
+def _compute_held_out_scores(
+    X: Any, task: PipelineTask, loss: str, model: LinearModel
+) -> NDArray[np.float64]:
     folds = [
         (np.flatnonzero(task.folds != fold), np.flatnonzero(task.folds == fold)) for fold in range(FOLDS)
     ]
     lams = [lam_from_c(COST, len(kept)) for kept, _ in folds]
     scores = np.empty(task.train_labels.shape)
-    found = held_out_scores(X, task.train_labels, folds, lams, init=model, **_learner(loss))
+    found = score_held_out_folds(X, task.train_labels, folds, lams, init=model, **_make_fit_options(loss))
     for (_, held), own in zip(folds, found, strict=True):
         scores[held] = own
     return scores
 
 
-def _learner(loss: str) -> dict[str, Any]:
+def _make_fit_options(loss: str) -> dict[str, Any]:
     return {"loss": loss, "algorithm": "fast", "tol": ACCURACY}
 
 
-def _best(
-    tool: str, learner: str, task: Task, run: Callable[[Stopwatch], NDArray[np.bool_]], repeats: int
-) -> Row:
+def _measure_best(
+    tool: str, learner: str, task: PipelineTask, run: Callable[[Stopwatch], NDArray[np.bool_]], repeats: int
+) -> PipelineRow:
     rows = []
     for _ in range(repeats):
         watch = Stopwatch()
-        micro, macro = _measures(run(watch), task)
+        micro, macro = _compute_f1_measures(run(watch), task)
         spent = {name: round(seconds, 4) for name, seconds in watch.stages.items()}
-        row = Row(tool, learner, round(watch.seconds, 4), round(watch.wall, 4))
+        row = PipelineRow(tool, learner, round(watch.seconds, 4), round(watch.wall, 4))
         rows.append(
             replace(
                 row,
@@ -178,28 +186,30 @@ def _best(
     return min(rows, key=lambda row: row.seconds or 0.0)
 
 
-def _peer(peer: Peer, learner: str, loss: str, task: Task, repeats: int) -> Row:
-    why = peer.missing(loss)
+def _measure_peer(
+    peer: PipelinePeer, learner: str, loss: str, task: PipelineTask, repeats: int
+) -> PipelineRow:
+    why = peer.explain_absence(loss)
     if why:
-        return Row(peer.name, learner, skipped=why)
+        return PipelineRow(peer.name, learner, skipped=why)
     try:
-        return _best(peer.name, learner, task, partial(peer.run, task, loss), repeats)
+        return _measure_best(peer.name, learner, task, partial(peer.run, task, loss), repeats)
     except Exception as error:  # a peer that does not go with the installed versions is no reason to stop
-        return Row(peer.name, learner, skipped=f"failed: {type(error).__name__}: {error}")
+        return PipelineRow(peer.name, learner, skipped=f"failed: {type(error).__name__}: {error}")
 
 
-def _measures(decided: NDArray[np.bool_], task: Task) -> tuple[float, float]:
-    table = contingency(decided, task.test_labels)
+def _compute_f1_measures(decided: NDArray[np.bool_], task: PipelineTask) -> tuple[float, float]:
+    table = count_contingency(decided, task.test_labels)
     return micro_f1(table), macro_f1(table)
 
 
-def _compared(row: Row, ours: float | None) -> Row:
+def _add_ratio(row: PipelineRow, ours: float | None) -> PipelineRow:
     if row.seconds is None or not ours:
         return row
     return replace(row, ratio=round(row.seconds / ours, 2))
 
 
-def _corner(task: Task) -> Task:
+def _take_sample(task: PipelineTask) -> PipelineTask:
     """Some documents, to compile on."""
     few = slice(0, 200)
     return replace(
@@ -208,7 +218,7 @@ def _corner(task: Task) -> Task:
     )  # fmt: skip
 
 
-def _labels(documents: Sequence[TextDocument], categories: Sequence[str]) -> NDArray[np.bool_]:
+def _make_labels(documents: Sequence[TextDocument], categories: Sequence[str]) -> NDArray[np.bool_]:
     column = {category: place for place, category in enumerate(categories)}
     labels = np.zeros((len(documents), len(categories)), dtype=np.bool_)
     for row, document in enumerate(documents):

@@ -12,36 +12,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from benchmarks.pipeline import Stopwatch, Task
+    from benchmarks.pipeline import PipelineTask, Stopwatch
 
 
 Labels = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Peer:
+class PipelinePeer:
     """A tool by name: the modules it needs, the losses it has a learner for, and the whole work with it."""
 
     name: str
     modules: tuple[str, ...]
     losses: frozenset[str]
-    work: Callable[[Task, str, Stopwatch], Labels]
+    work: Callable[[PipelineTask, str, Stopwatch], Labels]
 
-    def missing(self, loss: str) -> str | None:
+    def explain_absence(self, loss: str) -> str | None:
         """Why this peer cannot run, or None when it can."""
         if loss not in self.losses:
             return f"has no learner for {loss}"
         absent = [module for module in self.modules if find_spec(module) is None]
         return f"{absent[0]} is not installed" if absent else None
 
-    def run(self, task: Task, loss: str, watch: Stopwatch) -> Labels:
+    def run(self, task: PipelineTask, loss: str, watch: Stopwatch) -> Labels:
         """Decisions on the test documents, without the peer's warnings."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.work(task, loss, watch)
 
 
-def _scikit_learn(task: Task, loss: str, watch: Stopwatch) -> Labels:
+def _run_scikit_learn(task: PipelineTask, loss: str, watch: Stopwatch) -> Labels:
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics import f1_score
@@ -60,7 +60,9 @@ def _scikit_learn(task: Task, loss: str, watch: Stopwatch) -> Labels:
     with watch.stage("thresholds"):
         folds = PredefinedSplit(task.folds)
         scores = cross_val_predict(OneVsRestClassifier(one), X, Y, cv=folds, method="decision_function")
-        thresholds = np.array([_best_for_f1(Y[:, k], scores[:, k], task.least_f1) for k in range(Y.shape[1])])
+        thresholds = np.array(
+            [_find_best_threshold(Y[:, k], scores[:, k], task.least_f1) for k in range(Y.shape[1])]
+        )
     with watch.stage("evaluate"):
         decided: Labels = np.asarray(model.decision_function(held) >= thresholds)
         f1_score(task.test_labels, decided, average="micro", zero_division=1)
@@ -68,7 +70,7 @@ def _scikit_learn(task: Task, loss: str, watch: Stopwatch) -> Labels:
     return decided
 
 
-def _best_for_f1(truth: NDArray[np.int64], scores: NDArray[np.float64], least_f1: float) -> float:
+def _find_best_threshold(truth: NDArray[np.int64], scores: NDArray[np.float64], least_f1: float) -> float:
     from sklearn.metrics import precision_recall_curve
 
     if not truth.any():
@@ -79,7 +81,7 @@ def _best_for_f1(truth: NDArray[np.int64], scores: NDArray[np.float64], least_f1
     return float(thresholds[best]) if 100 * f1[best] >= least_f1 else float(scores.max())
 
 
-def _libmultilabel(task: Task, loss: str, watch: Stopwatch) -> Labels:
+def _run_libmultilabel(task: PipelineTask, loss: str, watch: Stopwatch) -> Labels:
     """Its one-vs-rest training, for all documents and for each fold, with thresholds set as scikit-learn's.
 
     It trains on all cores whatever it is told, so its processor time is more than what its user waits.
@@ -89,8 +91,8 @@ def _libmultilabel(task: Task, loss: str, watch: Stopwatch) -> Labels:
     number = {"squared_hinge": 1, "logistic": 7}[loss]
     data: dict[str, Any] = {
         "data_format": "txt",
-        "train": {"x": task.texts(task.train), "y": _names(task.train_labels)},
-        "test": {"x": task.texts(task.test), "y": _names(task.test_labels)},
+        "train": {"x": task.texts(task.train), "y": _list_label_names(task.train_labels)},
+        "test": {"x": task.texts(task.test), "y": _list_label_names(task.test_labels)},
         "classes": [str(k) for k in range(task.train_labels.shape[1])],
     }
     with watch.stage("vectorize"):
@@ -107,19 +109,21 @@ def _libmultilabel(task: Task, loss: str, watch: Stopwatch) -> Labels:
             scores[inside] = linear.predict_values(inner, X[inside])
         truth = task.train_labels.astype(np.int64)
         thresholds = np.array(
-            [_best_for_f1(truth[:, k], scores[:, k], task.least_f1) for k in range(truth.shape[1])]
+            [_find_best_threshold(truth[:, k], scores[:, k], task.least_f1) for k in range(truth.shape[1])]
         )
     with watch.stage("evaluate"):
         decided: Labels = np.asarray(linear.predict_values(model, made["test"]["x"]) >= thresholds)
     return decided
 
 
-def _names(labels: Labels) -> list[list[str]]:
+def _list_label_names(labels: Labels) -> list[list[str]]:
     return [[str(k) for k in np.flatnonzero(row)] for row in labels]
 
 
-_BOTH = frozenset({"squared_hinge", "logistic"})
-PEERS = (
-    Peer("scikit-learn", ("sklearn",), _BOTH, _scikit_learn),
-    Peer("LibMultiLabel", ("libmultilabel", "sklearn", "liblinear"), _BOTH, _libmultilabel),
+_BOTH_LOSSES = frozenset({"squared_hinge", "logistic"})
+PIPELINE_PEERS = (
+    PipelinePeer("scikit-learn", ("sklearn",), _BOTH_LOSSES, _run_scikit_learn),
+    PipelinePeer(
+        "LibMultiLabel", ("libmultilabel", "sklearn", "liblinear"), _BOTH_LOSSES, _run_libmultilabel
+    ),
 )

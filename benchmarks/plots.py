@@ -9,35 +9,37 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from textcat.report.figures import COLOURS, STYLE, axes_of, style_of
+from textcat.report.figures import COLOURS, STYLE, choose_line_style, make_axes
 
 Rows = Sequence[Mapping[str, Any]]
 _STAGES = ("vectorize", "train", "thresholds", "evaluate")
 
 # Bars that differ by more than this are drawn on a logarithmic axis; others start at zero, so that lengths compare.
-_FAR_APART = 10.0
+_LOG_AXIS_RATIO = 10.0
 
 
-def draw(what: str, rows: Rows) -> Figure | None:
+def plot_rows(what: str, rows: Rows) -> Figure | None:
     """The plot of one kind of measurement; None where it has none, or nothing was measured."""
-    drawer = _DRAWERS.get(what)
+    drawer = _PLOTTERS.get(what)
     return drawer(rows) if drawer and rows else None
 
 
-def _solvers(rows: Rows) -> Figure:
-    return _bars(rows, "problem", "solver", "Seconds of processor time to a gap of 1e-5; pale: not reached")
+def _plot_solvers(rows: Rows) -> Figure:
+    return _plot_bars(
+        rows, "problem", "solver", "Seconds of processor time to a gap of 1e-5; pale: not reached"
+    )
 
 
-def _text(rows: Rows) -> Figure:
+def _plot_text(rows: Rows) -> Figure:
     both = [
         {"variant": row["variant"], "tool": tool, "seconds": row[key]}
         for row in rows
         for tool, key in (("textcat", "seconds"), ("scikit-learn", "peer_seconds"))
     ]
-    return _bars(both, "variant", "tool", "Seconds of processor time")
+    return _plot_bars(both, "variant", "tool", "Seconds of processor time")
 
 
-def _backends(rows: Rows) -> Figure:
+def _plot_backends(rows: Rows) -> Figure:
     """The speedup over the number of workers, a line for each backend and a panel for each kind of work."""
     workers = sorted({row["workers"] for row in rows})
     works = list(dict.fromkeys(row["work"] for row in rows))
@@ -50,20 +52,22 @@ def _backends(rows: Rows) -> Figure:
             for number, backend in enumerate(dict.fromkeys(row["backend"] for row in rows)):
                 chosen = [row for row in rows if (row["work"], row["backend"]) == (work, backend)]
                 speedups = [row["speedup"] for row in chosen]
-                axes.plot([row["workers"] for row in chosen], speedups, label=backend, **style_of(number))
+                axes.plot(
+                    [row["workers"] for row in chosen], speedups, label=backend, **choose_line_style(number)
+                )
             axes.set(title=work, xlabel="workers", xticks=workers, ylim=(0.0, None))
         figure.axes[0].set_ylabel("times as fast as one worker")
         figure.axes[0].legend(frameon=False)
     return figure
 
 
-def _bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
+def _plot_bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
     """Horizontal bars, a group of them for each value of `group`; pale where the aim was not reached."""
     measured = [row for row in rows if row.get("seconds") is not None]
     groups = list(dict.fromkeys(row[group] for row in measured))
     bars = list(dict.fromkeys(row[bar] for row in measured))
     thickness = 0.8 / max(len(bars), 1)
-    with axes_of(7.0, 1.2 + 0.6 * len(groups)) as (figure, axes):
+    with make_axes(7.0, 1.2 + 0.6 * len(groups)) as (figure, axes):
         for number, name in enumerate(bars):
             own = [row for row in measured if row[bar] == name]
             places = [groups.index(row[group]) + (number - (len(bars) - 1) / 2) * thickness for row in own]
@@ -78,20 +82,20 @@ def _bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
                 patch.set_alpha(1.0 if row.get("reached", True) else 0.25)
         axes.set(yticks=range(len(groups)), yticklabels=groups, xlabel=label, axisbelow=True)
         seconds = [row["seconds"] for row in measured]
-        if max(seconds) > _FAR_APART * min(seconds):
+        if max(seconds) > _LOG_AXIS_RATIO * min(seconds):
             axes.set_xscale("log")
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-            _plain_numbers(axes.xaxis)
+            _format_axis_numbers(axes.xaxis)
         axes.invert_yaxis()
         axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4)
         return figure
 
 
-def _pipeline(rows: Rows) -> Figure:
+def _plot_pipeline(rows: Rows) -> Figure:
     """A bar a tool and learner, divided by stage."""
     measured = [row for row in rows if row["seconds"] is not None]
     names = [f"{row['tool']}, {row['learner']}" for row in measured]
-    with axes_of(7.0, 1.2 + 0.5 * len(names)) as (figure, axes):
+    with make_axes(7.0, 1.2 + 0.5 * len(names)) as (figure, axes):
         reached = [0.0] * len(measured)
         for number, stage in enumerate(_STAGES):
             parts = [row[stage] or 0.0 for row in measured]
@@ -107,7 +111,7 @@ def _pipeline(rows: Rows) -> Figure:
         return figure
 
 
-def _scale(rows: Rows) -> Figure:
+def _plot_scale(rows: Rows) -> Figure:
     """Time above, memory below; documents on the left, topics on the right."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 6.4), layout="constrained")
@@ -115,7 +119,7 @@ def _scale(rows: Rows) -> Figure:
         measures = (("seconds", "Seconds of processor time"), ("own_megabytes", "Peak memory of its own, MB"))
         for column, varied in enumerate(("documents", "topics")):
             for line, (measure, label) in enumerate(measures):
-                _lines(panels[line][column], [r for r in rows if r["varied"] == varied], varied, measure)
+                _plot_lines(panels[line][column], [r for r in rows if r["varied"] == varied], varied, measure)
                 if column == 0:
                     panels[line][column].set_ylabel(label)
             panels[1][column].set_xlabel(varied)
@@ -123,26 +127,26 @@ def _scale(rows: Rows) -> Figure:
         return figure
 
 
-def _lines(axes: Any, rows: Rows, varied: str, measure: str) -> None:
+def _plot_lines(axes: Any, rows: Rows, varied: str, measure: str) -> None:
     for number, learner in enumerate(dict.fromkeys(row["learner"] for row in rows)):
         points = [(r[varied], r[measure]) for r in rows if r["learner"] == learner and r[measure]]
         if points:
-            axes.plot(*zip(*points, strict=True), marker="o", label=learner, **style_of(number))
+            axes.plot(*zip(*points, strict=True), marker="o", label=learner, **choose_line_style(number))
     axes.set(xscale="log", yscale="log")
-    _plain_numbers(axes.xaxis)
-    _plain_numbers(axes.yaxis)
+    _format_axis_numbers(axes.xaxis)
+    _format_axis_numbers(axes.yaxis)
 
 
-def _plain_numbers(axis: Any) -> None:
+def _format_axis_numbers(axis: Any) -> None:
     """Powers of ten in full, nothing between them: the house's style writes no formulas."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(NullFormatter())
 
 
-_DRAWERS: dict[str, Callable[[Rows], Figure]] = {
-    "text": _text,
-    "solvers": _solvers,
-    "pipeline": _pipeline,
-    "scale": _scale,
-    "backends": _backends,
+_PLOTTERS: dict[str, Callable[[Rows], Figure]] = {
+    "text": _plot_text,
+    "solvers": _plot_solvers,
+    "pipeline": _plot_pipeline,
+    "scale": _plot_scale,
+    "backends": _plot_backends,
 }

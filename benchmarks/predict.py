@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from textcat.corpora import Document, category_counts
+from textcat.corpora import Document, count_categories
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.decide import Decider
+from textcat.experiment.steps.decide import DecisionRule
 from textcat.linear import fit
 from textcat.serving.categorizer import Categorizer
-from textcat.serving.new_documents import Format, read_documents
-from textcat.serving.predict import AT_A_TIME, predicted_lines
-from textcat.text.counting import count
+from textcat.serving.document_files import InputFormat, read_documents
+from textcat.serving.predict import BATCH_SIZE, predict_lines
+from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings
-from textcat.thresholds.cuts import default_thresholds
+from textcat.thresholds.cuts import make_default_thresholds
 
 SHORT_WORDS = 30
 LEAST_DOCUMENTS = 20_000
@@ -37,40 +37,44 @@ Texts = Sequence[Mapping[str, str]]
 
 def bench_predict(documents: Sequence[Document], repeats: int = 3) -> list[dict[str, Any]]:
     """A row for each kind of input: processor seconds, documents a second, and the ratio to the peer."""
-    categorizer = trained(documents)
+    categorizer = train_categorizer(documents)
     fields = categorizer.text.fields
     new = [document.fields for document in documents if document.split == "test"]
-    short = _enough([_shortened(document.fields, fields) for document in documents])
-    peer = _peer(categorizer, documents)
+    short = _repeat_texts([_shorten(document.fields, fields) for document in documents])
+    peer = _make_peer(categorizer, documents)
     rows = []
     for name, texts in ((f"{SHORT_WORDS} words", short), ("whole documents", new)):
-        alone = _least(peer, ["\n".join(each.get(name, "") for name in fields) for each in texts], repeats)
-        forms: tuple[Format, ...] = ("jsonl", "csv", "lines") if texts is short else ("jsonl",)
+        alone = _measure_least_seconds(
+            peer, ["\n".join(each.get(name, "") for name in fields) for each in texts], repeats
+        )
+        forms: tuple[InputFormat, ...] = ("jsonl", "csv", "lines") if texts is short else ("jsonl",)
         for form, every in (*((form, False) for form in forms), ("jsonl", True)):
-            lines = lines_of(texts, form, fields)
+            lines = format_lines(texts, form, fields)
             row = {"documents": name, "format": form, "numbers of": "all categories" if every else "labels"}
-            rows.append(row | _measured(categorizer, lines, form, every, repeats, len(texts), alone))
+            rows.append(row | _measure_row(categorizer, lines, form, every, repeats, len(texts), alone))
     return rows
 
 
-def trained(documents: Sequence[Document]) -> Categorizer:
+def train_categorizer(documents: Sequence[Document]) -> Categorizer:
     """A logistic model of the training documents, as `textcat train` would leave it."""
     first = documents[0].fields
     fields = tuple(name for name in ("title", "body") if name in first) or tuple(first)
     text = TextSettings(tokenizer="alphabetic", fields=fields)
-    counted = count((d for d in documents if d.split == "train"), text)
+    counted = count_terms((d for d in documents if d.split == "train"), text)
     vectorizer = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True))
-    categories = category_counts(documents).in_both()
-    labels = counted.label_matrix(categories)
+    categories = count_categories(documents).in_both()
+    labels = counted.make_label_matrix(categories)
     model = fit(
         vectorizer.transform(counted), labels, loss="logistic", prior="gaussian", lam=1e-5, algorithm="fast"
     )
     run = RunSettings.model_validate({"learner": "linear", "parameters": {"loss": "logistic"}, "text": text})
-    decider = Decider(run, False, default_thresholds(len(categories)), 1.0, labels.mean(axis=0), None)
+    decider = DecisionRule(
+        run, False, make_default_thresholds(len(categories)), 1.0, labels.mean(axis=0), None
+    )
     return Categorizer("bench", "logistic", categories, vectorizer, model, decider, {})
 
 
-def lines_of(texts: Texts, form: Format, fields: Sequence[str]) -> list[str]:
+def format_lines(texts: Texts, form: InputFormat, fields: Sequence[str]) -> list[str]:
     """The texts as the lines of a file."""
     if form == "jsonl":
         return [json.dumps({"id": str(n), **each}) + "\n" for n, each in enumerate(texts)]
@@ -83,7 +87,7 @@ def lines_of(texts: Texts, form: Format, fields: Sequence[str]) -> list[str]:
     return stream.getvalue().splitlines(keepends=True)
 
 
-def _shortened(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str]:
+def _shorten(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str]:
     """The first words of a document, over its fields in order."""
     left, short = SHORT_WORDS, {}
     for name in fields:
@@ -93,15 +97,15 @@ def _shortened(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str
     return short
 
 
-def _enough(texts: Texts) -> Texts:
+def _repeat_texts(texts: Texts) -> Texts:
     """All, and where they are too few to measure over and over."""
     return [*texts] * max(1, -(-LEAST_DOCUMENTS // max(len(texts), 1)))
 
 
-def _measured(
+def _measure_row(
     categorizer: Categorizer,
     lines: Sequence[str],
-    form: Format,
+    form: InputFormat,
     every: bool,
     repeats: int,
     documents: int,
@@ -110,12 +114,12 @@ def _measured(
     fields = categorizer.text.fields
 
     def predict(given: Sequence[str]) -> None:
-        for _ in predicted_lines(
+        for _ in predict_lines(
             categorizer, read_documents(given, form, "bench", fields), every_category=every
         ):
             pass
 
-    seconds = _least(predict, lines, repeats) or 0.0
+    seconds = _measure_least_seconds(predict, lines, repeats) or 0.0
     return {
         "number": documents,
         "seconds": round(seconds, 4),
@@ -125,11 +129,11 @@ def _measured(
     }
 
 
-def _least(work: Callable[[Any], None] | None, given: Any, repeats: int) -> float | None:
+def _measure_least_seconds(work: Callable[[Any], None] | None, given: Any, repeats: int) -> float | None:
     """The least processor time of so many repeats, after one to warm up."""
     if work is None:
         return None
-    work(given[:AT_A_TIME])
+    work(given[:BATCH_SIZE])
     taken = []
     for _ in range(repeats):
         started = time.process_time()
@@ -138,7 +142,7 @@ def _least(work: Callable[[Any], None] | None, given: Any, repeats: int) -> floa
     return min(taken)
 
 
-def _peer(categorizer: Categorizer, documents: Sequence[Document]) -> Callable[[Any], None] | None:
+def _make_peer(categorizer: Categorizer, documents: Sequence[Document]) -> Callable[[Any], None] | None:
     """The same words and weights in scikit-learn, with its own vectors of them; None where it is not installed."""
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
@@ -160,8 +164,8 @@ def _peer(categorizer: Categorizer, documents: Sequence[Document]) -> Callable[[
     classifier.classes_ = np.arange(len(categorizer.categories))
 
     def predict(texts: Sequence[str]) -> None:
-        for start in range(0, len(texts), AT_A_TIME):
-            scores = classifier.decision_function(vectorizer.transform(texts[start : start + AT_A_TIME]))
+        for start in range(0, len(texts), BATCH_SIZE):
+            scores = classifier.decision_function(vectorizer.transform(texts[start : start + BATCH_SIZE]))
             np.nonzero(scores >= 0.0)
             expit(scores)
 

@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Problem:
+class BenchmarkProblem:
     """R(w) + C sum of losses, summed over the categories."""
 
     loss: str
@@ -25,8 +25,8 @@ class Problem:
         return f"{'L2' if self.prior == 'gaussian' else 'L1'} {self.loss} C={self.C:g}"
 
 
-EIGHT = tuple(
-    Problem(loss, prior, C)
+PROBLEMS = tuple(
+    BenchmarkProblem(loss, prior, C)
     for loss, prior in (
         ("logistic", "gaussian"),
         ("logistic", "laplace"),
@@ -37,7 +37,9 @@ EIGHT = tuple(
 )
 
 
-def objective(X: sp.csr_matrix, Y: NDArray[np.bool_], coef: Array, problem: Problem) -> float:
+def compute_objective(
+    X: sp.csr_matrix, Y: NDArray[np.bool_], coef: Array, problem: BenchmarkProblem
+) -> float:
     """The objective summed over the categories, in float64."""
     z = np.where(Y, 1.0, -1.0) * (X @ coef)
     if problem.loss == "logistic":

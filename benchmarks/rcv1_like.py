@@ -17,26 +17,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, topics
-from textcat.corpora.generate import WHOLE_TRAINING, Rcv1LikeModel
+from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, load_topics
+from textcat.corpora.generate import FULL_TRAINING_DOCUMENTS, Rcv1LikeModel
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_array, read_matrix, write_array, write_matrix
-from textcat.text.weighting import document_frequencies, inverse_document_frequencies, row_norms, weigh
+from textcat.text.weighting import document_frequencies, inverse_document_frequencies, row_norms, weigh_counts
 
 WHOLE_TEST = 781_265
-_FIRST_NUMBER = LAST_TRAINING_NUMBER + 1 - WHOLE_TRAINING
+_FIRST_NUMBER = LAST_TRAINING_NUMBER + 1 - FULL_TRAINING_DOCUMENTS
 _CHUNK = 5_000
 
 
 @dataclass(frozen=True)
-class Vectors:
+class Rcv1LikeVectors:
     """Documents x terms, documents x 103 topics from the most frequent to the rarest, and how often words occur."""
 
     X: sparse.csr_array[Any]
     Y: NDArray[np.bool_]
 
 
-def rcv1_like_vectors(
+def build_rcv1_like(
     store: Store, documents: int, seed: int = 1, tell: Callable[[int, int], None] | None = None
 ) -> Path:
     """The folder of the artifact with so many documents, made now if it is not there yet."""
@@ -50,13 +50,13 @@ def rcv1_like_vectors(
     return store.build(recipe, make).folder
 
 
-def read_rcv1_like(folder: Path) -> Vectors:
+def read_rcv1_like(folder: Path) -> Rcv1LikeVectors:
     """The vectors of an artifact, mapped: what is not touched stays on disk."""
     labels: NDArray[np.bool_] = read_array(folder, "Y", mapped=True)
-    return Vectors(read_matrix(folder, "X", mapped=True), labels)
+    return Rcv1LikeVectors(read_matrix(folder, "X", mapped=True), labels)
 
 
-def binary_selection(X: sparse.csr_array[Any], documents: NDArray[np.int64], features: int) -> Any:
+def select_binary_features(X: sparse.csr_array[Any], documents: NDArray[np.int64], features: int) -> Any:
     """Presence of the most frequent terms alone: rows of zeros and ones with that many columns."""
     chosen = np.sort(np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")[:features])
     kept = sparse.csr_matrix(X[documents][:, chosen], dtype=np.float64)
@@ -64,36 +64,42 @@ def binary_selection(X: sparse.csr_array[Any], documents: NDArray[np.int64], fea
     return kept
 
 
-def _generate(documents: int, seed: int, tell: Callable[[int, int], None]) -> Vectors:
+def _generate(documents: int, seed: int, tell: Callable[[int, int], None]) -> Rcv1LikeVectors:
     model = Rcv1LikeModel(seed)
     first = range(_FIRST_NUMBER, LAST_TRAINING_NUMBER + 1)
     containing = np.zeros(len(model.words), dtype=np.int64)
-    for counts, _ in _drawn(model, first):
+    for counts, _ in _draw_chunks(model, first):
         containing += document_frequencies(counts)
     seen = np.flatnonzero(containing)
     idf = inverse_document_frequencies(containing[seen], len(first))
     parts, labels = [], []
-    for counts, sets in _drawn(model, range(LAST_TRAINING_NUMBER + 1, LAST_TRAINING_NUMBER + 1 + documents)):
-        parts.append(_weighted(sparse.csr_array(counts[:, seen]), idf))
+    for counts, sets in _draw_chunks(
+        model, range(LAST_TRAINING_NUMBER + 1, LAST_TRAINING_NUMBER + 1 + documents)
+    ):
+        parts.append(_weigh_and_normalize(sparse.csr_array(counts[:, seen]), idf))
         labels.append(_as_columns(sets))
         tell(sum(part.shape[0] for part in parts), documents)
     X = sparse.csr_array(sparse.vstack(parts, format="csr"))
     Y = np.vstack(labels)
-    return Vectors(X, np.asarray(Y[:, np.argsort(-Y.sum(axis=0), kind="stable")], dtype=np.bool_, order="C"))
+    return Rcv1LikeVectors(
+        X, np.asarray(Y[:, np.argsort(-Y.sum(axis=0), kind="stable")], dtype=np.bool_, order="C")
+    )
 
 
-def _drawn(model: Rcv1LikeModel, numbers: range) -> Iterator[tuple[sparse.csr_array[Any], list[list[int]]]]:
+def _draw_chunks(
+    model: Rcv1LikeModel, numbers: range
+) -> Iterator[tuple[sparse.csr_array[Any], list[list[int]]]]:
     """Counts and topics of the documents, some thousand at a time."""
     for start in range(0, len(numbers), _CHUNK):
         chunk = numbers[start : start + _CHUNK]
-        sets = model.draw_sets(chunk)
+        sets = model.draw_label_sets(chunk)
         owner, words, occurrences = model.draw_words(sets)
         counts = sparse.coo_array((occurrences, (owner, words)), shape=(len(chunk), len(model.words))).tocsr()
         yield sparse.csr_array(counts), sets
 
 
-def _weighted(counts: sparse.csr_array[Any], idf: NDArray[np.float64]) -> sparse.csr_array[Any]:
-    weights = weigh(counts, "log_tf_idf", idf)
+def _weigh_and_normalize(counts: sparse.csr_array[Any], idf: NDArray[np.float64]) -> sparse.csr_array[Any]:
+    weights = weigh_counts(counts, "log_tf_idf", idf)
     norms = row_norms(weights, counts)
     norms[norms == 0.0] = 1.0
     weights = weights / np.repeat(norms, np.diff(counts.indptr))
@@ -102,7 +108,7 @@ def _weighted(counts: sparse.csr_array[Any], idf: NDArray[np.float64]) -> sparse
 
 
 def _as_columns(sets: list[list[int]]) -> NDArray[np.bool_]:
-    labels = np.zeros((len(sets), len(topics())), dtype=np.bool_)
+    labels = np.zeros((len(sets), len(load_topics())), dtype=np.bool_)
     for row, chosen in enumerate(sets):
         labels[row, chosen] = True
     return labels

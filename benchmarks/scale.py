@@ -24,11 +24,11 @@ TOPICS = (1, 4, 16, 50, 103)
 ALL_TOPICS = 103
 # Where topics vary the documents are so many, and where documents vary all topics are learned.
 DOCUMENTS_FOR_TOPICS = 100_000
-FOUR_TOPICS = 4
+MLR_CG_TOPICS = 4
 
 
 @dataclass(frozen=True)
-class Learner:
+class ScaleLearner:
     """What is trained: a loss and prior with C for `per` documents (None: for however many there are)."""
 
     name: str
@@ -43,17 +43,17 @@ ALL_DOCUMENTS = DOCUMENTS[-1]
 # documents are more of the same problem: C = 1 for all of RCV1-v2's, and 78 for the first ten thousand. With C = 1 for
 # any number the problem itself grows, and passes with it. At the setting of the lasso a category keeps some tens of
 # features.
-LEARNERS = (
-    Learner("squared hinge", "squared_hinge", per=ALL_DOCUMENTS),
-    Learner("ridge logistic", "logistic", per=ALL_DOCUMENTS),
-    Learner("lasso logistic", "logistic", "laplace", 1.0, per=20_000),
+SCALE_LEARNERS = (
+    ScaleLearner("squared hinge", "squared_hinge", per=ALL_DOCUMENTS),
+    ScaleLearner("ridge logistic", "logistic", per=ALL_DOCUMENTS),
+    ScaleLearner("lasso logistic", "logistic", "laplace", 1.0, per=20_000),
 )
-MLR_CG = Learner("MLR-CG, 500 features", "modified_logistic")
-BY_NAME = {learner.name: learner for learner in (*LEARNERS, MLR_CG)}
+MLR_CG = ScaleLearner("MLR-CG, 500 features", "modified_logistic")
+LEARNERS_BY_NAME = {learner.name: learner for learner in (*SCALE_LEARNERS, MLR_CG)}
 
 
 @dataclass(frozen=True)
-class Request:
+class ScaleRequest:
     """One measurement: a learner on the first documents and topics of an artifact."""
 
     learner: str
@@ -64,32 +64,32 @@ class Request:
     varied: str
 
 
-def requests(folder: Path, most: int, jobs: int, learners: Sequence[str]) -> list[Request]:
+def plan_requests(folder: Path, most: int, jobs: int, learners: Sequence[str]) -> list[ScaleRequest]:
     """Every measurement of a run that goes up to `most` documents, small ones first."""
     sizes = [n for n in DOCUMENTS if n < most] + [most]
     base = min(DOCUMENTS_FOR_TOPICS, most)
     found = []
     for name in learners:
-        topics = FOUR_TOPICS if name == MLR_CG.name else ALL_TOPICS
-        found += [Request(name, n, topics, str(folder), jobs, "documents") for n in sizes]
+        topics = MLR_CG_TOPICS if name == MLR_CG.name else ALL_TOPICS
+        found += [ScaleRequest(name, n, topics, str(folder), jobs, "documents") for n in sizes]
         if name != MLR_CG.name:
-            found += [Request(name, base, k, str(folder), jobs, "topics") for k in TOPICS]
+            found += [ScaleRequest(name, base, k, str(folder), jobs, "topics") for k in TOPICS]
     return sorted(found, key=lambda each: each.documents * each.topics)
 
 
 def bench_scale(
-    wanted: Iterable[Request], tell: Callable[[dict[str, Any]], None] = lambda row: None
+    wanted: Iterable[ScaleRequest], tell: Callable[[dict[str, Any]], None] = lambda row: None
 ) -> list[dict[str, Any]]:
     """A row for each measurement, in order of learner, what varies, and size; `tell` gets each when it is made."""
     rows = []
     for request in wanted:
-        rows.append(measured(request))
+        rows.append(run_measurement(request))
         tell(rows[-1])
-    names = list(BY_NAME)
+    names = list(LEARNERS_BY_NAME)
     return sorted(rows, key=lambda r: (names.index(r["learner"]), r["varied"], r["documents"], r["topics"]))
 
 
-def measured(request: Request) -> dict[str, Any]:
+def run_measurement(request: ScaleRequest) -> dict[str, Any]:
     """One measurement, in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.scale_worker"]
     path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
@@ -108,7 +108,7 @@ def measured(request: Request) -> dict[str, Any]:
     return row
 
 
-def exponents(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+def fit_exponents(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     """The slope of log seconds over log size by least squares, for each learner and what is varied."""
     found = []
     for (learner, varied), group in groupby(rows, key=lambda row: (row["learner"], row["varied"])):

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.memory import PeakMemory
-from benchmarks.rcv1_like import binary_selection, read_rcv1_like
-from benchmarks.scale import BY_NAME, MLR_CG, Learner, Request
+from benchmarks.rcv1_like import read_rcv1_like, select_binary_features
+from benchmarks.scale import LEARNERS_BY_NAME, MLR_CG, ScaleLearner, ScaleRequest
 from textcat.linear import fit
-from textcat.linear.combinations import named_learners
-from textcat.linear.mapped_arrays import assembled
+from textcat.linear.combinations import load_named_learners
+from textcat.linear.mapped_arrays import assemble_csr
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
-from textcat.parallel.threads import one_thread
+from textcat.parallel.threads import limit_to_one_thread
 
 # The duality gap of each category as a share of its objective.
 ACCURACY = 1e-3
@@ -29,22 +29,25 @@ _FEATURES = 500
 
 def main() -> None:
     """Measure what standard input asks for."""
-    request = Request(**json.loads(sys.stdin.read()))
-    with one_thread():
+    request = ScaleRequest(**json.loads(sys.stdin.read()))
+    with limit_to_one_thread():
         print(json.dumps(measure(request)))  # noqa: T201 - the answer of this process
 
 
-def measure(request: Request) -> dict[str, Any]:
+def measure(request: ScaleRequest) -> dict[str, Any]:
     """Seconds, memory and certificate of one training, after compiling on a corner of the documents."""
-    learner = BY_NAME[request.learner]
+    learner = LEARNERS_BY_NAME[request.learner]
     vectors = read_rcv1_like(Path(request.folder))
-    X, Y = _first(vectors.X, request.documents), np.array(vectors.Y[: request.documents, : request.topics])
+    X, Y = (
+        _take_first(vectors.X, request.documents),
+        np.array(vectors.Y[: request.documents, : request.topics]),
+    )
     if learner is MLR_CG:
-        X = binary_selection(X, np.arange(request.documents), _FEATURES)
-    train(_first(X, 200), Y[:200], learner, 1)
+        X = select_binary_features(X, np.arange(request.documents), _FEATURES)
+    train_learner(_take_first(X, 200), Y[:200], learner, 1)
     with PeakMemory() as memory:
         used, started = time.process_time(), time.perf_counter()
-        model = train(X, Y, learner, request.jobs)
+        model = train_learner(X, Y, learner, request.jobs)
         seconds, wall = time.process_time() - used, time.perf_counter() - started
     return {
         "learner": learner.name,
@@ -57,14 +60,14 @@ def measure(request: Request) -> dict[str, Any]:
         "threads": request.jobs,
         "peak_megabytes": round(memory.resident),
         "own_megabytes": None if memory.own is None else round(memory.own),
-        **_outcome(model),
+        **_describe_outcome(model),
     }
 
 
-def train(X: Any, Y: NDArray[np.bool_], learner: Learner, jobs: int) -> LinearModel:
+def train_learner(X: Any, Y: NDArray[np.bool_], learner: ScaleLearner, jobs: int) -> LinearModel:
     """Train a learner as its row of the table says."""
     if learner is MLR_CG:
-        return fit(X, Y, **{**named_learners()["MLR-CG"].settings, "max_passes": _STEPS, "n_jobs": jobs})
+        return fit(X, Y, **{**load_named_learners()["MLR-CG"].settings, "max_passes": _STEPS, "n_jobs": jobs})
     n = X.shape[0]
     C = learner.C if learner.per is None else learner.C * learner.per / n
     lam = lam_from_c(C, n, learner.prior)
@@ -73,13 +76,13 @@ def train(X: Any, Y: NDArray[np.bool_], learner: Learner, jobs: int) -> LinearMo
     )
 
 
-def _first(X: Any, documents: int) -> Any:
+def _take_first(X: Any, documents: int) -> Any:
     """The first documents, without reading or copying them."""
     end = int(X.indptr[documents])
-    return assembled(X.data[:end], X.indices[:end], X.indptr[: documents + 1], (documents, X.shape[1]))
+    return assemble_csr(X.data[:end], X.indices[:end], X.indptr[: documents + 1], (documents, X.shape[1]))
 
 
-def _outcome(model: LinearModel) -> dict[str, Any]:
+def _describe_outcome(model: LinearModel) -> dict[str, Any]:
     """Mean features and passes of a category, and how far the worst is from its optimum."""
     shares = [each.gap / each.objective for each in model.certificate if each.gap is not None]
     return {

@@ -17,19 +17,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.machine import machine_facts
-from benchmarks.peers import PEERS, Fit, Peer, quietly
-from benchmarks.problems import EIGHT, Problem, objective
+from benchmarks.machine import collect_machine_facts
+from benchmarks.peers import SOLVER_PEERS, CategoryFit, SolverPeer, fit_quietly
+from benchmarks.problems import PROBLEMS, BenchmarkProblem, compute_objective
 from textcat.linear.fast import solve
-from textcat.parallel.threads import one_thread
+from textcat.parallel.threads import limit_to_one_thread
 
 Labels = NDArray[np.bool_]
 
-OURS = "textcat lanes"
+OWN_SOLVER = "textcat lanes"
 
 
 @dataclass(frozen=True)
-class Row:
+class SolverRow:
     """One solver on one problem. `ratio` is its processor time over that of the fastest peer that got there, or,
     where none did, of the peer named in `note`.
     """
@@ -52,8 +52,8 @@ def bench_solvers(
     matrix: sp.csr_matrix,
     labels: Labels,
     *,
-    problems: Iterable[Problem] = EIGHT,
-    peers: Iterable[Peer] = PEERS,
+    problems: Iterable[BenchmarkProblem] = PROBLEMS,
+    peers: Iterable[SolverPeer] = SOLVER_PEERS,
     accuracy: float = 1e-5,
     repeats: int = 3,
     patience: float = 40.0,
@@ -65,52 +65,57 @@ def bench_solvers(
     `said` hears which problem is next. A peer has `patience` seconds a problem: it is stopped between two
     categories when these are over, and not started with a tighter tolerance when the last run makes that hopeless.
     """
-    rows: list[Row] = []
+    rows: list[SolverRow] = []
     peers = tuple(peers)
-    with one_thread():
+    with limit_to_one_thread():
         for problem in problems:
             said(problem.name)
-            with _compiling() as compiling:
+            with _time_compiling() as compiling:
                 bound = float(_solve(matrix, labels, problem, accuracy / 20).dual_objective.sum())
-                ours = _ours(matrix, labels, problem, accuracy, bound, repeats)
-            rows += _compared(
+                ours = _measure_own_solver(matrix, labels, problem, accuracy, bound, repeats)
+            rows += _add_ratios(
                 [replace(ours, compile_seconds=compiling.duration if compiling.done else 0.0)]
-                + [_peer(peer, matrix, labels, problem, accuracy, bound, patience) for peer in peers]
+                + [_measure_peer(peer, matrix, labels, problem, accuracy, bound, patience) for peer in peers]
             )
-    return {"machine": machine_facts(), "accuracy": accuracy, "rows": [asdict(row) for row in rows]}
+    return {"machine": collect_machine_facts(), "accuracy": accuracy, "rows": [asdict(row) for row in rows]}
 
 
-def _compiling() -> Any:
+def _time_compiling() -> Any:
     """A stopwatch that runs while kernels are compiled: the first time on a machine, they are cached on disk."""
     from numba.core.event import install_timer
 
     return install_timer("numba:compile", lambda seconds: None)
 
 
-def _solve(matrix: sp.csr_matrix, labels: Labels, problem: Problem, tol: float) -> Any:
+def _solve(matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float) -> Any:
     return solve(matrix, labels, loss=problem.loss, prior=problem.prior, C=problem.C, tol=tol)
 
 
-def _ours(
-    matrix: sp.csr_matrix, labels: Labels, problem: Problem, accuracy: float, bound: float, repeats: int
-) -> Row:
+def _measure_own_solver(
+    matrix: sp.csr_matrix,
+    labels: Labels,
+    problem: BenchmarkProblem,
+    accuracy: float,
+    bound: float,
+    repeats: int,
+) -> SolverRow:
     """The best of some repetitions."""
-    runs: list[Row] = []
+    runs: list[SolverRow] = []
     for _ in range(repeats):
         processor, started = time.process_time(), time.perf_counter()
         coef = _solve(matrix, labels, problem, accuracy).coef
         seconds, wall = time.process_time() - processor, time.perf_counter() - started
-        value = objective(matrix, labels, coef, problem)
-        runs.append(_row(problem, OURS, seconds, wall, value, bound, accuracy, accuracy))
-    return min(runs, key=_seconds)
+        value = compute_objective(matrix, labels, coef, problem)
+        runs.append(_make_row(problem, OWN_SOLVER, seconds, wall, value, bound, accuracy, accuracy))
+    return min(runs, key=_get_seconds)
 
 
-def _seconds(row: Row) -> float:
+def _get_seconds(row: SolverRow) -> float:
     return np.inf if row.seconds is None else row.seconds
 
 
-def _row(
-    problem: Problem,
+def _make_row(
+    problem: BenchmarkProblem,
     solver: str,
     seconds: float,
     wall: float,
@@ -118,74 +123,80 @@ def _row(
     bound: float,
     accuracy: float,
     tol: float,
-) -> Row:
+) -> SolverRow:
     gap = (value - bound) / abs(bound)
-    return Row(problem.name, solver, seconds, wall, value, gap, gap <= accuracy, tol)
+    return SolverRow(problem.name, solver, seconds, wall, value, gap, gap <= accuracy, tol)
 
 
-def _peer(
-    peer: Peer,
+def _measure_peer(
+    peer: SolverPeer,
     matrix: sp.csr_matrix,
     labels: Labels,
-    problem: Problem,
+    problem: BenchmarkProblem,
     accuracy: float,
     bound: float,
     patience: float,
-) -> Row:
+) -> SolverRow:
     """Tighten the peer's tolerance until it is accurate enough."""
-    why = peer.missing(problem)
+    why = peer.explain_absence(problem)
     if why:
-        return Row(problem.name, peer.name, skipped=why)
+        return SolverRow(problem.name, peer.name, skipped=why)
     fit = peer.prepare(matrix, problem)
     signs = np.where(labels, 1.0, -1.0)
-    quietly(fit, signs[:, 0], peer.tolerances[0])
-    rows: list[Row] = []
+    fit_quietly(fit, signs[:, 0], peer.tolerances[0])
+    rows: list[SolverRow] = []
     left = patience
     for tol in peer.tolerances:
         processor, started = time.process_time(), time.perf_counter()
-        coef = _within(fit, signs, tol, left)
+        coef = _fit_within(fit, signs, tol, left)
         seconds, wall = time.process_time() - processor, time.perf_counter() - started
         if coef is None:
             break
-        value = objective(matrix, labels, coef, problem)
-        rows.append(_row(problem, peer.name, seconds, wall, value, bound, accuracy, tol))
+        value = compute_objective(matrix, labels, coef, problem)
+        rows.append(_make_row(problem, peer.name, seconds, wall, value, bound, accuracy, tol))
         left -= seconds
         if rows[-1].reached or seconds > left:
             break
     if not rows:
-        return Row(problem.name, peer.name, note=f"not through at its loosest tolerance in {patience:g} s")
-    best = rows[-1] if rows[-1].reached else min(rows, key=_gap)
+        return SolverRow(
+            problem.name, peer.name, note=f"not through at its loosest tolerance in {patience:g} s"
+        )
+    best = rows[-1] if rows[-1].reached else min(rows, key=_get_gap)
     return best if best.reached else replace(best, note=f"gap not reached in {patience:g} s")
 
 
-def _within(fit: Fit, signs: NDArray[np.float64], tol: float, seconds: float) -> NDArray[np.float64] | None:
+def _fit_within(
+    fit: CategoryFit, signs: NDArray[np.float64], tol: float, seconds: float
+) -> NDArray[np.float64] | None:
     """The weights of all categories, or None when the time was over before the last one."""
     end = time.process_time() + seconds
     columns: list[NDArray[np.float64]] = []
     for column in signs.T:
         if columns and time.process_time() > end:
             return None
-        columns.append(quietly(fit, column, tol))
+        columns.append(fit_quietly(fit, column, tol))
     return np.column_stack(columns)
 
 
-def _gap(row: Row) -> float:
+def _get_gap(row: SolverRow) -> float:
     return np.inf if row.gap is None else row.gap
 
 
-def _compared(rows: list[Row]) -> list[Row]:
+def _add_ratios(rows: list[SolverRow]) -> list[SolverRow]:
     """The ratios to the fastest peer that got there, or else to the nearest; without those that do not apply."""
     kept = [row for row in rows if not row.skipped or "not installed" in row.skipped]
-    peers = [row for row in kept if row.solver != OURS and row.seconds is not None]
+    peers = [row for row in kept if row.solver != OWN_SOLVER and row.seconds is not None]
     if not peers:
         return kept
-    fastest = min(peers, key=lambda row: (not row.reached, _seconds(row) if row.reached else _gap(row)))
+    fastest = min(
+        peers, key=lambda row: (not row.reached, _get_seconds(row) if row.reached else _get_gap(row))
+    )
     note = (
         None if fastest.reached else f"ratio to {fastest.solver}, which stopped at a gap of {fastest.gap:.1e}"
     )
     return [
         row
         if row.seconds is None
-        else replace(row, ratio=_seconds(row) / _seconds(fastest), note=row.note or note)
+        else replace(row, ratio=_get_seconds(row) / _get_seconds(fastest), note=row.note or note)
         for row in kept
     ]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from textcat.text.counting import TextDocument, count
+from textcat.text.counting import TextDocument, count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import TOKENIZERS, TokenizerName
 
@@ -37,14 +37,14 @@ def time_counting(
     documents: Sequence[TextDocument], settings: TextSettings, *, repeats: int = 3
 ) -> CountingTimes:
     """Time `count` on one process and the peer in turns; the peer does nothing but count words."""
-    peer = _peer(documents, settings)
+    peer = _make_peer(documents, settings)
     ours: list[float] = []
     theirs: list[float] = []
-    counted = count(documents, settings)
+    counted = count_terms(documents, settings)
     for _ in range(repeats):
-        ours.append(_seconds(lambda: count(documents, settings)))
+        ours.append(_measure_seconds(lambda: count_terms(documents, settings)))
         if peer is not None:
-            theirs.append(_seconds(peer))
+            theirs.append(_measure_seconds(peer))
     return CountingTimes(
         documents=len(documents),
         terms=len(counted.terms),
@@ -54,7 +54,7 @@ def time_counting(
     )
 
 
-def _peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable[[], object] | None:
+def _make_peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable[[], object] | None:
     if importlib.util.find_spec("sklearn") is None:
         return None
     from sklearn.feature_extraction.text import CountVectorizer
@@ -71,7 +71,7 @@ def _peer(documents: Sequence[TextDocument], settings: TextSettings) -> Callable
     return lambda: CountVectorizer(**options).fit_transform(texts)
 
 
-def _seconds(run: Callable[[], object]) -> float:
+def _measure_seconds(run: Callable[[], object]) -> float:
     start = time.process_time()
     run()
     return time.process_time() - start

@@ -9,8 +9,8 @@ from typing import Any, ParamSpec, TypeVar, cast
 import numba
 from numba.core.caching import FunctionCache
 
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+KernelParameters = ParamSpec("KernelParameters")
+KernelResult = TypeVar("KernelResult")
 
 logger = logging.getLogger(__name__)
 
@@ -32,7 +32,9 @@ class KernelCache(FunctionCache):
             return None
 
 
-def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
+def compile_kernel(
+    function: Callable[KernelParameters, KernelResult],
+) -> Callable[KernelParameters, KernelResult]:
     """Compile a kernel on its first call.
 
     Only the contraction of a product and a sum is allowed to change rounding: lanes are independent, so the
@@ -45,4 +47,4 @@ def compiled(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
     except RuntimeError as error:
         # Neither beside the module nor in the user's folder can anything be written.
         logger.info("%s is compiled for this process alone: %s", function.__name__, error)
-    return cast(Callable[Parameters, Result], kernel)
+    return cast(Callable[KernelParameters, KernelResult], kernel)

@@ -18,7 +18,7 @@ import yaml
 from textcat.errors import UsageError
 
 
-class _Loader(yaml.SafeLoader):
+class _StrictLoader(yaml.SafeLoader):
     """Safe loading that refuses repeated keys."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
@@ -38,9 +38,9 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def parse(text: str, name: str) -> Any:
+def parse_yaml(text: str, name: str) -> Any:
     """The contents of a YAML text; `name` stands in messages."""
-    loader = _Loader(text)
+    loader = _StrictLoader(text)
     loader.name = name
     try:
         return loader.get_single_data()
@@ -53,26 +53,26 @@ def parse(text: str, name: str) -> Any:
 
 
 @cache
-def packaged_text(name: str) -> str:
+def read_packaged_text(name: str) -> str:
     """A data file beside this module."""
     return files("textcat.published").joinpath(name).read_text(encoding="utf-8")
 
 
-def packaged(name: str) -> Any:
+def read_packaged_yaml(name: str) -> Any:
     """The parsed contents of a data file beside this module."""
-    return parse(packaged_text(name), name)
+    return parse_yaml(read_packaged_text(name), name)
 
 
-Keys = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
-WIDEST = 100
-MOST_BITS = 63
-MOST_CHARACTERS = 1_000_000
+MAX_SNIPPET_WIDTH = 100
+MAX_INTEGER_BITS = 63
+MAX_CHARACTERS = 1_000_000
 LINE_END = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 
 
 @dataclass(frozen=True)
-class Place:
+class YamlPlace:
     """Where a key or value stands: file, line and column counted from one, and the line's text."""
 
     file: Path
@@ -85,18 +85,18 @@ class Place:
 
     def snippet(self) -> str:
         """The line, or what surrounds the column in a long one, with a mark under the column."""
-        start = max(self.column - 1 - WIDEST // 2, 0)
-        return f"    {self.text[start : start + WIDEST]}\n    {' ' * (self.column - 1 - start)}^"
+        start = max(self.column - 1 - MAX_SNIPPET_WIDTH // 2, 0)
+        return f"    {self.text[start : start + MAX_SNIPPET_WIDTH]}\n    {' ' * (self.column - 1 - start)}^"
 
 
 @dataclass
-class Source:
+class YamlSource:
     """Plain data with the place of each of its keys."""
 
     data: dict[str, Any]
-    places: dict[Keys, Place] = field(default_factory=dict)
+    places: dict[KeyPath, YamlPlace] = field(default_factory=dict)
 
-    def nearest(self, keys: Keys) -> Place | None:
+    def find_place(self, keys: KeyPath) -> YamlPlace | None:
         """The place of a path of keys, or of the nearest one above it."""
         for length in range(len(keys), -1, -1):
             if keys[:length] in self.places:
@@ -104,7 +104,7 @@ class Source:
         return None
 
 
-def did_you_mean(word: str, known: Iterable[str]) -> str:
+def suggest_names(word: str, known: Iterable[str]) -> str:
     """A hint with the nearest known words, or all of them when none is near."""
     choices = sorted(known)
     near = get_close_matches(word, choices, n=3, cutoff=0.6)
@@ -113,18 +113,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"Known here: {', '.join(choices)}." if choices else "None is known here."
 
 
-def error_at(place: Place | None, what: str, hint: str = "") -> UsageError:
+def make_yaml_error(place: YamlPlace | None, what: str, hint: str = "") -> UsageError:
     """A message with the place in front and the offending line under it."""
     if place is None:
         return UsageError(what, hint=hint)
     return UsageError(f"{what}\n{place.snippet()}", where=str(place), hint=hint)
 
 
-def read_source(path: Path) -> Source:
+def read_yaml_source(path: Path) -> YamlSource:
     """The mapping in a YAML file; anything that is not plain YAML with unique text keys is refused."""
     try:
         with path.open(encoding="utf-8") as opened:
-            text = opened.read(MOST_CHARACTERS + 1)
+            text = opened.read(MAX_CHARACTERS + 1)
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise UsageError(
@@ -132,31 +132,31 @@ def read_source(path: Path) -> Source:
             where=str(path),
             hint="Make it a readable file in utf-8.",
         ) from error
-    return parse_source(text, path)
+    return parse_yaml_source(text, path)
 
 
-def parse_source(text: str, path: Path) -> Source:
+def parse_yaml_source(text: str, path: Path) -> YamlSource:
     """The same, of a text already read; `path` is what messages name."""
-    if len(text) > MOST_CHARACTERS:
+    if len(text) > MAX_CHARACTERS:
         raise UsageError(
-            f"longer than {MOST_CHARACTERS:,} characters",
+            f"longer than {MAX_CHARACTERS:,} characters",
             where=str(path),
             hint="Name an experiment file; documents belong in a file of their own.",
         )
-    reader = _Reader(path, LINE_END.split(text))
+    reader = _NodeReader(path, LINE_END.split(text))
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = reader.place(mark) if mark else None
-        raise error_at(
+        raise make_yaml_error(
             place,
             f"not valid YAML: {error.problem or error.context}",
             hint="Mend the line; quotes around a value often do.",
         ) from error
     except yaml.reader.ReaderError as error:
-        raise error_at(
-            reader.place_of(error.position, text),
+        raise make_yaml_error(
+            reader.locate_position(error.position, text),
             f"not valid YAML: {error.reason}",
             hint="Take the character out, or write the file in utf-8.",
         ) from error
@@ -165,19 +165,19 @@ def parse_source(text: str, path: Path) -> Source:
             f"not valid YAML: {error}", where=str(path), hint="Write the file as plain YAML."
         ) from error
     if node is None:
-        return Source({}, {(): Place(path, 1, 1, "")})
+        return YamlSource({}, {(): YamlPlace(path, 1, 1, "")})
     if not isinstance(node, yaml.MappingNode):
-        raise error_at(
+        raise make_yaml_error(
             reader.place(node.start_mark),
             "an experiment is a mapping of keys to values",
             hint="Begin with lines such as `title: My documents`.",
         )
-    source = Source({}, {(): reader.place(node.start_mark)})
+    source = YamlSource({}, {(): reader.place(node.start_mark)})
     source.data = reader.mapping(node, (), source.places)
     return source
 
 
-class _Reader:
+class _NodeReader:
     """Turns composed nodes into plain data, noting places and refusing what would be lost silently."""
 
     MOST_DEPTH = 40
@@ -189,20 +189,20 @@ class _Reader:
         self.values = 0
         self.constructor = yaml.constructor.SafeConstructor()
 
-    def place(self, mark: yaml.Mark) -> Place:
+    def place(self, mark: yaml.Mark) -> YamlPlace:
         text = self.lines[mark.line] if mark.line < len(self.lines) else ""
-        return Place(self.path, mark.line + 1, mark.column + 1, text)
+        return YamlPlace(self.path, mark.line + 1, mark.column + 1, text)
 
-    def place_of(self, position: int, text: str) -> Place:
+    def locate_position(self, position: int, text: str) -> YamlPlace:
         """The place of a character by its position in the whole text."""
         above = LINE_END.split(text[:position])
-        return Place(self.path, len(above), len(above[-1]) + 1, self.lines[len(above) - 1])
+        return YamlPlace(self.path, len(above), len(above[-1]) + 1, self.lines[len(above) - 1])
 
-    def value(self, node: yaml.Node, keys: Keys, places: dict[Keys, Place]) -> Any:
+    def value(self, node: yaml.Node, keys: KeyPath, places: dict[KeyPath, YamlPlace]) -> Any:
         # An alias is read again wherever it stands, so a short file can be a long one.
         self.values += 1
         if len(keys) > self.MOST_DEPTH or self.values > self.MOST_VALUES:
-            raise error_at(
+            raise make_yaml_error(
                 self.place(node.start_mark),
                 "nested too deeply, or too many values",
                 hint="Write the experiment plainly, without aliases that repeat each other.",
@@ -213,7 +213,7 @@ class _Reader:
             yaml.resolver.Resolver.DEFAULT_MAPPING_TAG,
             yaml.resolver.Resolver.DEFAULT_SEQUENCE_TAG,
         ):
-            raise error_at(
+            raise make_yaml_error(
                 self.place(node.start_mark),
                 f"not a plain value: {node.tag}",
                 hint="Take the tag out: text, numbers, lists and mappings are read.",
@@ -222,7 +222,7 @@ class _Reader:
             return self.mapping(node, keys, places)
         return [self._item(child, (*keys, index), places) for index, child in enumerate(node.value)]
 
-    def _item(self, node: yaml.Node, keys: Keys, places: dict[Keys, Place]) -> Any:
+    def _item(self, node: yaml.Node, keys: KeyPath, places: dict[KeyPath, YamlPlace]) -> Any:
         places[keys] = self.place(node.start_mark)
         return self.value(node, keys, places)
 
@@ -232,45 +232,49 @@ class _Reader:
             value = self.constructor.construct_object(node)
         except (yaml.YAMLError, ValueError, ArithmeticError, LookupError, AttributeError) as error:
             problem = getattr(error, "problem", None) or error
-            raise error_at(place, f"not a plain value: {problem}", hint="Put it in quotes.") from error
+            raise make_yaml_error(place, f"not a plain value: {problem}", hint="Put it in quotes.") from error
         if isinstance(value, float) and not math.isfinite(value):
-            raise error_at(place, "not a finite number", hint="Write a number, or null.")
-        if isinstance(value, int) and value.bit_length() > MOST_BITS:
-            raise error_at(place, "a number that is too large", hint="Write a smaller one.")
+            raise make_yaml_error(place, "not a finite number", hint="Write a number, or null.")
+        if isinstance(value, int) and value.bit_length() > MAX_INTEGER_BITS:
+            raise make_yaml_error(place, "a number that is too large", hint="Write a smaller one.")
         if isinstance(value, datetime.date):
-            raise error_at(place, "a date is no value here", "Put it in quotes.")
+            raise make_yaml_error(place, "a date is no value here", "Put it in quotes.")
         if isinstance(value, str) and not value.isprintable():
             self._check_written(value, place)
         if value is not None and not isinstance(value, str | int | float):
-            raise error_at(place, "not a plain value", hint="Put it in quotes.")
+            raise make_yaml_error(place, "not a plain value", hint="Put it in quotes.")
         return value
 
-    def _check_written(self, value: str, place: Place) -> None:
+    def _check_written(self, value: str, place: YamlPlace) -> None:
         """Refuse halves of surrogate pairs, which YAML can spell and no file can hold."""
         try:
             value.encode()
         except UnicodeEncodeError as error:
-            raise error_at(place, "half of a surrogate pair", hint="Write the whole character.") from error
+            raise make_yaml_error(
+                place, "half of a surrogate pair", hint="Write the whole character."
+            ) from error
 
-    def mapping(self, node: yaml.MappingNode, keys: Keys, places: dict[Keys, Place]) -> dict[str, Any]:
+    def mapping(
+        self, node: yaml.MappingNode, keys: KeyPath, places: dict[KeyPath, YamlPlace]
+    ) -> dict[str, Any]:
         result: dict[str, Any] = {}
         for key_node, value_node in node.value:
             place = self.place(key_node.start_mark)
             if key_node.tag == "tag:yaml.org,2002:merge":
-                raise error_at(
+                raise make_yaml_error(
                     place,
                     "merge keys are not read; use `extends`",
                     hint="Put what is shared in a file of its own and name it in `extends`.",
                 )
             name = self._scalar(key_node) if isinstance(key_node, yaml.ScalarNode) else None
             if not isinstance(name, str | int) or isinstance(name, bool):
-                raise error_at(
+                raise make_yaml_error(
                     place, "a key must be a plain word", hint="Write a word, in quotes if need be."
                 )
             name = str(name)
             if name in result:
                 first = places[(*keys, name)]
-                raise error_at(place, f"the key {name!r} stands here twice", f"First seen at {first}.")
+                raise make_yaml_error(place, f"the key {name!r} stands here twice", f"First seen at {first}.")
             places[(*keys, name)] = place
             result[name] = self.value(value_node, (*keys, name), places)
         return result

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from benchmarks import backends
-from benchmarks.plots import draw
+from benchmarks.plots import plot_rows
 from textcat.corpora import Document
 from textcat.errors import StageFailedError
-from textcat.parallel import Alone
-from textcat.report.figures import save
+from textcat.parallel import SerialExecutor
+from textcat.report.figures import save_figure
 
 
 @pytest.fixture(scope="module")
@@ -38,11 +38,11 @@ def test_a_row_for_each_work_backend_and_number_of_workers(documents: list[Docum
         assert row["seconds"] > 0
         assert row["speedup"] > 0
     assert [row["speedup"] for row in rows if row["workers"] == 1] == [1.0, 1.0]
-    figure = draw("backends", rows)
+    figure = plot_rows("backends", rows)
     assert figure is not None
-    assert "<svg" in save(figure, tmp_path, "backends").read_text()
+    assert "<svg" in save_figure(figure, tmp_path, "backends").read_text()
 
 
 def test_other_numbers_are_no_result() -> None:
     with pytest.raises(StageFailedError, match="other numbers"):
-        backends._best(lambda crew: [np.ones(2)], [Alone()], 1, [np.zeros(2)])
+        backends._measure_best_seconds(lambda crew: [np.ones(2)], [SerialExecutor()], 1, [np.zeros(2)])

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 
-from benchmarks.pipeline import OURS, Stopwatch, bench_pipeline, pose, run_ours
-from benchmarks.pipeline_peers import PEERS, Peer, _best_for_f1
+from benchmarks.pipeline import OWN_TOOL, Stopwatch, bench_pipeline, make_task, run_textcat
+from benchmarks.pipeline_peers import PIPELINE_PEERS, PipelinePeer, _find_best_threshold
 from tests.experiment.small import COMMON, WORDS
 from textcat.thresholds.rules import ThresholdSettings, set_thresholds
 
@@ -33,7 +33,7 @@ def task():
         fields = {"title": words[0], "body": " ".join(generator.permutation(words[1:]))}
         documents.append(Document(f"d{number}", fields, labels, "train" if number % 3 else "test"))
     unused = Document("u", {"title": "", "body": "wheat"}, (), "unused")
-    return pose([*documents, unused], list(WORDS), ("title", "body"))
+    return make_task([*documents, unused], list(WORDS), ("title", "body"))
 
 
 def test_the_task_holds_each_document_once_with_its_labels(task) -> None:
@@ -47,18 +47,18 @@ def test_the_task_holds_each_document_once_with_its_labels(task) -> None:
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_what_can_be_learned_is_learned(task, loss: str) -> None:
     watch = Stopwatch()
-    decided = run_ours(task, loss, watch)
+    decided = run_textcat(task, loss, watch)
     assert (decided == task.test_labels).mean() > 0.97
     assert list(watch.stages) == ["vectorize", "train", "thresholds", "evaluate"]
     assert watch.seconds == pytest.approx(sum(watch.stages.values()))
 
 
 def test_rows_compare_with_textcat_and_name_who_is_absent(task) -> None:
-    absent = replace(PEERS[0], name="absent", modules=("no_such_module",))
-    unfit = Peer("unfit", (), frozenset({"logistic"}), PEERS[0].work)
-    rows = bench_pipeline(task, peers=[PEERS[0], absent, unfit], repeats=1)
+    absent = replace(PIPELINE_PEERS[0], name="absent", modules=("no_such_module",))
+    unfit = PipelinePeer("unfit", (), frozenset({"logistic"}), PIPELINE_PEERS[0].work)
+    rows = bench_pipeline(task, peers=[PIPELINE_PEERS[0], absent, unfit], repeats=1)
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
-    assert [row["tool"] for row in rows[:4]] == [OURS, "scikit-learn", "absent", "unfit"]
+    assert [row["tool"] for row in rows[:4]] == [OWN_TOOL, "scikit-learn", "absent", "unfit"]
     ours, peer, away, other = rows[:4]
     assert ours["ratio"] == 1.0
     assert peer["ratio"] == pytest.approx(peer["seconds"] / ours["seconds"], abs=0.006)
@@ -73,7 +73,7 @@ def test_a_peer_that_fails_is_told_and_does_not_stop_the_others(task) -> None:
     def broken(*_: object) -> None:
         raise ValueError("not with this version")
 
-    peers = [Peer("broken", (), frozenset({"logistic"}), broken), PEERS[0]]
+    peers = [PipelinePeer("broken", (), frozenset({"logistic"}), broken), PIPELINE_PEERS[0]]
     rows = bench_pipeline(task, peers=peers, repeats=1)
     assert rows[4]["skipped"] == "failed: ValueError: not with this version"
     assert rows[5]["seconds"] > 0
@@ -85,5 +85,7 @@ def test_both_set_the_same_thresholds() -> None:
     scores = generator.normal(size=labels.shape) + labels * np.array([3, 2, 2, 1, 0, 1])
     rule = ThresholdSettings(rule="scut-fbr", criterion="f1", point="highest", least_f1=30.0)
     ours = set_thresholds(rule, scores, labels)
-    theirs = [_best_for_f1(labels[:, k].astype(int), scores[:, k], 30.0) for k in range(labels.shape[1])]
+    theirs = [
+        _find_best_threshold(labels[:, k].astype(int), scores[:, k], 30.0) for k in range(labels.shape[1])
+    ]
     assert ours == pytest.approx(theirs)

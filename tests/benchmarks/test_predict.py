@@ -9,8 +9,8 @@ import pytest
 
 from benchmarks import predict as bench
 from textcat.corpora import Document
-from textcat.serving.new_documents import read_documents
-from textcat.serving.predict import predicted_lines
+from textcat.serving.document_files import read_documents
+from textcat.serving.predict import predict_lines
 
 WORDS = {"grain": ["wheat", "corn", "oats"], "ships": ["port", "vessel", "cargo"]}
 
@@ -29,10 +29,10 @@ def made(number: int) -> list[Document]:
 @pytest.mark.parametrize("form", ["jsonl", "csv", "lines"])
 def test_every_format_holds_the_same_words(form) -> None:
     documents = made(40)
-    model = bench.trained(documents)
+    model = bench.train_categorizer(documents)
     texts = [document.fields for document in documents]
-    lines = bench.lines_of(texts, form, model.text.fields)
-    answers = predicted_lines(model, read_documents(lines, form, "x", model.text.fields))
+    lines = bench.format_lines(texts, form, model.text.fields)
+    answers = predict_lines(model, read_documents(lines, form, "x", model.text.fields))
     assert [json.loads(line)["labels"] for line in answers] == [list(d.labels) for d in documents]
 
 

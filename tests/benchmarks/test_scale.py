@@ -9,10 +9,18 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.memory import PeakMemory, own_memory
-from benchmarks.plots import draw
-from benchmarks.rcv1_like import binary_selection, rcv1_like_vectors, read_rcv1_like
-from benchmarks.scale import ALL_TOPICS, BY_NAME, LEARNERS, MLR_CG, exponents, measured, requests
+from benchmarks.memory import PeakMemory, read_own_memory
+from benchmarks.plots import plot_rows
+from benchmarks.rcv1_like import build_rcv1_like, read_rcv1_like, select_binary_features
+from benchmarks.scale import (
+    ALL_TOPICS,
+    LEARNERS_BY_NAME,
+    MLR_CG,
+    SCALE_LEARNERS,
+    fit_exponents,
+    plan_requests,
+    run_measurement,
+)
 from tests.linear.test_mapped import PAIRS
 from textcat.cli.main import group
 from textcat.errors import StageFailedError
@@ -22,7 +30,7 @@ from textcat.store import Store
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return rcv1_like_vectors(Store(tmp_path_factory.mktemp("store")), 1500)
+    return build_rcv1_like(Store(tmp_path_factory.mktemp("store")), 1500)
 
 
 def test_generated_vectors_are_like_the_collection_s(folder: Path) -> None:
@@ -38,7 +46,7 @@ def test_generated_vectors_are_like_the_collection_s(folder: Path) -> None:
 
 
 def test_the_same_seed_gives_the_same_vectors(folder: Path, tmp_path: Path) -> None:
-    again = read_rcv1_like(rcv1_like_vectors(Store(tmp_path), 1500))
+    again = read_rcv1_like(build_rcv1_like(Store(tmp_path), 1500))
     first = read_rcv1_like(folder)
     assert np.array_equal(first.X.data, again.X.data)
     assert np.array_equal(first.Y, again.Y)
@@ -46,7 +54,7 @@ def test_the_same_seed_gives_the_same_vectors(folder: Path, tmp_path: Path) -> N
 
 def test_binary_selection_is_presence_of_the_most_frequent(folder: Path) -> None:
     X = read_rcv1_like(folder).X
-    chosen = binary_selection(X, np.arange(100), 50)
+    chosen = select_binary_features(X, np.arange(100), 50)
     assert chosen.shape == (100, 50)
     assert set(chosen.data) == {1.0}
     frequency = np.bincount(X.indices, minlength=X.shape[1])
@@ -54,10 +62,10 @@ def test_binary_selection_is_presence_of_the_most_frequent(folder: Path) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", list(BY_NAME))
+@pytest.mark.parametrize("name", list(LEARNERS_BY_NAME))
 def test_a_measurement_is_a_row_with_its_certificate(folder: Path, name: str) -> None:
-    request = next(r for r in requests(folder, 1500, 1, [name]) if r.varied == "documents")
-    row = measured(request)
+    request = next(r for r in plan_requests(folder, 1500, 1, [name]) if r.varied == "documents")
+    row = run_measurement(request)
     assert json.loads(json.dumps(row, allow_nan=False)) == row
     assert (row["learner"], row["documents"]) == (name, 1500)
     assert row["seconds"] > 0
@@ -69,13 +77,13 @@ def test_a_measurement_is_a_row_with_its_certificate(folder: Path, name: str) ->
 
 
 def test_a_measurement_that_fails_says_what_and_what_to_do(folder: Path) -> None:
-    request = requests(folder / "nowhere", 1500, 1, [MLR_CG.name])[0]
+    request = plan_requests(folder / "nowhere", 1500, 1, [MLR_CG.name])[0]
     with pytest.raises(StageFailedError, match="MLR-CG, 500 features on 1,500 documents failed"):
-        measured(request)
+        run_measurement(request)
 
 
 def test_requests_vary_one_thing_at_a_time(folder: Path) -> None:
-    wanted = requests(folder, 40_000, 2, list(BY_NAME))
+    wanted = plan_requests(folder, 40_000, 2, list(LEARNERS_BY_NAME))
     by_documents = {r.documents for r in wanted if r.varied == "documents" and r.learner == "squared hinge"}
     assert by_documents == {10_000, 30_000, 40_000}
     by_topics = [
@@ -83,7 +91,7 @@ def test_requests_vary_one_thing_at_a_time(folder: Path) -> None:
     ]
     assert by_topics == [(40_000, k) for k in (1, 4, 16, 50, 103)]
     assert {r.topics for r in wanted if r.learner == MLR_CG.name} == {4}
-    assert {(each.loss, each.prior) for each in LEARNERS} <= set(PAIRS)
+    assert {(each.loss, each.prior) for each in SCALE_LEARNERS} <= set(PAIRS)
 
 
 def rows_of(power: float) -> list[dict[str, object]]:
@@ -96,19 +104,19 @@ def rows_of(power: float) -> list[dict[str, object]]:
 
 @pytest.mark.parametrize("power", [0.8, 1.0, 1.5])
 def test_the_exponent_is_that_of_the_data(power: float) -> None:
-    (found,) = exponents(rows_of(power))
+    (found,) = fit_exponents(rows_of(power))
     assert found["seconds"] == pytest.approx(power, abs=1e-3)
     assert found["own_megabytes"] == pytest.approx(0.0, abs=1e-3)
     assert (found["against"], found["points"]) == ("documents", 3)
 
 
 def test_one_size_has_no_exponent() -> None:
-    assert exponents(rows_of(1.0)[:1]) == []
+    assert fit_exponents(rows_of(1.0)[:1]) == []
 
 
-@pytest.mark.skipif(own_memory() is None, reason="the system does not tell")
+@pytest.mark.skipif(read_own_memory() is None, reason="the system does not tell")
 def test_the_peak_is_seen_though_memory_was_given_back() -> None:
-    before = own_memory()
+    before = read_own_memory()
     with PeakMemory() as memory:
         held = np.ones(25_000_000)
         del held
@@ -130,16 +138,16 @@ PIPELINE += [{**PIPELINE[0], "tool": "absent", "seconds": None}]
     [("text", TEXT), ("solvers", SOLVERS), ("pipeline", PIPELINE), ("scale", rows_of(1.0))],
 )
 def test_every_measurement_has_a_plot(what: str, rows: list[dict[str, object]], tmp_path: Path) -> None:
-    from textcat.report.figures import save
+    from textcat.report.figures import save_figure
 
-    figure = draw(what, rows)
+    figure = plot_rows(what, rows)
     assert figure is not None
-    path = save(figure, tmp_path, what)
+    path = save_figure(figure, tmp_path, what)
     assert path.with_suffix(".png").stat().st_size > 2000
     if what == "pipeline":
         assert "micro F1 88.0" in path.read_text()
-    assert draw(what, []) is None
-    assert draw("corpora", rows) is None
+    assert plot_rows(what, []) is None
+    assert plot_rows("corpora", rows) is None
 
 
 @pytest.mark.slow

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from benchmarks import solvers
-from benchmarks.peers import PEERS, Peer
-from benchmarks.problems import EIGHT, Problem, objective
-from benchmarks.solvers import OURS, bench_solvers
+from benchmarks.peers import SOLVER_PEERS, SolverPeer
+from benchmarks.problems import PROBLEMS, BenchmarkProblem, compute_objective
+from benchmarks.solvers import OWN_SOLVER, bench_solvers
 from tests.linear.fast.problems import make
 from tests.linear.fast.problems import objective as plain_objective
 
-SCIKIT_LEARN = next(peer for peer in PEERS if peer.name == "scikit-learn")
+SCIKIT_LEARN = next(peer for peer in SOLVER_PEERS if peer.name == "scikit-learn")
 
 
 @pytest.fixture(scope="module")
@@ -26,19 +26,19 @@ def data():
     return X, Y
 
 
-@pytest.mark.parametrize("problem", EIGHT, ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
 def test_the_objective_is_the_plain_one(data, problem):
     X, Y = data
     coef = np.random.default_rng(0).normal(size=(X.shape[1], Y.shape[1]))
     expected = plain_objective(X, Y, coef, problem.loss, problem.prior, problem.C).sum()
-    assert objective(X, Y, coef, problem) == pytest.approx(expected, rel=1e-12)
+    assert compute_objective(X, Y, coef, problem) == pytest.approx(expected, rel=1e-12)
 
 
-@pytest.mark.parametrize("problem", [p for p in EIGHT if p.C == 1], ids=lambda problem: problem.name)
+@pytest.mark.parametrize("problem", [p for p in PROBLEMS if p.C == 1], ids=lambda problem: problem.name)
 def test_everyone_gets_to_the_same_optimum(data, problem):
     result = bench_solvers(*data, problems=[problem], peers=[SCIKIT_LEARN], repeats=1)
     ours, peer = result["rows"]
-    assert ours["solver"] == OURS
+    assert ours["solver"] == OWN_SOLVER
     assert ours["reached"]
     assert peer["reached"]
     assert -1e-9 <= ours["gap"] <= 1e-5
@@ -48,23 +48,23 @@ def test_everyone_gets_to_the_same_optimum(data, problem):
     assert json.loads(json.dumps(result, allow_nan=False)) == result
 
 
-@pytest.mark.parametrize("peer", PEERS, ids=lambda peer: peer.name)
+@pytest.mark.parametrize("peer", SOLVER_PEERS, ids=lambda peer: peer.name)
 def test_each_peer_that_is_installed_agrees(data, peer):
-    problem = next(p for p in EIGHT if (p.loss, p.prior) in peer.solves and p.C == 1)
-    if peer.missing(problem):
-        pytest.skip(peer.missing(problem))
+    problem = next(p for p in PROBLEMS if (p.loss, p.prior) in peer.solves and p.C == 1)
+    if peer.explain_absence(problem):
+        pytest.skip(peer.explain_absence(problem))
     _, row = bench_solvers(*data, problems=[problem], peers=[peer], repeats=1)["rows"]
     assert row["reached"]
 
 
 def test_an_absent_peer_is_named_and_an_unfit_one_is_left_out(data):
-    absent = Peer("absent", "no_such_module", frozenset({("hinge", "gaussian")}), SCIKIT_LEARN.prepare)
-    problems = [Problem("hinge", "gaussian", 1.0), Problem("logistic", "laplace", 1.0)]
+    absent = SolverPeer("absent", "no_such_module", frozenset({("hinge", "gaussian")}), SCIKIT_LEARN.prepare)
+    problems = [BenchmarkProblem("hinge", "gaussian", 1.0), BenchmarkProblem("logistic", "laplace", 1.0)]
     rows = bench_solvers(*data, problems=problems, peers=[absent], repeats=1)["rows"]
     assert [(row["solver"], row["skipped"]) for row in rows] == [
-        (OURS, None),
+        (OWN_SOLVER, None),
         ("absent", "no_such_module is not installed"),
-        (OURS, None),
+        (OWN_SOLVER, None),
     ]
     assert all(row["ratio"] is None for row in rows)
 
@@ -79,8 +79,8 @@ def test_a_slow_peer_is_not_asked_again(data):
 
         return fit
 
-    lazy = Peer("lazy", "numpy", frozenset({("hinge", "gaussian")}), prepare)
-    problem = Problem("hinge", "gaussian", 1.0)
+    lazy = SolverPeer("lazy", "numpy", frozenset({("hinge", "gaussian")}), prepare)
+    problem = BenchmarkProblem("hinge", "gaussian", 1.0)
     rows = bench_solvers(*data, problems=[problem], peers=[lazy], repeats=1, patience=-1.0)["rows"]
     assert set(seen) == {lazy.tolerances[0]}
     assert not rows[1]["reached"]
@@ -91,8 +91,11 @@ def test_where_no_peer_gets_there_the_nearest_is_compared_with_and_named(data):
         return lambda X, problem: lambda signs, tol: np.full(X.shape[1], value)
 
     solves = frozenset({("hinge", "gaussian")})
-    peers = [Peer("far", "numpy", solves, constant(50.0)), Peer("near", "numpy", solves, constant(0.01))]
-    problem = Problem("hinge", "gaussian", 1.0)
+    peers = [
+        SolverPeer("far", "numpy", solves, constant(50.0)),
+        SolverPeer("near", "numpy", solves, constant(0.01)),
+    ]
+    problem = BenchmarkProblem("hinge", "gaussian", 1.0)
     ours, far, near = bench_solvers(*data, problems=[problem], peers=peers, repeats=1)["rows"]
     assert far["gap"] > near["gap"] > 1e-5
     assert near["ratio"] == 1.0
@@ -105,8 +108,8 @@ def test_a_peer_that_is_not_through_in_time_has_no_seconds(data):
     def prepare(X, problem):
         return lambda signs, tol: np.zeros(X.shape[1])
 
-    slow = Peer("slow", "numpy", frozenset({("hinge", "gaussian")}), prepare)
-    problem = Problem("hinge", "gaussian", 1.0)
+    slow = SolverPeer("slow", "numpy", frozenset({("hinge", "gaussian")}), prepare)
+    problem = BenchmarkProblem("hinge", "gaussian", 1.0)
     ours, peer = bench_solvers(*data, problems=[problem], peers=[slow], repeats=1, patience=0.0)["rows"]
     assert peer["seconds"] is None
     assert peer["note"] == "not through at its loosest tolerance in 0 s"
@@ -118,9 +121,9 @@ def test_compiling_is_reported_apart(data, monkeypatch):
     def stopwatch():
         yield SimpleNamespace(done=True, duration=7.0)
 
-    monkeypatch.setattr(solvers, "_compiling", stopwatch)
+    monkeypatch.setattr(solvers, "_time_compiling", stopwatch)
     said = []
-    problem = Problem("hinge", "gaussian", 1.0)
+    problem = BenchmarkProblem("hinge", "gaussian", 1.0)
     (row,) = bench_solvers(*data, problems=[problem], peers=[], repeats=1, said=said.append)["rows"]
     assert row["compile_seconds"] == 7.0
     assert row["seconds"] < 7.0

@@ -13,9 +13,9 @@ from click.testing import CliRunner
 
 from textcat.cli import completions
 from textcat.cli.main import COMMANDS, group
-from textcat.corpora import corpus_names
-from textcat.experiment.spec.loading import experiment_files
-from textcat.published.tables import PAPERS, load_paper
+from textcat.corpora import list_corpora
+from textcat.experiment.spec.loading import find_experiment_files
+from textcat.published.printed_tables import PAPERS, load_paper
 
 CALL = "from textcat.cli.main import main; main()"
 LOADED = """
@@ -82,23 +82,26 @@ def test_runs_of_what_has_results(tmp_path: Path) -> None:
     folder = tmp_path / "paper" / "table"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text('{"runs": {"svm": {}, "logistic": {}}}')
-    assert completions.run_names(tmp_path, "pap") == ["paper/table:"]
-    assert completions.run_names(tmp_path, "paper/table:l") == ["paper/table:svm", "paper/table:logistic"]
-    assert completions.run_names(tmp_path, "nothing:l") == []
+    assert completions.list_run_names(tmp_path, "pap") == ["paper/table:"]
+    assert completions.list_run_names(tmp_path, "paper/table:l") == [
+        "paper/table:svm",
+        "paper/table:logistic",
+    ]
+    assert completions.list_run_names(tmp_path, "nothing:l") == []
 
 
 @pytest.mark.parametrize("content", ["", "[]", "7", '{"runs": [1]}', '{"runs": null}', "[" * 100_000])
 def test_damaged_results_complete_to_nothing(content: str, tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     (tmp_path / "table" / "results.json").write_text(content)
-    assert completions.run_names(tmp_path, "table:l") == []
+    assert completions.list_run_names(tmp_path, "table:l") == []
 
 
 def test_the_quick_lists_are_the_true_ones() -> None:
-    assert completions.collection_names() == list(corpus_names())
-    assert completions.experiment_names() == list(experiment_files())
-    assert completions.paper_names() == sorted(PAPERS)
-    assert sorted(completions.table_names()) == sorted(
+    assert completions.list_collection_names() == list(list_corpora())
+    assert completions.list_experiment_names() == list(find_experiment_files())
+    assert completions.list_paper_names() == sorted(PAPERS)
+    assert sorted(completions.list_table_names()) == sorted(
         f"{paper}.{table}" for paper in PAPERS for table in load_paper(paper).tables
     )
 

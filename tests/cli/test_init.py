@@ -18,7 +18,7 @@ from textcat.cli.main import main
 from textcat.corpora import Split, open_corpus, open_vectors
 from textcat.corpora.own.inspect import inspect_documents
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
-from textcat.experiment.spec.first_experiment import first_file
+from textcat.experiment.spec.first_experiment import render_first_experiment
 from textcat.experiment.spec.loading import load_experiment
 
 WORDS = {
@@ -301,7 +301,7 @@ def test_validation_documents_are_left_out_and_it_is_said(word: str, tmp_path: P
     look = inspect_documents(path)
     assert (look.options["side"], look.options["validation"]) == ("split", "unused")
     assert "60 training, 20 test and 30 unused" in "\n".join(look.report)
-    written = first_file(look, "mine", path.name)
+    written = render_first_experiment(look, "mine", path.name)
     assert 'validation: "unused"' in written
 
 
@@ -375,7 +375,7 @@ def test_ids_that_come_twice_keep_their_documents(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.csv", "documents"])
 def test_the_tokenizer_is_written(name: str, tmp_path: Path) -> None:
     table(tmp_path / name, ",") if name == "a.csv" else folders(tmp_path / name)
-    written = first_file(inspect_documents(tmp_path / name), "mine", name)
+    written = render_first_experiment(inspect_documents(tmp_path / name), "mine", name)
     assert yaml.safe_load(written)["text"]["tokenizer"] == "unicode"
 
 
@@ -431,7 +431,7 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
         assert error.hint
         return
     written = tmp_path / "any.yaml"
-    written.write_text(first_file(look, "any", path.name), encoding="utf-8")
+    written.write_text(render_first_experiment(look, "any", path.name), encoding="utf-8")
     experiment = load_experiment(written)
     assert experiment.corpus.name == look.kind
     opener = open_vectors if look.weighted else open_corpus

@@ -79,7 +79,7 @@ def test_what_a_person_sees_ends_with_what_to_do(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[TextcatError] = []
-    monkeypatch.setattr("textcat.cli.main._report", seen.append)
+    monkeypatch.setattr("textcat.cli.main._print_traceback", seen.append)
     experiment = tmp_path / "mine.yaml"
     experiment.write_text(BROKEN[kind])
     with pytest.raises(SystemExit):

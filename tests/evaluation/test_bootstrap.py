@@ -6,7 +6,7 @@ import pytest
 from textcat.errors import UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.bootstrap import paired_bootstrap
-from textcat.evaluation.contingency import contingency
+from textcat.evaluation.contingency import count_contingency
 
 
 def decisions(seed: int, share_flipped: float, labels):
@@ -29,8 +29,8 @@ def test_values_are_the_measures_and_lie_inside(zero_division):
     result = paired_bootstrap(left, right, LABELS, seed=1, samples=300, zero_division=zero_division)
     for name, measure in (("micro.f1", measures.micro_f1), ("macro.f1", measures.macro_f1)):
         found = result[name]
-        assert found.left.value == pytest.approx(measure(contingency(left, LABELS), zero_division))
-        assert found.right.value == pytest.approx(measure(contingency(right, LABELS), zero_division))
+        assert found.left.value == pytest.approx(measure(count_contingency(left, LABELS), zero_division))
+        assert found.right.value == pytest.approx(measure(count_contingency(right, LABELS), zero_division))
         assert found.difference.value == pytest.approx(found.left.value - found.right.value)
         for interval in (found.left, found.right, found.difference):
             assert interval.low < interval.value < interval.high

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError
-from textcat.evaluation.break_even import break_even
-from textcat.evaluation.curves import Curve, area, micro_curve
+from textcat.evaluation.break_even import find_break_even
+from textcat.evaluation.curves import PrecisionRecallCurve, area_under_curve, compute_micro_curve
 
 
 def hits_by_hand(scores, labels) -> list[int]:
@@ -23,7 +23,7 @@ def hits_by_hand(scores, labels) -> list[int]:
 @given(problems())
 def test_counts_hits_within_the_first_ranks(problem):
     scores, labels = problem
-    result = break_even(scores, labels)
+    result = find_break_even(scores, labels)
     assert result.hits.tolist() == hits_by_hand(scores, labels)
     assert result.positives.tolist() == labels.sum(axis=0).tolist()
 
@@ -31,7 +31,7 @@ def test_counts_hits_within_the_first_ranks(problem):
 @given(problems())
 def test_precision_equals_recall_at_the_break_even_point(problem):
     scores, labels = problem
-    values = break_even(scores, labels).per_category()
+    values = find_break_even(scores, labels).per_category()
     for category, value in enumerate(values):
         positives = int(labels[:, category].sum())
         assert math.isnan(value) == (positives == 0)
@@ -42,14 +42,14 @@ def test_precision_equals_recall_at_the_break_even_point(problem):
 
 def test_ties_go_by_document_order():
     scores = np.zeros((4, 1))
-    assert break_even(scores, np.array([[1], [0], [0], [0]], dtype=bool)).micro() == 100
-    assert break_even(scores, np.array([[0], [0], [0], [1]], dtype=bool)).micro() == 0
+    assert find_break_even(scores, np.array([[1], [0], [0], [0]], dtype=bool)).micro() == 100
+    assert find_break_even(scores, np.array([[0], [0], [0], [1]], dtype=bool)).micro() == 0
 
 
 def test_micro_sums_counts_and_can_be_restricted():
     scores = np.array([[4.0, 1], [3, 2], [2, 3], [1, 4]])
     labels = np.array([[1, 1], [1, 0], [0, 0], [1, 0]], dtype=bool)
-    result = break_even(scores, labels)
+    result = find_break_even(scores, labels)
     assert result.micro() == pytest.approx(50.0)
     assert result.micro(np.array([0])) == pytest.approx(200 / 3)
     assert result.micro(np.array([1])) == 0
@@ -59,19 +59,22 @@ def test_micro_sums_counts_and_can_be_restricted():
 @given(problems())
 def test_unchanged_by_any_increasing_change_of_scores(problem):
     scores, labels = problem
-    assert break_even(np.exp(3 * scores), labels).hits.tolist() == break_even(scores, labels).hits.tolist()
+    assert (
+        find_break_even(np.exp(3 * scores), labels).hits.tolist()
+        == find_break_even(scores, labels).hits.tolist()
+    )
 
 
 def test_a_score_that_is_no_number_is_refused():
     with pytest.raises(BadDataError, match="document 1 for category 0"):
-        break_even(np.array([[1.0], [math.nan]]), np.array([[True], [False]]))
+        find_break_even(np.array([[1.0], [math.nan]]), np.array([[True], [False]]))
 
 
 @given(problems())
 @pytest.mark.parametrize("how", ["pooled", "proportional"])
 def test_curves_end_where_everything_is_found(how, problem):
     scores, labels = problem
-    curve = micro_curve(scores, labels, how)
+    curve = compute_micro_curve(scores, labels, how)
     if not labels.any():
         assert len(curve.recall) == 0
         return
@@ -85,7 +88,7 @@ def test_curves_end_where_everything_is_found(how, problem):
 @pytest.mark.parametrize("how", ["pooled", "proportional"])
 def test_a_perfect_ranking_has_full_precision(how):
     labels = np.random.default_rng(0).random((50, 3)) < 0.3
-    curve = micro_curve(labels.astype(float), labels, how)
+    curve = compute_micro_curve(labels.astype(float), labels, how)
     assert curve.precision[0] == 100
     at_full_recall = curve.precision[np.argmax(curve.recall >= 100)]
     assert at_full_recall == 100
@@ -95,14 +98,18 @@ def test_a_perfect_ranking_has_full_precision(how):
 def test_proportional_curve_passes_through_the_micro_break_even_point(problem):
     scores, labels = problem
     if labels.any():
-        curve = micro_curve(scores, labels)
-        break_even_point = break_even(scores, labels).micro()
+        curve = compute_micro_curve(scores, labels)
+        break_even_point = find_break_even(scores, labels).micro()
         assert curve.recall[99] == pytest.approx(break_even_point)
         assert curve.precision[99] == pytest.approx(break_even_point)
 
 
 def test_area_under_a_curve():
-    assert area(Curve(np.array([50.0, 100.0]), np.array([100.0, 50.0]))) == pytest.approx(87.5)
-    assert math.isnan(area(Curve(np.empty(0), np.empty(0))))
+    assert area_under_curve(
+        PrecisionRecallCurve(np.array([50.0, 100.0]), np.array([100.0, 50.0]))
+    ) == pytest.approx(87.5)
+    assert math.isnan(area_under_curve(PrecisionRecallCurve(np.empty(0), np.empty(0))))
     labels = np.random.default_rng(2).random((200, 3)) < 0.2
-    assert area(micro_curve(labels.astype(float), labels, "pooled")) == pytest.approx(100.0)
+    assert area_under_curve(compute_micro_curve(labels.astype(float), labels, "pooled")) == pytest.approx(
+        100.0
+    )

@@ -12,14 +12,14 @@ from scipy import stats
 
 from tests.evaluation.problems import problems
 from textcat.evaluation.comparison import (
-    category_facts,
     compare_counts,
     compare_decisions,
-    discordant,
-    facts_of_tests,
-    overall_facts,
+    count_discordant,
+    describe_categories,
+    describe_overall,
+    describe_tests,
 )
-from textcat.evaluation.contingency import contingency
+from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import macro_f1, micro_f1
 
 GENERATOR = np.random.default_rng(4)
@@ -33,7 +33,7 @@ NAMES = list("abcde")
 def test_mcnemar_is_the_binomial_test_on_the_documents_that_differ(problem):
     scores, labels = problem
     left, right = scores > 0, scores > 0.5
-    found = discordant(left, right, labels)
+    found = count_discordant(left, right, labels)
     for k in range(labels.shape[1]):
         ours = sum(l == y != r for l, r, y in zip(left[:, k], right[:, k], labels[:, k], strict=True))  # noqa: E741
         theirs = sum(r == y != l for l, r, y in zip(left[:, k], right[:, k], labels[:, k], strict=True))  # noqa: E741
@@ -43,7 +43,7 @@ def test_mcnemar_is_the_binomial_test_on_the_documents_that_differ(problem):
 
 
 def test_adjusted_p_values_are_those_of_benjamini_and_hochberg():
-    found = discordant(LEFT, RIGHT, LABELS)
+    found = count_discordant(LEFT, RIGHT, LABELS)
     order = np.argsort(found.p_value)
     steps = found.p_value[order] * len(NAMES) / np.arange(1, len(NAMES) + 1)
     by_hand = np.minimum.accumulate(steps[::-1])[::-1]
@@ -53,12 +53,12 @@ def test_adjusted_p_values_are_those_of_benjamini_and_hochberg():
 def test_everything_is_there_and_is_json():
     comparison = compare_decisions(LEFT, RIGHT, LABELS, NAMES, seed=1, samples=200)
     facts = {
-        "overall": overall_facts(comparison, 1),
-        "tests": facts_of_tests(comparison),
-        "categories": category_facts(comparison),
+        "overall": describe_overall(comparison, 1),
+        "tests": describe_tests(comparison),
+        "categories": describe_categories(comparison),
     }
     assert json.loads(json.dumps(facts, allow_nan=False)) == facts
-    left, right = contingency(LEFT, LABELS), contingency(RIGHT, LABELS)
+    left, right = count_contingency(LEFT, LABELS), count_contingency(RIGHT, LABELS)
     overall = facts["overall"]
     assert overall["micro.f1"]["difference"] == pytest.approx(micro_f1(left) - micro_f1(right))
     assert overall["macro.f1"]["left"] == pytest.approx(macro_f1(left))
@@ -73,25 +73,28 @@ def test_everything_is_there_and_is_json():
 
 def test_counts_alone_give_the_tests_on_counts():
     whole = compare_decisions(LEFT, RIGHT, LABELS, NAMES, seed=1, samples=100)
-    counts = compare_counts(contingency(LEFT, LABELS), contingency(RIGHT, LABELS), NAMES)
+    counts = compare_counts(count_contingency(LEFT, LABELS), count_contingency(RIGHT, LABELS), NAMES)
     assert (counts.discordant, counts.micro_sign, counts.intervals) == (None, None, None)
     assert counts.wilcoxon == whole.wilcoxon
     assert counts.macro_t == whole.macro_t
-    assert "micro sign test" not in facts_of_tests(counts)
-    assert "p" not in category_facts(counts)[0]
+    assert "micro sign test" not in describe_tests(counts)
+    assert "p" not in describe_categories(counts)[0]
 
 
 def test_what_is_not_known_is_null():
     one = compare_decisions(LEFT[:, :1], RIGHT[:, :1], LABELS[:, :1], ["a"], seed=1, samples=100)
     assert math.isnan(one.macro_t.p_value)
-    assert facts_of_tests(one)["macro t-test"]["p"] is None
+    assert describe_tests(one)["macro t-test"]["p"] is None
     empty = compare_counts(
-        contingency(LEFT[:, 4:], LABELS[:, 4:]), contingency(RIGHT[:, 4:], LABELS[:, 4:]), ["e"], "skip"
+        count_contingency(LEFT[:, 4:], LABELS[:, 4:]),
+        count_contingency(RIGHT[:, 4:], LABELS[:, 4:]),
+        ["e"],
+        "skip",
     )
-    assert category_facts(empty)[0]["right_f1"] is None
+    assert describe_categories(empty)[0]["right_f1"] is None
 
 
 def test_the_same_side_twice_is_no_difference():
     same = compare_decisions(LEFT, LEFT, LABELS, NAMES, seed=1, samples=100)
     assert (same.discordant.p_value == 1.0).all()
-    assert {test["p"] for test in facts_of_tests(same).values()} == {1.0}
+    assert {test["p"] for test in describe_tests(same).values()} == {1.0}

@@ -10,18 +10,18 @@ from sklearn.metrics import f1_score, precision_score, recall_score
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import Contingency, contingency
+from textcat.evaluation.contingency import ContingencyTable, count_contingency
 
 
-def table(*rows: tuple[int, int, int, int]) -> Contingency:
-    return Contingency(*np.array(rows, dtype=np.int64).T)
+def table(*rows: tuple[int, int, int, int]) -> ContingencyTable:
+    return ContingencyTable(*np.array(rows, dtype=np.int64).T)
 
 
 @given(problems())
 def test_counts_agree_with_counting_one_by_one(problem):
     scores, labels = problem
     decisions = scores >= 0
-    counted = contingency(decisions, labels)
+    counted = count_contingency(decisions, labels)
     for category in range(labels.shape[1]):
         pairs = list(zip(decisions[:, category], labels[:, category], strict=True))
         assert counted.tp[category] == pairs.count((True, True))
@@ -36,14 +36,14 @@ def test_counts_agree_with_counting_one_by_one(problem):
 def test_same_as_scikit_learn(zero_division, problem):
     scores, labels = problem
     decisions = scores >= 0
-    counted = contingency(decisions, labels)
+    counted = count_contingency(decisions, labels)
     for ours, theirs in (
         (measures.precision, precision_score),
         (measures.recall, recall_score),
         (measures.f1, f1_score),
     ):
         for average, value in (
-            ("micro", ours(counted.pooled(), zero_division)[0]),
+            ("micro", ours(counted.sum_categories(), zero_division)[0]),
             ("macro", measures.mean(ours(counted, zero_division))),
         ):
             # One column reads as binary there, so the arrays are passed with an empty second one.
@@ -102,7 +102,7 @@ def test_error_rate():
 
 
 def test_largest_first_and_ties_in_category_order():
-    assert measures.by_size(np.array([3, 9, 3, 0, 9])).tolist() == [1, 4, 0, 2, 3]
+    assert measures.sort_by_size(np.array([3, 9, 3, 0, 9])).tolist() == [1, 4, 0, 2, 3]
 
 
 def test_tables_of_folds_add_up_and_parts_can_be_taken():
@@ -110,7 +110,7 @@ def test_tables_of_folds_add_up_and_parts_can_be_taken():
     both = first + second
     assert both.tp.tolist() == [11, 55]
     assert both.restricted([1]).fn.tolist() == [77]
-    assert both.pooled().tn.tolist() == [132]
+    assert both.sum_categories().tn.tolist() == [132]
     assert len(both) == 2
 
 
@@ -127,4 +127,4 @@ def test_accuracy_refuses_documents_of_several_categories():
 
 def test_shapes_must_fit():
     with pytest.raises(UsageError):
-        contingency(np.zeros((2, 3), dtype=bool), np.zeros((3, 2), dtype=bool))
+        count_contingency(np.zeros((2, 3), dtype=bool), np.zeros((3, 2), dtype=bool))

@@ -11,9 +11,9 @@ from scipy import stats
 
 from textcat.errors import UsageError
 from textcat.evaluation.significance import (
-    comparison_measures,
     macro_sign_test,
     macro_t_test,
+    measure_comparison,
     micro_sign_test,
     wilcoxon_signed_rank,
 )
@@ -127,6 +127,6 @@ def test_lists_of_different_lengths_are_refused():
 
 def test_comparison_measures_are_a_row_of_the_table():
     left, right = [1, 2, 3, 4, 9], [2, 3, 3, 9, 8]
-    row = comparison_measures(left, right)
+    row = measure_comparison(left, right)
     assert (row["comparison.fewer"], row["comparison.more"], row["comparison.equal"]) == (3, 1, 1)
     assert row["comparison.p_value"] == wilcoxon_signed_rank(left, right).p_value

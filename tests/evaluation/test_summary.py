@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from textcat.errors import UsageError
-from textcat.evaluation.summary import MeasureSettings, measure_all, over_repetitions
+from textcat.evaluation.run_measures import MeasureSettings, average_repetitions, measure_all
 
 GENERATOR = np.random.default_rng(4)
 LABELS = GENERATOR.random((80, 12)) < np.linspace(0.5, 0.02, 12)
@@ -90,7 +90,9 @@ def test_names_must_fit_the_labels():
 
 
 def test_mean_and_spread_over_repetitions():
-    result = over_repetitions([{"accuracy": 88.0, "only.here": 1.0}, {"accuracy": 90.0}, {"accuracy": 92.0}])
+    result = average_repetitions(
+        [{"accuracy": 88.0, "only.here": 1.0}, {"accuracy": 90.0}, {"accuracy": 92.0}]
+    )
     assert result == {"accuracy.mean": 90.0, "accuracy.sd": 2.0}
-    assert math.isnan(over_repetitions([{"accuracy": 88.0}])["accuracy.sd"])
-    assert over_repetitions([]) == {}
+    assert math.isnan(average_repetitions([{"accuracy": 88.0}])["accuracy.sd"])
+    assert average_repetitions([]) == {}

@@ -11,7 +11,7 @@ import pytest
 
 from tests.experiment.place import Place
 from textcat.errors import DataNotAvailableError, UsageError
-from textcat.experiment.run.runner import Site, carry_out, plan_of
+from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_mask
@@ -30,12 +30,12 @@ def facts(place: Place, left: str, right: str, *more: str) -> dict:
 
 def test_counts_by_category_are_those_of_the_decisions(place: Place) -> None:
     found = facts(place, f"{place.experiment}:svm", "bayes")
-    plan, timings = plan_of(load_experiment(place.experiment), Site(place.data))
-    workshop = carry_out(plan, Site(place.data), timings)
+    plan, timings = prepare_plan(load_experiment(place.experiment), RunContext(place.data))
+    workshop = run_plan(plan, RunContext(place.data), timings)
     chains = {chain.run: chain for chain in plan.chains}
-    labels = read_vectors(chains["svm"].vectorized.artifact(workshop).folder).test_labels
+    labels = read_vectors(chains["svm"].vectorized.build_artifact(workshop).folder).test_labels
     right = [
-        read_mask(chains[run].evaluated.artifact(workshop).folder, "decisions") == labels
+        read_mask(chains[run].evaluated.build_artifact(workshop).folder, "decisions") == labels
         for run in ("svm", "bayes")
     ]
     assert found["documents"] == len(labels) == 80

@@ -10,9 +10,9 @@ import pytest
 
 from textcat.corpora import OWN_TEXT_FORMATS
 from textcat.errors import UsageError
-from textcat.experiment.spec.loading import experiment_files, load_experiment
-from textcat.experiment.spec.schema import experiment_schema
-from textcat.published.tables import all_cells
+from textcat.experiment.spec.loading import find_experiment_files, load_experiment
+from textcat.experiment.spec.schema import make_experiment_schema
+from textcat.published.printed_tables import load_all_cells
 
 PLAIN = """title: A trial
 corpus: {name: reuters21578}
@@ -22,11 +22,11 @@ runs:
 """
 
 
-@pytest.mark.parametrize("name", list(experiment_files()))
+@pytest.mark.parametrize("name", list(find_experiment_files()))
 def test_our_experiments_resolve_and_make_published_tables(name: str) -> None:
     experiment = load_experiment(name)
     assert experiment.name == name
-    known = {cell.table_id for cell in all_cells()}
+    known = {cell.table_id for cell in load_all_cells()}
     assert set(experiment.tables) <= known
 
 
@@ -113,7 +113,7 @@ def test_other_documents_keep_their_tokenizer(name: str, tmp_path: Path) -> None
 )
 def test_the_schema_in_the_repository_is_the_models() -> None:
     written = Path(__file__).resolve().parents[2] / "configs" / "experiment.schema.json"
-    assert json.loads(written.read_text()) == experiment_schema(), (
+    assert json.loads(written.read_text()) == make_experiment_schema(), (
         "configs/experiment.schema.json is old: textcat show --schema > configs/experiment.schema.json"
     )
 

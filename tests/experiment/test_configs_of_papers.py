@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from textcat.corpora import corpus_names, describe
+from textcat.corpora import list_corpora, load_card
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.loading import experiment_files, load_experiment
+from textcat.experiment.spec.loading import find_experiment_files, load_experiment
 from textcat.published.claims import load_claims
-from textcat.published.needed import absent_runs, needed
-from textcat.published.tables import all_cells
+from textcat.published.printed_tables import load_all_cells
+from textcat.published.requirements import find_absent_runs, find_required_measures
 from textcat.report.paper_figures import FIGURES
 
-EXPERIMENTS = {name: load_experiment(path) for name, path in experiment_files().items()}
+EXPERIMENTS = {name: load_experiment(path) for name, path in find_experiment_files().items()}
 
 
 def made_by(experiment: Experiment) -> list[str]:
@@ -20,15 +20,15 @@ def made_by(experiment: Experiment) -> list[str]:
 
 
 def test_every_cell_and_claim_finds_its_experiment_and_run() -> None:
-    asked = needed(all_cells(), load_claims())
+    asked = find_required_measures(load_all_cells(), load_claims())
     assert set(asked) <= set(EXPERIMENTS)
-    assert absent_runs(asked, {name: made_by(one) for name, one in EXPERIMENTS.items()}) == {}
+    assert find_absent_runs(asked, {name: made_by(one) for name, one in EXPERIMENTS.items()}) == {}
 
 
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_an_experiment_names_tables_and_figures_that_there_are(name: str) -> None:
     experiment = EXPERIMENTS[name]
-    assert set(experiment.tables) <= {cell.table_id for cell in all_cells()}
+    assert set(experiment.tables) <= {cell.table_id for cell in load_all_cells()}
     assert set(experiment.figures) <= set(FIGURES)
 
 
@@ -40,5 +40,5 @@ def test_every_figure_is_drawn_by_one_experiment() -> None:
 @pytest.mark.parametrize("name", sorted(EXPERIMENTS))
 def test_an_experiment_names_a_split_that_its_collection_has(name: str) -> None:
     corpus = EXPERIMENTS[name].corpus
-    if corpus.split and corpus.name in corpus_names():
-        assert corpus.split in describe(corpus.name).splits
+    if corpus.split and corpus.name in list_corpora():
+        assert corpus.split in load_card(corpus.name).splits

@@ -13,13 +13,13 @@ import pytest
 from tests.experiment.own_table import carried_out
 from tests.experiment.small import write_small_collection
 from textcat.corpora import open_corpus
-from textcat.experiment.run.runner import Site, carry_out, plan_of
-from textcat.experiment.spec.learners import parameters_of
+from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import fitting
 from textcat.experiment.steps.fitting import fit_grid, fit_learner
 from textcat.linear import training
-from textcat.linear.problem import matrix_with_bias
+from textcat.linear.problem import make_matrix_with_bias
 from textcat.store import arrays
 from textcat.text.vectorizer import Vectorizer
 
@@ -54,28 +54,28 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
     linear = "{learner: linear, parameters: {loss: logistic}, " + search + "}"
     path.write_text(path.read_text() + f"  searched: {linear}\n  held_out:\n    learner: CLG\n")
     path.write_text(path.read_text() + "    threshold: {rule: tuned, cross_validated: true, folds: 3}\n")
-    site = Site(tmp_path / "data")
-    plan, timings = plan_of(load_experiment(path), site)
+    site = RunContext(tmp_path / "data")
+    plan, timings = prepare_plan(load_experiment(path), site)
     assert len(plan.chains) == 6
     watched.watch(tokenize, "open_corpus")
     watched.watch(tokenize, "count")
     watched.watch(Vectorizer, "transform")
-    carry_out(plan, site, timings)
+    run_plan(plan, site, timings)
     assert watched.calls == {"open_corpus": 1, "count": 1, "transform": 2}
-    carry_out(plan, Site(tmp_path / "data"), timings)
+    run_plan(plan, RunContext(tmp_path / "data"), timings)
     assert watched.calls == {"open_corpus": 1, "count": 1, "transform": 2}
     assert sum(1 for _ in open_corpus("jsonl", tmp_path / "documents.jsonl", **dict(
         plan.experiment.corpus.options)).documents()) == 240  # fmt: skip
 
 
-def problem_of(tmp_path: Path) -> fitting.Problem:
+def problem_of(tmp_path: Path) -> fitting.LearningProblem:
     tmp_path.mkdir(exist_ok=True)
-    from textcat.experiment.steps.assemble import assemble
+    from textcat.experiment.steps.assemble import assemble_problem
 
     run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
     plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
-    return assemble(workshop, chain.settings, 1, chain.vectorized, None, None)
+    return assemble_problem(workshop, chain.settings, 1, chain.vectorized, None, None)
 
 
 GRID = [1e-4, 1e-1, 1e-3, 1e-2]
@@ -100,7 +100,7 @@ def test_a_grid_is_a_path_over_one_matrix(
     assert starts == [(0.1, False), (0.01, True), (0.001, True), (0.0001, True)]
     assert watched.calls["matrix_with_bias"] == 1
     for lam, model in zip(GRID, models, strict=True):
-        alone = fit_learner("linear", parameters_of("linear", {**parameters, "lam": lam}), problem, 1)
+        alone = fit_learner("linear", validate_parameters("linear", {**parameters, "lam": lam}), problem, 1)
         objectives = [[each["objective"] for each in one.describe()["certificate"]] for one in (model, alone)]
         assert objectives[0] == pytest.approx(objectives[1], rel=2e-6)
 
@@ -109,7 +109,7 @@ def test_a_start_changes_nothing_where_passes_are_counted(tmp_path: Path) -> Non
     problem = problem_of(tmp_path)
     parameters = {"passes": 3}
     for lam, model in zip(GRID, fit_grid("CLG", parameters, "lam", GRID, problem, 1), strict=True):
-        alone = fit_learner("CLG", parameters_of("CLG", {**parameters, "lam": lam}), problem, 1)
+        alone = fit_learner("CLG", validate_parameters("CLG", {**parameters, "lam": lam}), problem, 1)
         assert np.array_equal(model.to_arrays()["coef"], alone.to_arrays()["coef"])
 
 
@@ -122,12 +122,12 @@ def test_what_is_no_strength_of_the_prior_is_no_path(tmp_path: Path) -> None:
 
 def test_documents_that_are_fit_already_are_not_copied(tmp_path: Path) -> None:
     X = problem_of(tmp_path).X
-    assert np.shares_memory(matrix_with_bias(X, 0.0).data, X.data)
+    assert np.shares_memory(make_matrix_with_bias(X, 0.0).data, X.data)
 
 
 def test_large_vectors_are_mapped_and_score_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = problem_of(tmp_path / "read")
-    monkeypatch.setattr(arrays, "LARGE", 10)
+    monkeypatch.setattr(arrays, "LARGE_MATRIX_BYTES", 10)
     mapped = problem_of(tmp_path / "mapped")
     assert isinstance(mapped.X.data, np.memmap)
     assert not isinstance(read.X.data, np.memmap)

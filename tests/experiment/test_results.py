@@ -11,14 +11,14 @@ import pytest
 
 from tests.experiment.own_table import carried_out, results_of
 from textcat.errors import BadDataError, UsageError
-from textcat.experiment.run.results import collect
+from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import (
-    encoded,
-    growth,
-    measures_of,
+    add_timings,
+    collect_timings,
+    encode_results,
+    fit_growth_exponent,
+    get_run_measures,
     read_results,
-    timings_of,
-    with_timings,
     write_results,
     write_timings,
 )
@@ -50,13 +50,13 @@ def test_counts_of_a_category_add_up_to_the_test_documents(results: dict[str, An
 
 
 def test_a_comparison_counts_every_category_once(results: dict[str, Any]) -> None:
-    compared = measures_of(results)["ridge_vs_bayes"]
+    compared = get_run_measures(results)["ridge_vs_bayes"]
     parts = (compared[f"comparison.{name}"] for name in ("fewer", "more", "equal"))
     assert sum(part for part in parts if part is not None) == results["corpus"]["categories"]
 
 
 def test_the_collection_is_a_run_to_cells_that_ask_for_it(results: dict[str, Any]) -> None:
-    collection = measures_of(results)["collection"]
+    collection = get_run_measures(results)["collection"]
     assert collection["collection.train_documents"] == 90
     assert collection["collection.test_documents"] == 30
     assert collection["collection.features"] == results["corpus"]["terms"]
@@ -73,7 +73,7 @@ def test_features_of_a_ridge_are_all_features(results: dict[str, Any]) -> None:
 def test_results_read_back_as_they_were_and_spell_one_way(results: dict[str, Any], tmp_path: Path) -> None:
     path = write_results(tmp_path, results)
     again = read_results(tmp_path)
-    assert encoded(again) == path.read_text() == encoded(results)
+    assert encode_results(again) == path.read_text() == encode_results(results)
     for name, run in results["runs"].items():
         for measure, value in run["measures"].items():
             back = again["runs"][name]["measures"][measure]
@@ -86,7 +86,7 @@ def test_the_same_experiment_gives_the_same_bytes_from_an_empty_cache(tmp_path: 
     for place in ("one", "other"):
         folder = tmp_path / place
         folder.mkdir()
-        spelled.append(encoded(results_of(folder, {"runs": TWO})))
+        spelled.append(encode_results(results_of(folder, {"runs": TWO})))
     assert spelled[0] == spelled[1]
 
 
@@ -106,12 +106,12 @@ def test_seconds_stand_apart_and_come_in_as_measures(tmp_path: Path) -> None:
     }
     settings = {"corpus": {"learn": ["red"]}, "runs": runs, "scalings": {"svm": list(sizes)}}
     plan, workshop, timings = carried_out(tmp_path, settings)
-    results = collect(plan, workshop)
-    assert "seconds" not in encoded(results)
-    found = timings_of(plan, workshop, timings)
+    results = collect_results(plan, workshop)
+    assert "seconds" not in encode_results(results)
+    found = collect_timings(plan, workshop, timings)
     write_timings(tmp_path, found)
     write_results(tmp_path, results)
-    read = measures_of(read_results(tmp_path))
+    read = get_run_measures(read_results(tmp_path))
     assert read["small"]["category.red.train_seconds"] == found["runs"]["small"]["category.red.train_seconds"]
     assert "scaling.exponent" in read["svm"]
     assert json.loads((tmp_path / "timings.json").read_text())["stages"]["train"] >= 0
@@ -126,7 +126,7 @@ def test_stages_that_found_everything_ready_keep_their_seconds(tmp_path: Path) -
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
 def test_growth_is_the_power_of_the_size(power: float) -> None:
     sizes = [10, 20, 40]
-    assert growth(sizes, [3.0 * size**power for size in sizes]) == pytest.approx(power)
+    assert fit_growth_exponent(sizes, [3.0 * size**power for size in sizes]) == pytest.approx(power)
 
 
 def test_a_comparison_of_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
@@ -137,8 +137,8 @@ def test_a_comparison_of_a_run_that_is_not_there_is_refused(tmp_path: Path) -> N
 
 def test_timings_of_a_run_that_nobody_trained_make_a_run_beside() -> None:
     results: dict[str, Any] = {"runs": {}, "beside": {}}
-    found = with_timings(results, {"runs": {"svm": {"scaling.exponent": 1.5}}})
-    assert measures_of(found)["svm"]["scaling.exponent"] == 1.5
+    found = add_timings(results, {"runs": {"svm": {"scaling.exponent": 1.5}}})
+    assert get_run_measures(found)["svm"]["scaling.exponent"] == 1.5
 
 
 def test_folds_pool_every_document_once(tmp_path: Path) -> None:
@@ -148,7 +148,7 @@ def test_folds_pool_every_document_once(tmp_path: Path) -> None:
     red = [measures[f"category.red.{kind}"] for kind in ("tp", "fp", "fn", "tn")]
     assert sum(red) == 120
     assert np.isfinite(measures["micro.f1.mean"])
-    assert measures_of(results)["collection"]["collection.train_documents"] == 120
+    assert get_run_measures(results)["collection"]["collection.train_documents"] == 120
 
 
 def test_extending_two_files_takes_the_later_over_the_earlier(tmp_path: Path) -> None:

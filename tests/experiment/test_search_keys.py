@@ -9,7 +9,7 @@ import pytest
 from textcat.experiment.run.plan import make_plan
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps import train
-from textcat.experiment.steps.train import _thresholds_of_search
+from textcat.experiment.steps.train import _make_threshold_parameters
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ def test_thresholds_are_in_the_key_where_they_decide(criterion: str, hangs: bool
     keys = []
     for rule in ("tuned", "default"):
         run = RunSettings.model_validate({"learner": "linear", "search": search, "threshold": {"rule": rule}})
-        keys.append(_thresholds_of_search(run))
+        keys.append(_make_threshold_parameters(run))
     assert (keys[0] != keys[1]) == hangs
 
 

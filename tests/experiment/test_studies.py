@@ -12,29 +12,36 @@ import pytest
 from tests.experiment.own_table import results_of
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import EvaluationSettings, RunSettings
-from textcat.experiment.steps.studies import GAMMAS, STUDIES, Subject, margins, objectives, weights
+from textcat.experiment.steps.studies import (
+    GAMMAS,
+    STUDIES,
+    StudyInput,
+    study_margins,
+    study_objectives,
+    study_weights,
+)
 from textcat.experiment.steps.vectorize import Vectors
 
 CATEGORIES = ["a", "b"]
 
 
 @pytest.fixture
-def subject() -> Subject:
+def subject() -> StudyInput:
     draw = np.random.default_rng(0)
     X, Y = draw.normal(size=(40, 5)), draw.random((40, 2)) < 0.4
     W = draw.normal(size=(5, 2))
     vectors = Vectors(X, X, Y, Y, CATEGORIES, list("vwxyz"), [""] * 40, [""] * 40)
     run = RunSettings(learner="linear", parameters={"lam": 0.01})
-    return Subject(run, vectors, X @ W, X @ W, W, {})
+    return StudyInput(run, vectors, X @ W, X @ W, W, {})
 
 
-def looking_at(subject: Subject, category: str) -> Subject:
+def looking_at(subject: StudyInput, category: str) -> StudyInput:
     run = subject.run.model_copy(update={"evaluation": EvaluationSettings(study_category=category)})
     return replace(subject, run=run)
 
 
-def test_margins_count_every_document_on_its_side(subject: Subject) -> None:
-    found = margins(looking_at(subject, "a"))
+def test_margins_count_every_document_on_its_side(subject: StudyInput) -> None:
+    found = study_margins(looking_at(subject, "a"))
     positives = int(subject.vectors.train_labels[:, 0].sum())
     assert sum(found.series["margins.counts"]) == 40
     assert sum(found.series["scores.positive"]) == positives
@@ -42,35 +49,35 @@ def test_margins_count_every_document_on_its_side(subject: Subject) -> None:
     assert 0 <= found.measures["margins.overlap"] <= 100
 
 
-def test_the_upper_tail_is_beyond_three_deviations_on_the_right_side_only(subject: Subject) -> None:
+def test_the_upper_tail_is_beyond_three_deviations_on_the_right_side_only(subject: StudyInput) -> None:
     labels = np.ones((1000, 2), dtype=bool)
     vectors = replace(subject.vectors, train_labels=labels, test_labels=labels)
     scores = np.ones((1000, 2))
     scores[:5], scores[5:11] = 50.0, -50.0
-    found = margins(replace(looking_at(subject, "a"), vectors=vectors, train_scores=scores)).measures
+    found = study_margins(replace(looking_at(subject, "a"), vectors=vectors, train_scores=scores)).measures
     assert found["margins.upper_tail"] == found["margins.tail"] == pytest.approx(0.5)
 
 
-def test_sides_that_are_apart_do_not_overlap_and_equal_ones_do_wholly(subject: Subject) -> None:
+def test_sides_that_are_apart_do_not_overlap_and_equal_ones_do_wholly(subject: StudyInput) -> None:
     labels = subject.vectors.train_labels
     apart = replace(subject, train_scores=np.where(labels, 1.0, -1.0))
     alike = replace(subject, train_scores=np.zeros(labels.shape))
-    assert margins(apart).measures["margins.overlap"] == 0
-    assert margins(alike).measures["margins.overlap"] == pytest.approx(100)
+    assert study_margins(apart).measures["margins.overlap"] == 0
+    assert study_margins(alike).measures["margins.overlap"] == pytest.approx(100)
 
 
-def test_the_approximation_lies_within_its_bounds_and_reaches_them_on_the_margin(subject: Subject) -> None:
-    found = objectives(subject).measures
+def test_the_approximation_lies_within_its_bounds_and_reaches_them_on_the_margin(subject: StudyInput) -> None:
+    found = study_objectives(subject).measures
     assert found["approximation.least_excess"] >= 0
     assert found["approximation.greatest_excess_times_gamma"] <= np.log(2) + 1e-12
     signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
-    on_the_margin = objectives(replace(subject, train_scores=signs)).measures
+    on_the_margin = study_objectives(replace(subject, train_scores=signs)).measures
     assert on_the_margin["approximation.greatest_excess_times_gamma"] == pytest.approx(np.log(2))
     assert on_the_margin["approximation.least_excess"] == pytest.approx(np.log(2) / GAMMAS[-1])
 
 
-def test_the_svm_objective_is_its_definition(subject: Subject) -> None:
-    found = objectives(subject).measures
+def test_the_svm_objective_is_its_definition(subject: StudyInput) -> None:
+    found = study_objectives(subject).measures
     assert subject.weights is not None
     for column, category in enumerate(CATEGORIES):
         losses = [
@@ -83,22 +90,22 @@ def test_the_svm_objective_is_its_definition(subject: Subject) -> None:
         assert found[f"category.{category}.svm_objective"] == pytest.approx(expected)
 
 
-def test_weights_are_named_and_fall_in_size(subject: Subject) -> None:
-    series = weights(looking_at(subject, "b")).series
+def test_weights_are_named_and_fall_in_size(subject: StudyInput) -> None:
+    series = study_weights(looking_at(subject, "b")).series
     sizes = np.abs(series["weights.values"])
     assert sorted(series["weights.terms"]) == list("vwxyz")
     assert (np.diff(sizes) <= 0).all()
 
 
 @pytest.mark.parametrize("study", ["objectives", "weights"])
-def test_what_has_no_weights_is_refused(study: Any, subject: Subject) -> None:
+def test_what_has_no_weights_is_refused(study: Any, subject: StudyInput) -> None:
     with pytest.raises(UsageError):
         STUDIES[study](replace(subject, weights=None))
 
 
-def test_a_category_that_is_not_there_is_refused(subject: Subject) -> None:
+def test_a_category_that_is_not_there_is_refused(subject: StudyInput) -> None:
     with pytest.raises(UsageError, match="nowhere"):
-        margins(looking_at(subject, "nowhere"))
+        study_margins(looking_at(subject, "nowhere"))
 
 
 def test_the_course_of_a_descent_ends_where_its_model_is(tmp_path: Path) -> None:

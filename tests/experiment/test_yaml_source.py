@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import read_experiment_source
-from textcat.yaml_reader import parse_source
+from textcat.yaml_reader import parse_yaml_source
 
 HERE = Path("e.yaml")
 
@@ -41,7 +41,7 @@ HERE = Path("e.yaml")
 )
 def test_faults_point_at_their_place(text: str, place: str, message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
-        parse_source(text, HERE)
+        parse_yaml_source(text, HERE)
     assert str(caught.value).startswith(place)
     assert "^" in str(caught.value)
 
@@ -49,12 +49,12 @@ def test_faults_point_at_their_place(text: str, place: str, message: str) -> Non
 def test_aliases_that_multiply_are_refused_at_once() -> None:
     layers = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30))
     with pytest.raises(UsageError, match="too many values"):
-        parse_source(f"a0: &a0 [x]\n{layers}", HERE)
+        parse_yaml_source(f"a0: &a0 [x]\n{layers}", HERE)
 
 
 def test_long_lines_are_shown_in_part() -> None:
     with pytest.raises(UsageError) as caught:
-        parse_source(f"a: [{'1, ' * 1000}.nan]\n", HERE)
+        parse_yaml_source(f"a: [{'1, ' * 1000}.nan]\n", HERE)
     assert max(map(len, str(caught.value).splitlines())) <= 104
 
 
@@ -80,13 +80,13 @@ PLAIN = st.recursive(
 @given(st.dictionaries(st.text(min_size=1, max_size=5), PLAIN, max_size=4))
 def test_plain_data_is_read_as_safe_load_reads_it(data: dict[str, object]) -> None:
     text = yaml.safe_dump(data, allow_unicode=True)
-    assert parse_source(text, HERE).data == yaml.safe_load(text)
+    assert parse_yaml_source(text, HERE).data == yaml.safe_load(text)
 
 
 @given(st.text(max_size=60))
 def test_any_text_is_data_or_one_message(text: str) -> None:
     try:
-        parse_source(text, HERE)
+        parse_yaml_source(text, HERE)
     except UsageError as error:
         assert "e.yaml" in str(error)
 

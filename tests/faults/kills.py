@@ -33,7 +33,7 @@ import textcat
 from tests.faults.workplace import Place, exit_code_of, has_ended_within, make_place, textcat_in_child
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_json
-from textcat.store.artifacts import MANIFEST
+from textcat.store.artifacts import ARTIFACT_MANIFEST
 
 OPERATIONS = {"os.rename", "os.mkdir", "os.remove", "os.rmdir", "shutil.rmtree", "tempfile.mkdtemp", "open"}
 
@@ -154,7 +154,7 @@ def unsound_artifacts(cache: Path) -> list[str]:
     unsound = []
     for folder in cache.glob("*/*/"):
         try:
-            recipe = Recipe(**read_json(folder, MANIFEST.removesuffix(".json"))["recipe"])
+            recipe = Recipe(**read_json(folder, ARTIFACT_MANIFEST.removesuffix(".json"))["recipe"])
             found = Store(cache).find(recipe)
         except Exception as error:
             unsound.append(f"{folder}: {error}")

@@ -19,10 +19,10 @@ from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
 from textcat.errors import BadDataError, TextcatError
 from textcat.serving.categorizer import read_categorizer
-from textcat.serving.new_documents import NewDocument
+from textcat.serving.document_files import NewDocument
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_array, read_json, read_mask, read_matrix, write_array
-from textcat.store.artifacts import MANIFEST
+from textcat.store.artifacts import ARTIFACT_MANIFEST
 
 RUNS = ("bayes", "logistic", "svm", "winnow", "trees")
 
@@ -164,10 +164,10 @@ def test_any_manifest_is_taken_or_refused(tmp_path_factory: pytest.TempPathFacto
         b'{"recipe": %b, "files": {}}' % content,
         b'{"recipe": {}, "files": %b}' % content,
     ):
-        folder = store.folder_of(recipe)
+        folder = store.locate_artifact(recipe)
         folder.mkdir(parents=True)
-        (folder / MANIFEST).write_bytes(whole)
-        store.nearest_difference(Recipe("train", 2))
+        (folder / ARTIFACT_MANIFEST).write_bytes(whole)
+        store.find_nearest_difference(Recipe("train", 2))
         assert store.find(recipe) is None
         assert not folder.exists()
 

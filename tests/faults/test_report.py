@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser import dom
 from tests.faults.workplace import Place
-from textcat.report.diagnostics import Looks, Mistake, Mistakes, Word
+from textcat.report.diagnostics import DecidingWord, Diagnostics, Mistake, RunMistakes
 from textcat.report.writer import write_report
 
 SIGN = "document.title='broken'"
@@ -88,14 +88,23 @@ def page(finished: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def hostile_looks(runs: list[str]) -> Looks:
+def hostile_looks(runs: list[str]) -> Diagnostics:
     """Documents, categories, labels, words and excerpts that are all hostile."""
     found = [
-        Mistake(each, each, each, tuple(HOSTILE), 1.5, (Word(each, 0.5), Word(each, -0.5)), 2, each)
+        Mistake(
+            each,
+            each,
+            each,
+            tuple(HOSTILE),
+            1.5,
+            (DecidingWord(each, 0.5), DecidingWord(each, -0.5)),
+            2,
+            each,
+        )
         for each in HOSTILE
     ]
     curves = {run: [(0.0, 100.0), (50.0, 80.0), (100.0, 10.0)] for run in runs}
-    return Looks(curves, Mistakes(HOSTILE[0], 3, {HOSTILE[1]: found}), quoted=True)
+    return Diagnostics(curves, RunMistakes(HOSTILE[0], 3, {HOSTILE[1]: found}), quoted=True)
 
 
 def test_a_parser_sees_hostile_names_as_text(page: Path) -> None:

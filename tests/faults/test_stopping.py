@@ -87,10 +87,12 @@ def test_used_up_memory_is_said_as_such(copy_of: Callable[[], Place]) -> None:
     head = 'TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" NEWID="21578"'
     record = f"<REUTERS {head}><TOPICS>{labels}</TOPICS><TEXT><BODY>{words}</BODY></TEXT></REUTERS>"
     (place.data / "reuters21578" / "reut2-021.sgm").write_text(record)
-    from textcat.corpora.manifest import Manifest, state_of, write_manifest
+    from textcat.corpora.manifest import Manifest, read_folder_state, write_manifest
 
     folder = place.data / "reuters21578"
-    write_manifest(folder, Manifest("reuters21578", "a slice", "no", "0" * 64, {}, *state_of(folder)))
+    write_manifest(
+        folder, Manifest("reuters21578", "a slice", "no", "0" * 64, {}, *read_folder_state(folder))
+    )
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *place.command()],
         cwd=PROJECT,

@@ -19,7 +19,7 @@ import yaml
 
 from tests.conftest import mirror_folder
 from textcat.corpora.collections.reuters21578 import Reuters21578
-from textcat.corpora.manifest import Manifest, state_of, write_manifest
+from textcat.corpora.manifest import Manifest, read_folder_state, write_manifest
 
 PARTS = {"reut2-000.sgm": 260, "reut2-018.sgm": 160}
 RECORD = re.compile("<REUTERS .*?</REUTERS>", re.DOTALL)
@@ -120,7 +120,9 @@ def make_place(folder: Path) -> Place:
     for name, text in _slice().items():
         (collection / name).write_text(text, encoding="latin-1")
     corpus = Reuters21578(collection)
-    manifest = Manifest("reuters21578", "a slice", "no", corpus.fingerprint(), {}, *state_of(collection))
+    manifest = Manifest(
+        "reuters21578", "a slice", "no", corpus.fingerprint(), {}, *read_folder_state(collection)
+    )
     write_manifest(collection, manifest)
     place.experiment.write_text(yaml.safe_dump(SETTINGS))
     return place

@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from textcat.corpora.collections.ohsumed import medline_records
-from textcat.corpora.collections.rcv1 import Rcv1, Sides, read_qrels
+from textcat.corpora.collections.ohsumed import read_medline_records
+from textcat.corpora.collections.rcv1 import Rcv1, Rcv1Split, read_qrels
 from textcat.corpora.collections.reuters21578 import Reuters21578
 from textcat.corpora.collections.webkb import WebKB
-from textcat.corpora.document_tree import PACKED
+from textcat.corpora.document_tree import PACKED_FILE
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.svmlight import open_svmlight
 from textcat.errors import TextcatError
-from textcat.experiment.spec.loading import validated
-from textcat.serving.new_documents import Format, read_documents
-from textcat.store import digest
-from textcat.yaml_reader import parse_source
+from textcat.experiment.spec.loading import validate_experiment
+from textcat.serving.document_files import InputFormat, read_documents
+from textcat.store import hash_json
+from textcat.yaml_reader import parse_yaml_source
 
 Target = Callable[[bytes, Path], None]
 
@@ -70,7 +70,7 @@ def reuters_json(data: bytes, scratch: Path) -> None:
 
 def medline(data: bytes, scratch: Path) -> None:
     """An OHSUMED file of MEDLINE records."""
-    for record in medline_records(_placed(data, scratch, "ohsumed")):
+    for record in read_medline_records(_placed(data, scratch, "ohsumed")):
         for text in (record.number, record.title, record.abstract, *record.mesh):
             text.encode()
         if not 1900 <= record.year <= 1999:
@@ -87,7 +87,7 @@ def tokens(data: bytes, scratch: Path) -> None:
 def qrels(data: bytes, scratch: Path) -> None:
     """RCV1-v2's labels by document, and the split that is drawn from their numbers."""
     found = read_qrels(_placed(data, scratch, "rcv1-v2.topics.qrels"))
-    sides = Sides("lyrl2004-sample", tuple(found), 2004)
+    sides = Rcv1Split("lyrl2004-sample", tuple(found), 2004)
     for number, labels in found.items():
         if not labels or sides.of(number) not in ("train", "test", "unused"):
             raise UndocumentedError(f"{number!r} has {labels!r}")
@@ -114,7 +114,7 @@ def html(data: bytes, scratch: Path) -> None:
 def packed(data: bytes, scratch: Path) -> None:
     """The pages of WebKB in one zip file."""
     (scratch / "packed").mkdir(exist_ok=True)
-    corpus = WebKB(_placed(data, scratch / "packed", PACKED).parent)
+    corpus = WebKB(_placed(data, scratch / "packed", PACKED_FILE).parent)
     _sound(corpus.documents())
     corpus.fingerprint()
 
@@ -127,7 +127,7 @@ def _own(kind: str) -> Target:
     return read
 
 
-def _new(form: Format) -> Target:
+def _new(form: InputFormat) -> Target:
     def read(data: bytes, scratch: Path) -> None:
         lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
         _sound(read_documents(lines, form, f"new.{form}", ("title", "body")))
@@ -141,8 +141,8 @@ def yaml(data: bytes, scratch: Path) -> None:
         text = data.decode()
     except UnicodeDecodeError:
         return
-    experiment = validated(parse_source(text, Path("e.yaml")))
-    digest(experiment.model_dump(mode="json"))
+    experiment = validate_experiment(parse_yaml_source(text, Path("e.yaml")))
+    hash_json(experiment.model_dump(mode="json"))
 
 
 TARGETS: dict[str, Target] = {

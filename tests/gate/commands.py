@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import mirror_folder
-from textcat.corpora import fetch
+from textcat.corpora import fetch_corpus
 from textcat.errors import DataNotAvailableError
 
 TEXTCAT = [sys.executable, "-c", "from textcat.cli.main import main; main()"]
@@ -25,7 +25,7 @@ def reuters_in(folder: Path) -> list[str]:
     """Bring Reuters-21578 into a folder, from the mirror of this machine or the network; options for runs there."""
     mirror = mirror_folder()
     try:
-        fetch("reuters21578", folder / "data", mirror=mirror)
+        fetch_corpus("reuters21578", folder / "data", mirror=mirror)
     except DataNotAvailableError as error:
         pytest.skip(f"Reuters-21578 cannot be had here: {str(error).splitlines()[0]}")
     where = ["--data", f"{folder}/data", "--results", f"{folder}/results"]

@@ -16,8 +16,8 @@ from typing import Any
 
 import yaml
 
-from textcat.published.verdicts import kind_of
-from textcat.report.gate import collected, judged, measured_of, pinned_sources
+from textcat.published.verdicts import find_measure_kind
+from textcat.report.gate import find_measured_values, find_results, judge_results, load_pinned_sources
 
 PINS = Path(__file__).with_name("pinned_copies.yaml")
 Numbers = dict[str, float]
@@ -30,9 +30,11 @@ def load_pins() -> dict[str, Numbers]:
 
 def gated_numbers(results: Mapping[str, Mapping[str, Any]]) -> Numbers:
     """The measured cells that are judged."""
-    gated = {entry.cell.id for entry in judged(results, everything=False) if entry.gated}
+    gated = {entry.cell.id for entry in judge_results(results, everything=False) if entry.gated}
     return {
-        name: value for name, value in measured_of(results).items() if name in gated and value is not None
+        name: value
+        for name, value in find_measured_values(results).items()
+        if name in gated and value is not None
     }
 
 
@@ -44,22 +46,22 @@ def fingerprint_of(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 def moved(results: Mapping[str, Mapping[str, Any]], pins: Numbers) -> list[str]:
     """Cells that are away from their pin by more than their kind allows, or on one side only."""
-    kinds = {entry.cell.id: entry.cell.kind for entry in judged(results, everything=False)}
+    kinds = {entry.cell.id: entry.cell.kind for entry in judge_results(results, everything=False)}
     numbers = gated_numbers(results)
     return sorted(
         name
         for name in numbers.keys() | pins.keys()
         if name not in numbers
         or name not in pins
-        or abs(numbers[name] - pins[name]) > kind_of(kinds[name]).drift + 1e-9
+        or abs(numbers[name] - pins[name]) > find_measure_kind(kinds[name]).drift + 1e-9
     )
 
 
 def accept(folder: Path) -> None:
     """Keep a run's numbers as those of its copy; the main copy has its own file of pins."""
-    results = collected([folder])
+    results = find_results([folder])
     copy = fingerprint_of(results)
-    if copy in pinned_sources().values():
+    if copy in load_pinned_sources().values():
         raise SystemExit("these results are of the copy that `textcat check --pin` is for")
     pins = (load_pins() if PINS.exists() else {}) | {
         copy: {name: round(value, 4) for name, value in sorted(gated_numbers(results).items())}

@@ -17,8 +17,8 @@ import pytest
 from tests.gate.commands import reuters_in, textcat
 from tests.gate.pins import fingerprint_of, load_pins, moved
 from textcat.experiment.spec.loading import load_experiment
-from textcat.published.tables import PAPERS
-from textcat.report.gate import collected, pinned_sources
+from textcat.published.printed_tables import PAPERS
+from textcat.report.gate import find_results, load_pinned_sources
 
 SLICE = sorted((Path(__file__).parent / "slice").glob("*.yaml"))
 NAMES = [load_experiment(path).name for path in SLICE]
@@ -59,9 +59,9 @@ def test_every_measured_cell_stands_as_pinned(results: Path) -> None:
     facts = json.loads(done.stdout)
     cells = measured(facts)
     assert Counter(cell["experiment"] for cell in cells) == JUDGED
-    read = collected([results])
+    read = find_results([results])
     copy = fingerprint_of(read)
-    if copy in pinned_sources().values():
+    if copy in load_pinned_sources().values():
         assert all(cell["pinned"] is not None for cell in cells)
     else:
         assert moved(read, load_pins()[copy]) == []
@@ -72,9 +72,9 @@ def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, nam
     shutil.copytree(results / name, tmp_path / name)
     cell = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))[0]
     raise_number(tmp_path / name / "results.json", cell, 9.0)
-    read = collected([tmp_path])
+    read = find_results([tmp_path])
     copy = fingerprint_of(read)
-    if copy in pinned_sources().values():
+    if copy in load_pinned_sources().values():
         done = textcat("check", str(tmp_path))
         assert done.returncode == 1
         assert cell["id"] in done.stderr

@@ -73,9 +73,9 @@ def test_a_length_leaves_an_empty_document_at_the_origin() -> None:
 def test_truncated_equals_a_smaller_decomposition() -> None:
     matrix = sparse_documents(40, 30, seed=7)
     whole, small = learn_axes(matrix, 20), learn_axes(matrix, 6)
-    assert np.allclose(whole.truncated(6).transform(matrix), small.transform(matrix), atol=1e-6)
+    assert np.allclose(whole.truncate(6).transform(matrix), small.transform(matrix), atol=1e-6)
     with pytest.raises(UsageError, match="latent dimensions"):
-        small.truncated(7)
+        small.truncate(7)
 
 
 @pytest.mark.parametrize("solver", ["gram", "lanczos"])

@@ -14,16 +14,16 @@ from hypothesis import strategies as st
 from textcat.errors import BadDataError, UsageError
 from textcat.learners.binary_tree import LinearNodes
 from textcat.learners.mfom import (
+    ColumnSides,
     GpdSettings,
     Merit,
     Offset,
-    Sides,
+    compute_objective_and_slope,
     descend,
     fit_mfom,
     fit_mfom_at,
-    objective_and_slope,
 )
-from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron, initial_nodes
+from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 
 Bools = npt.NDArray[np.bool_]
 
@@ -66,8 +66,8 @@ def test_slope_is_the_difference_quotient(merit: Merit, offset: Offset, seed: in
     beta = 0.0
     if offset == "mean":
         beta = float((-sign * values).sum() / np.abs(sign).sum())
-    sides = Sides.of(sign > 0, sign != 0, np.float64)
-    objective, slope = objective_and_slope(values, sides, chosen)
+    sides = ColumnSides.of(sign > 0, sign != 0, np.float64)
+    objective, slope = compute_objective_and_slope(values, sides, chosen)
     assert objective[0] == pytest.approx(plain_objective(values[:, 0], sign[:, 0], chosen, beta))
     for row in range(12):
         up, down = values[:, 0].copy(), values[:, 0].copy()
@@ -85,11 +85,11 @@ def test_descent_follows_the_plain_update_rule(merit: Merit) -> None:
     member = np.ones_like(Y)
     chosen = GpdSettings(merit=merit, iterations=5)
     found = descend(X, Y, member, chosen).nodes[5]
-    start = initial_nodes(X, Y, member)
+    start = make_initial_nodes(X, Y, member)
     weights, offsets = start.weights.astype(float), start.offsets.astype(float)
-    sides = Sides.of(Y, member, np.float64)
+    sides = ColumnSides.of(Y, member, np.float64)
     for iteration in range(5):
-        _, slope = objective_and_slope(X @ weights - offsets, sides, chosen)
+        _, slope = compute_objective_and_slope(X @ weights - offsets, sides, chosen)
         kappa = 0.05 * (1 - iteration / 5)
         weights = weights - kappa * X.T @ slope
         offsets = offsets + kappa * slope.sum(axis=0)
@@ -102,7 +102,7 @@ def test_start_is_the_mean_of_the_smaller_class_and_its_least_value() -> None:
     few, many = np.zeros(60, dtype=bool), np.ones(60, dtype=bool)
     few[:5], many[:5] = True, False
     Y = np.column_stack([few, many])
-    start = initial_nodes(X, Y, np.ones_like(Y))
+    start = make_initial_nodes(X, Y, np.ones_like(Y))
     mean = X[:5].mean(axis=0)
     assert np.allclose(start.weights[:, 0], mean, atol=1e-6)
     assert np.isclose(start.offsets[0], (X[:5] @ mean).min(), atol=1e-6)
@@ -167,7 +167,9 @@ def test_descent_may_start_from_the_perceptron() -> None:
     member = np.ones_like(Y)
     first = PerceptronSettings(iterations=30)
     chosen = GpdSettings(iterations=15, start="perceptron", perceptron=first)
-    by_hand = descend(X, Y, member, GpdSettings(iterations=15), initial=batch_perceptron(X, Y, member, first))
+    by_hand = descend(
+        X, Y, member, GpdSettings(iterations=15), initial=run_batch_perceptron(X, Y, member, first)
+    )
     assert np.array_equal(descend(X, Y, member, chosen).nodes[15].weights, by_hand.nodes[15].weights)
     assert fit_mfom(X, Y, chosen).describe()["settings"]["perceptron"]["iterations"] == 30
 

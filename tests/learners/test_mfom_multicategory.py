@@ -14,9 +14,9 @@ from textcat.errors import BadDataError, UsageError
 from textcat.learners.mfom import GpdSettings, Merit
 from textcat.learners.mfom_multicategory import (
     ScoreKind,
+    compute_multicategory_objective,
     fit_multicategory_mfom,
-    misclassification,
-    multicategory_objective,
+    measure_misclassification,
 )
 
 KINDS: list[ScoreKind] = ["power", "exponential"]
@@ -41,15 +41,15 @@ def plain_measure(values: np.ndarray, eta: float, score: ScoreKind) -> np.ndarra
 @settings(max_examples=25, deadline=None)
 def test_measure_is_the_printed_one(score: ScoreKind, seed: int, eta: float, categories: int) -> None:
     values = 2 * np.random.default_rng(seed).standard_normal((7, categories))
-    assert np.allclose(misclassification(values, eta, score)[0], plain_measure(values, eta, score))
+    assert np.allclose(measure_misclassification(values, eta, score)[0], plain_measure(values, eta, score))
 
 
 @pytest.mark.parametrize("score", KINDS)
 def test_large_eta_leaves_the_greatest_competitor_and_nothing_overflows(score: ScoreKind) -> None:
     values = np.random.default_rng(0).uniform(-900, 900, (20, 5))
     with np.errstate(over="raise", invalid="raise", divide="raise"):
-        measure, _ = misclassification(values, 1e4, score)
-        _, slope = multicategory_objective(
+        measure, _ = measure_misclassification(values, 1e4, score)
+        _, slope = compute_multicategory_objective(
             values, np.eye(5, dtype=bool)[np.arange(20) % 5], GpdSettings(alpha=1), 1e4, score
         )
     scores = np.logaddexp(0, values) if score == "power" else values
@@ -67,13 +67,13 @@ def test_slope_is_the_difference_quotient(score: ScoreKind, merit: Merit, seed: 
     values = rng.standard_normal((8, 4))
     Y = np.eye(4, dtype=bool)[rng.integers(0, 4, 8)]
     chosen = GpdSettings(merit=merit, alpha=2.0)
-    _, slope = multicategory_objective(values, Y, chosen, eta, score)
+    _, slope = compute_multicategory_objective(values, Y, chosen, eta, score)
     for row, column in product(range(8), range(4)):
         moved = values.copy()
         moved[row, column] += 1e-6
-        up = multicategory_objective(moved, Y, chosen, eta, score)[0]
+        up = compute_multicategory_objective(moved, Y, chosen, eta, score)[0]
         moved[row, column] -= 2e-6
-        down = multicategory_objective(moved, Y, chosen, eta, score)[0]
+        down = compute_multicategory_objective(moved, Y, chosen, eta, score)[0]
         assert slope[row, column] == pytest.approx((up - down) / 2e-6, abs=1e-6)
 
 
@@ -91,7 +91,7 @@ def test_learns_and_relabels(score: ScoreKind, merit: Merit) -> None:
 
 def test_two_categories_are_told_by_the_difference_of_their_scores() -> None:
     values = np.array([[0.3, -1.2], [2.0, 2.5]])
-    measure, _ = misclassification(values, 3.0, "exponential")
+    measure, _ = measure_misclassification(values, 3.0, "exponential")
     assert np.allclose(measure, values[:, ::-1] - values)
 
 

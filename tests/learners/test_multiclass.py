@@ -17,9 +17,9 @@ from textcat.learners.mmlr_cg import (
     Continuation,
     Direction,
     MarginProblem,
-    conjugate_gradient,
     fit_mmlr_cg,
-    line_search,
+    run_conjugate_gradient,
+    search_line,
 )
 
 DIRECTIONS: list[Direction] = ["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
@@ -46,7 +46,7 @@ def test_objectives_are_the_printed_ones_and_lie_within_the_bound(seed: int, gam
     X, Y = problem(seed, documents=15, features=4, categories=3)
     margin = MarginProblem(X, Y, 0.01)
     weights = np.random.default_rng(seed).standard_normal(margin.shape)
-    leads = margin.leads(margin.scores(weights))
+    leads = margin.compute_leads(margin.scores(weights))
     smooth, hinge = margin.smooth(weights, leads, gamma), margin.hinge(weights, leads)
     assert smooth == pytest.approx(plain_objective(X.toarray(), Y, weights, 0.01, gamma))
     assert hinge == pytest.approx(plain_objective(X.toarray(), Y, weights, 0.01, None))
@@ -62,9 +62,9 @@ def test_gradient_is_the_difference_quotient(seed: int, gamma: float) -> None:
 
     def objective(flat: np.ndarray) -> float:
         moved = flat.reshape(margin.shape)
-        return margin.smooth(moved, margin.leads(margin.scores(moved)), gamma)
+        return margin.smooth(moved, margin.compute_leads(margin.scores(moved)), gamma)
 
-    slope = margin.gradient(weights, margin.leads(margin.scores(weights)), gamma)
+    slope = margin.gradient(weights, margin.compute_leads(margin.scores(weights)), gamma)
     quotient = scipy.optimize.approx_fprime(weights.ravel(), objective, 1e-7)
     assert np.allclose(slope.ravel(), quotient, atol=1e-5)
 
@@ -77,13 +77,13 @@ def test_reaches_the_optimum_of_l_bfgs_at_a_fixed_gamma(direction: Direction, ga
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
         moved = flat.reshape(margin.shape)
-        leads = margin.leads(margin.scores(moved))
+        leads = margin.compute_leads(margin.scores(moved))
         return margin.smooth(moved, leads, gamma), margin.gradient(moved, leads, gamma).ravel()
 
     start = np.zeros(margin.shape[0] * margin.shape[1])
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10}
     oracle = scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    weights, _, _ = conjugate_gradient(margin, np.zeros(margin.shape), gamma, 600, direction)
+    weights, _, _ = run_conjugate_gradient(margin, np.zeros(margin.shape), gamma, 600, direction)
     assert objective(weights.ravel())[0] == pytest.approx(oracle.fun, rel=1e-6)
 
 
@@ -93,8 +93,8 @@ def test_every_step_lowers_the_smooth_objective(direction: Direction) -> None:
     margin = MarginProblem(X, Y, 1e-3)
     values = []
     for steps in range(15):
-        weights, _, _ = conjugate_gradient(margin, np.zeros(margin.shape), 30.0, steps, direction)
-        values.append(margin.smooth(weights, margin.leads(margin.scores(weights)), 30.0))
+        weights, _, _ = run_conjugate_gradient(margin, np.zeros(margin.shape), 30.0, steps, direction)
+        values.append(margin.smooth(weights, margin.compute_leads(margin.scores(weights)), 30.0))
     assert all(later < earlier for earlier, later in pairwise(values))
 
 
@@ -110,12 +110,12 @@ def test_line_search_never_climbs(seed: int, gamma: float, scale: float) -> None
     rng = np.random.default_rng(seed)
     weights = rng.standard_normal(margin.shape)
     scores = margin.scores(weights)
-    slope = margin.gradient(weights, margin.leads(scores), gamma)
+    slope = margin.gradient(weights, margin.compute_leads(scores), gamma)
     direction = -slope * scale
-    step, _ = line_search(margin, weights, direction, scores, margin.scores(direction), gamma)
+    step, _ = search_line(margin, weights, direction, scores, margin.scores(direction), gamma)
     moved = weights + step * direction
-    before = margin.smooth(weights, margin.leads(scores), gamma)
-    after = margin.smooth(moved, margin.leads(margin.scores(moved)), gamma)
+    before = margin.smooth(weights, margin.compute_leads(scores), gamma)
+    after = margin.smooth(moved, margin.compute_leads(margin.scores(moved)), gamma)
     assert step >= 0
     assert after <= before
     if np.abs(slope).max() > 1e-6:

@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.inputs import as_documents, as_labels
-from textcat.learners.scorer import Certificate, LinearScorer
+from textcat.learners.checks import as_documents, as_labels
+from textcat.learners.scorer import LinearScorer, ScorerCertificate
 
 
 def test_a_model_comes_back_from_arrays_and_json_unchanged(tmp_path):
@@ -19,7 +19,10 @@ def test_a_model_comes_back_from_arrays_and_json_unchanged(tmp_path):
         np.array([0.1, 0.2]),
         "svm-smo",
         {"lam": 1e-3},
-        (Certificate(0.5, 1e-7, 12, 0.01, "gap reached"), Certificate(None, None, 3, 0.0, "no mistakes")),
+        (
+            ScorerCertificate(0.5, 1e-7, 12, 0.01, "gap reached"),
+            ScorerCertificate(None, None, 3, 0.0, "no mistakes"),
+        ),
     )
     np.savez(tmp_path / "model.npz", **model.to_arrays())
     with np.load(tmp_path / "model.npz", allow_pickle=False) as arrays:

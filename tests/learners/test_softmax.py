@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
 from textcat.learners.multiclass_model import MulticlassModel
-from textcat.learners.softmax import Prior, SoftmaxProblem, certify, fit_softmax
+from textcat.learners.softmax import PriorName, SoftmaxProblem, certify, fit_softmax
 
 
 def problem(
@@ -35,7 +35,7 @@ def problem(
         *product(["laplace"], [0.02, 0.05, 0.1], [(80, 12), (30, 60)]),  # below, saga does not converge
     ],
 )
-def test_objective_is_that_of_scikit_learn(prior: Prior, lam: float, shape: tuple[int, int]) -> None:
+def test_objective_is_that_of_scikit_learn(prior: PriorName, lam: float, shape: tuple[int, int]) -> None:
     from sklearn.linear_model import LogisticRegression
 
     X, Y = problem(1, *shape)
@@ -59,7 +59,7 @@ def test_objective_is_that_of_scikit_learn(prior: Prior, lam: float, shape: tupl
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
 @given(seed=st.integers(0, 1000), lam=st.sampled_from([1e-5, 1e-3, 0.05, 10.0]))
 @settings(max_examples=10, deadline=None)
-def test_gap_is_small_and_never_below_zero(prior: Prior, seed: int, lam: float) -> None:
+def test_gap_is_small_and_never_below_zero(prior: PriorName, seed: int, lam: float) -> None:
     X, Y = problem(seed, documents=40, features=6, categories=3)
     found = fit_softmax(X, Y, prior=prior, lam=lam, tol=1e-8).certificate
     assert found is not None
@@ -69,7 +69,7 @@ def test_gap_is_small_and_never_below_zero(prior: Prior, seed: int, lam: float) 
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
-def test_a_feature_in_other_units_gives_the_same_probabilities(prior: Prior) -> None:
+def test_a_feature_in_other_units_gives_the_same_probabilities(prior: PriorName) -> None:
     X, Y = problem(6)
     plain = fit_softmax(X, Y, prior=prior, lam=1e-4, bias=1.0)
     factor = 1e12 if prior == "gaussian" else 1e6
@@ -81,7 +81,7 @@ def test_a_feature_in_other_units_gives_the_same_probabilities(prior: Prior) -> 
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
-def test_gap_bounds_the_distance_of_any_weights(prior: Prior) -> None:
+def test_gap_bounds_the_distance_of_any_weights(prior: PriorName) -> None:
     X, Y = problem(3)
     model = fit_softmax(X, Y, prior=prior, lam=1e-2, tol=1e-10)
     assert model.certificate is not None
@@ -98,8 +98,8 @@ def test_gap_bounds_the_distance_of_any_weights(prior: Prior) -> None:
 def test_laplace_is_all_zero_above_its_critical_value_and_sparse_below() -> None:
     X, Y = problem(5)
     setting = SoftmaxProblem(X, Y, "laplace", 1.0)
-    _, residual = setting.loss_and_residual(np.zeros(setting.shape))
-    critical = float(np.abs(setting.backward(residual)).max())
+    _, residual = setting.compute_loss_and_residual(np.zeros(setting.shape))
+    critical = float(np.abs(setting.multiply_backward(residual)).max())
     above = fit_softmax(X, Y, prior="laplace", lam=critical * 1.001)
     below = fit_softmax(X, Y, prior="laplace", lam=critical * 0.6)
     assert np.all(above.coef == 0)
@@ -108,7 +108,7 @@ def test_laplace_is_all_zero_above_its_critical_value_and_sparse_below() -> None
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
-def test_permuting_everything_permutes_the_weights(prior: Prior) -> None:
+def test_permuting_everything_permutes_the_weights(prior: PriorName) -> None:
     X, Y = problem(7)
     rng = np.random.default_rng(2)
     documents, features, categories = rng.permutation(80), rng.permutation(12), rng.permutation(4)
@@ -124,7 +124,7 @@ def test_permuting_everything_permutes_the_weights(prior: Prior) -> None:
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
 @pytest.mark.parametrize("lam", [1e-8, 1e-3, 10.0])
-def test_hard_shapes_stay_finite(prior: Prior, lam: float) -> None:
+def test_hard_shapes_stay_finite(prior: PriorName, lam: float) -> None:
     X, Y = problem(9, documents=30, features=5, categories=3)
     wide = scipy.sparse.hstack([X, X[:, :1], scipy.sparse.csr_matrix((30, 2))]).tocsr()
     wide = scipy.sparse.vstack([scipy.sparse.csr_matrix((1, 8)), wide[1:]]).tocsr()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from textcat.errors import BadDataError, UsageError
 from textcat.learners.binary_tree import LEAF, BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
 from textcat.learners.mfom import GpdSettings, fit_mfom
-from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron, fit_perceptron_trees
+from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees, run_batch_perceptron
 
 RINGS = 160
 
@@ -104,14 +104,14 @@ def test_survives_arrays_and_a_description(depth: int) -> None:
 def test_perceptron_separates_what_is_separable_and_stops() -> None:
     X, _ = rings()
     Y = X[:, :1] + X[:, 1:] > 0.1
-    nodes = batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=3000, rate=0.05))
+    nodes = run_batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=3000, rate=0.05))
     assert np.array_equal(nodes.values(X) > 0, Y)
 
 
 def test_perceptron_update_is_the_printed_one() -> None:
     X = np.array([[1.0], [0.6], [0.5]], dtype=np.float32)
     Y = np.array([[True], [False], [False]])
-    nodes = batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=1, rate=0.5))
+    nodes = run_batch_perceptron(X, Y, np.ones_like(Y), PerceptronSettings(iterations=1, rate=0.5))
     # start: w = 1, w0 = 1, so only the positive (value 0) is wrong, and it is added half
     assert nodes.weights[0, 0] == pytest.approx(1.5)
     assert nodes.offsets[0] == pytest.approx(0.5)

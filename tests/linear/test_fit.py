@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tests.conftest import PROJECT
 from tests.linear.problems import make
 from textcat.errors import UsageError
-from textcat.linear import LinearModel, Prior, fit, fit_path, learner, named_learners
+from textcat.linear import LinearModel, Prior, find_learner, fit, fit_path, load_named_learners
 
 SMALL = make(41)
 
@@ -89,24 +89,24 @@ def test_row_starts_only_from_kept_duals() -> None:
     assert all(each.passes == 1 for each in again.certificate)
 
 
-@pytest.mark.parametrize("name", list(named_learners()))
+@pytest.mark.parametrize("name", list(load_named_learners()))
 def test_every_named_learner_trains(name: str) -> None:
-    settings = dict(learner(name).settings)
+    settings = dict(find_learner(name).settings)
     settings.setdefault("lam", 1e-3)
     model = fit(SMALL.X, SMALL.Y, **settings)
     assert np.isfinite(model.coef).all()
     assert all(each.reason == settings["options"]["stop"] for each in model.certificate)
-    assert learner(name).paper in ("zhang_oles_2001", "genkin_2004", "zhang_jin_2003")
+    assert find_learner(name).paper in ("zhang_oles_2001", "genkin_2004", "zhang_jin_2003")
     with pytest.raises(UsageError, match="no learner"):
-        learner(name + "?")
+        find_learner(name + "?")
 
 
 def test_a_named_learner_changes_one_option_and_keeps_the_others() -> None:
-    before = dict(learner("CLG").settings)
-    changed = learner("CLG").changed(lam=0.5, options={"precision": "float32"})
+    before = dict(find_learner("CLG").settings)
+    changed = find_learner("CLG").merge_changes(lam=0.5, options={"precision": "float32"})
     assert changed["lam"] == 0.5
     assert changed["options"] == {**before["options"], "precision": "float32"}
-    assert learner("CLG").settings == before
+    assert find_learner("CLG").settings == before
     assert fit(SMALL.X, SMALL.Y, **changed).describe()["settings"]["options"]["bound"] == "zhang_oles_2001"
 
 

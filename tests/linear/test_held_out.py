@@ -13,8 +13,8 @@ from textcat.errors import UsageError
 from textcat.linear import cross_validation as held_out
 from textcat.linear import fit
 from textcat.linear import mapped_arrays as mapped
-from textcat.linear.cross_validation import held_out_scores
-from textcat.linear.mapped_arrays import is_mapped, some_rows
+from textcat.linear.cross_validation import score_held_out_folds
+from textcat.linear.mapped_arrays import is_mapped, select_rows
 from textcat.linear.regularization import lam_from_c
 from textcat.store.arrays import read_matrix, write_matrix
 
@@ -55,7 +55,7 @@ def test_shared_rows_lead_where_copied_ones_do(loss: str, started: bool, bias: f
     X, Y = problem()
     settings = {**TIGHT, "loss": loss, "bias": bias}
     init = fit(X, Y, lam=lam_from_c(2.0, DOCUMENTS), **settings) if started else None
-    found = held_out_scores(X, Y, folds(), lams(), init=init, **settings)
+    found = score_held_out_folds(X, Y, folds(), lams(), init=init, **settings)
     for own, expected in zip(found, one_by_one(X, Y, **settings), strict=True):
         np.testing.assert_allclose(own, expected, atol=2e-4)
 
@@ -73,7 +73,7 @@ def test_shared_rows_lead_where_copied_ones_do(loss: str, started: bool, bias: f
 def test_what_cannot_share_rows_is_trained_on_rows_of_its_own(settings: dict[str, Any]) -> None:
     X, Y = problem()
     for own, expected in zip(
-        held_out_scores(X, Y, folds(), lams(), **settings), one_by_one(X, Y, **settings), strict=True
+        score_held_out_folds(X, Y, folds(), lams(), **settings), one_by_one(X, Y, **settings), strict=True
     ):
         assert np.array_equal(own, expected)
 
@@ -82,11 +82,11 @@ def test_neither_jobs_nor_company_nor_the_form_of_the_documents_change_scores(tm
     X, Y = problem()
     settings: dict[str, Any] = {"algorithm": "fast", "loss": "squared_hinge", "tol": 1e-3}
     init = fit(X, Y, lam=0.01, **settings)
-    together = held_out_scores(X, Y, folds(), lams(), init=init, n_jobs=3, **settings)
+    together = score_held_out_folds(X, Y, folds(), lams(), init=init, n_jobs=3, **settings)
     write_matrix(tmp_path, "X", X)
     for form in (read_matrix(tmp_path, "X", mapped=True), X.toarray()):
         for fold, lam, expected in zip(folds(), lams(), together, strict=True):
-            (alone,) = held_out_scores(form, Y, [fold], [lam], init=init, **settings)
+            (alone,) = score_held_out_folds(form, Y, [fold], [lam], init=init, **settings)
             assert np.array_equal(alone, expected)
 
 
@@ -94,11 +94,11 @@ def test_rows_are_not_copied_where_they_can_be_shared(monkeypatch: pytest.Monkey
     def copied(X: Any, documents: Any) -> Any:
         raise AssertionError("rows were copied")
 
-    monkeypatch.setattr(held_out, "some_rows", copied)
+    monkeypatch.setattr(held_out, "select_rows", copied)
     X, Y = problem()
-    assert len(held_out_scores(X, Y, folds(), lams(), algorithm="fast")) == FOLDS
+    assert len(score_held_out_folds(X, Y, folds(), lams(), algorithm="fast")) == FOLDS
     with pytest.raises(AssertionError, match="copied"):
-        held_out_scores(X, Y, folds(), lams(), algorithm="column")
+        score_held_out_folds(X, Y, folds(), lams(), algorithm="column")
 
 
 def test_folds_that_do_not_fit_are_refused() -> None:
@@ -106,19 +106,19 @@ def test_folds_that_do_not_fit_are_refused() -> None:
     nobody = (np.empty(0, np.int64), np.arange(DOCUMENTS))
     for parts, strengths in ((folds(), [0.1]), ([], []), ([nobody], [0.1])):
         with pytest.raises(UsageError, match="folds"):
-            held_out_scores(X, Y, parts, strengths, algorithm="fast")
+            score_held_out_folds(X, Y, parts, strengths, algorithm="fast")
 
 
 def test_some_rows_of_a_mapped_matrix_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mapped, "ENTRIES", 37)
+    monkeypatch.setattr(mapped, "ENTRIES_PER_PIECE", 37)
     X, _ = problem()
     write_matrix(tmp_path, "X", X)
     chosen = np.array([50, 3, 3, 89, 5, *range(20, 45)])
-    taken = some_rows(read_matrix(tmp_path, "X", mapped=True), chosen)
+    taken = select_rows(read_matrix(tmp_path, "X", mapped=True), chosen)
     assert is_mapped(taken.data)
     assert is_mapped(taken.indices)
     assert type(taken) is type(X)
     assert taken.dtype == X.dtype
     assert taken.has_canonical_format
     assert np.array_equal(taken.toarray(), X[chosen].toarray())
-    assert not is_mapped(some_rows(X, chosen).data)
+    assert not is_mapped(select_rows(X, chosen).data)

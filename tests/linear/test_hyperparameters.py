@@ -14,11 +14,11 @@ from textcat.linear import Prior, fit
 from textcat.linear.cross_validation import (
     GAUSSIAN_VARIANCES,
     LAPLACE_RATES,
-    cross_validated,
-    lams_of,
-    norm_based_variance,
+    choose_lam_by_cross_validation,
+    compute_norm_based_variance,
+    convert_grid_to_lams,
 )
-from textcat.linear.papers.squeezer import critical_lam, squeeze
+from textcat.linear.papers.squeezer import find_critical_lam, squeeze
 
 
 def test_grids_are_the_printed_ones() -> None:
@@ -34,18 +34,18 @@ def test_grids_are_the_printed_ones() -> None:
 def test_norm_based_variance_of_cosine_documents() -> None:
     """Unit documents and a constant of 1: squared norm 2, so half the features with the constant."""
     X = sp.csr_matrix(np.eye(7, 30))
-    assert norm_based_variance(X)[0] == pytest.approx(31 / 2)
-    assert norm_based_variance(X.toarray(), squared=False)[0] == pytest.approx(31 / np.sqrt(2))
+    assert compute_norm_based_variance(X)[0] == pytest.approx(31 / 2)
+    assert compute_norm_based_variance(X.toarray(), squared=False)[0] == pytest.approx(31 / np.sqrt(2))
     mask = np.zeros((30, 2), dtype=bool)
     mask[:7, 0] = True
     mask[:3, 1] = True
-    np.testing.assert_allclose(norm_based_variance(X, mask=mask), [8 / 2, 4 / (1 + 3 / 7)])
+    np.testing.assert_allclose(compute_norm_based_variance(X, mask=mask), [8 / 2, 4 / (1 + 3 / 7)])
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
 def test_cross_validation_is_the_plain_loop(prior: str) -> None:
     small = make(61, documents=50, binary=False)
-    choice = cross_validated(
+    choice = choose_lam_by_cross_validation(
         small.X,
         small.Y,
         prior=prior,
@@ -73,17 +73,19 @@ def test_cross_validation_is_the_plain_loop(prior: str) -> None:
             by_hand[g] += np.log(np.where(small.Y[~kept], p, 1 - p)).sum(axis=0)
     np.testing.assert_allclose(choice.likelihood, by_hand, rtol=5e-3, atol=5e-3)
     assert (np.diff(choice.lams) < 0).all()
-    np.testing.assert_allclose(np.sort(choice.lams), np.sort(lams_of(prior, 50, (0.3, 1.0, 3.0, 10.0))))
-    assert len(lams_of(prior, 50)) == (9 if prior == "gaussian" else 10)
+    np.testing.assert_allclose(
+        np.sort(choice.lams), np.sort(convert_grid_to_lams(prior, 50, (0.3, 1.0, 3.0, 10.0)))
+    )
+    assert len(convert_grid_to_lams(prior, 50)) == (9 if prior == "gaussian" else 10)
     np.testing.assert_array_equal(choice.lam, choice.lams[choice.likelihood.argmax(axis=0)])
 
 
 def test_cross_validation_refuses_what_cannot_be_split() -> None:
     small = make(62)
     with pytest.raises(UsageError, match="cannot be drawn"):
-        cross_validated(small.X, small.Y, folds=50)
+        choose_lam_by_cross_validation(small.X, small.Y, folds=50)
     with pytest.raises(UsageError, match="no hyperparameter"):
-        cross_validated(small.X, small.Y, prior="none")
+        choose_lam_by_cross_validation(small.X, small.Y, prior="none")
 
 
 def test_jeffreys_ends_at_a_stationary_point_of_its_log_penalty() -> None:
@@ -130,7 +132,7 @@ def test_critical_lam_is_where_the_first_weight_appears(loss: str, penalize_bias
     small = make(65, documents=60, binary=False)
     Y = small.Y[:, 2:]
     known: dict[str, Any] = {"loss": loss, "penalize_bias": penalize_bias}
-    critical = critical_lam(small.X, Y, **known)
+    critical = find_critical_lam(small.X, Y, **known)
     above = fit(small.X, Y, prior="laplace", lam=critical * 1.01, tol=1e-9, **known)
     below = fit(small.X, Y, prior="laplace", lam=critical * 0.97, tol=1e-9, **known)
     assert not above.coef.any()

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.linear.problems import Small, make, smalls
 from textcat.linear import fit, fit_path
-from textcat.linear.products import added_rows, times, transposed_times
+from textcat.linear.products import multiply_matrix, multiply_transposed, multiply_transposed_by_rows
 
 SMOOTH = ("squared", "squared_hinge", "logistic", "modified_logistic")
 ALL = [(loss, "column", prior) for loss in SMOOTH for prior in ("gaussian", "laplace")]
@@ -188,11 +188,11 @@ def test_few_categories_have_the_same_products_as_many(width: int) -> None:
     generator = np.random.default_rng(3)
     matrix = sp.random(50, 30, density=0.3, format="csr", random_state=1)
     dense, aside = generator.normal(size=(30, width)), generator.normal(size=(50, width))
-    many = times(matrix, np.hstack([dense, np.ones((30, 5))]))[:, :width]
-    assert np.array_equal(times(matrix, dense), many)
-    pulled = transposed_times(sp.csc_matrix(matrix), np.hstack([aside, np.ones((50, 5))]))[:, :width]
-    assert np.array_equal(transposed_times(sp.csc_matrix(matrix), aside), pulled)
-    assert added_rows(matrix, aside) == pytest.approx(pulled, rel=1e-12)
+    many = multiply_matrix(matrix, np.hstack([dense, np.ones((30, 5))]))[:, :width]
+    assert np.array_equal(multiply_matrix(matrix, dense), many)
+    pulled = multiply_transposed(sp.csc_matrix(matrix), np.hstack([aside, np.ones((50, 5))]))[:, :width]
+    assert np.array_equal(multiply_transposed(sp.csc_matrix(matrix), aside), pulled)
+    assert multiply_transposed_by_rows(matrix, aside) == pytest.approx(pulled, rel=1e-12)
 
 
 def test_products_and_descents_do_not_hang_on_threads(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,10 +202,12 @@ def test_products_and_descents_do_not_hang_on_threads(monkeypatch: pytest.Monkey
     for width in (2, 4, 7):
         dense, aside = generator.normal(size=(30, width)), generator.normal(size=(53, width))
         for jobs in (2, 3, 60):
-            assert np.array_equal(times(matrix, dense, jobs), times(matrix, dense))
+            assert np.array_equal(multiply_matrix(matrix, dense, jobs), multiply_matrix(matrix, dense))
             columns = sp.csc_matrix(matrix)
-            assert np.array_equal(transposed_times(columns, aside, jobs), transposed_times(columns, aside))
-    monkeypatch.setattr("textcat.linear.papers.conjugate_gradient.DOCUMENTS_A_PART", 10)
+            assert np.array_equal(
+                multiply_transposed(columns, aside, jobs), multiply_transposed(columns, aside)
+            )
+    monkeypatch.setattr("textcat.linear.papers.conjugate_gradient.DOCUMENTS_PER_PART", 10)
     Y = generator.random((53, 3)) < 0.4
     known = {"lam": 0.01, "algorithm": "conjugate_gradient", "loss": "logistic"}
     one, two = (fit(matrix, Y, n_jobs=jobs, **known) for jobs in (1, 2))

@@ -5,18 +5,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 from textcat.linear.lane_math import LIMIT_DOUBLE, LIMIT_SINGLE, exponential
 from textcat.linear.simd import WIDTH, load, store
 
 
-@compiled
+@compile_kernel
 def exponentials(x: Any, out: Any) -> None:
     for i in range(x.shape[0]):
         out[i] = exponential(x[i])
 
 
-@compiled
+@compile_kernel
 def sixteen_exponentials(x: Any, out: Any) -> None:
     for row in range(x.shape[0] // WIDTH):
         store(out, row, exponential(load(x, row)))

@@ -5,7 +5,7 @@ import pytest
 
 from tests.linear.oracle import loss_and_slope
 from textcat.errors import UsageError
-from textcat.linear.losses import LOSS_NAMES, loss_named
+from textcat.linear.losses import LOSS_NAMES, find_loss
 
 MARGINS = np.linspace(-6, 6, 2401)
 AWAY_FROM_CORNER = MARGINS[np.abs(MARGINS - 1) > 1e-3]
@@ -13,7 +13,7 @@ AWAY_FROM_CORNER = MARGINS[np.abs(MARGINS - 1) > 1e-3]
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
 def test_value_and_derivative_are_those_of_the_formula(name: str) -> None:
-    loss = loss_named(name)
+    loss = find_loss(name)
     value, slope = loss_and_slope(name, AWAY_FROM_CORNER)
     np.testing.assert_allclose(loss.value(AWAY_FROM_CORNER), value, atol=1e-14)
     np.testing.assert_allclose(loss.derivative(AWAY_FROM_CORNER), slope, atol=1e-14)
@@ -21,14 +21,14 @@ def test_value_and_derivative_are_those_of_the_formula(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
 def test_derivative_is_the_limit_of_differences(name: str) -> None:
-    loss, h = loss_named(name), 1e-5
+    loss, h = find_loss(name), 1e-5
     difference = (loss.value(AWAY_FROM_CORNER + h) - loss.value(AWAY_FROM_CORNER - h)) / (2 * h)
     np.testing.assert_allclose(loss.derivative(AWAY_FROM_CORNER), difference, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
 def test_conjugate_is_the_supremum(name: str) -> None:
-    loss = loss_named(name)
+    loss = find_loss(name)
     duals = np.array([-0.99, -0.7, -0.5, -0.2, -0.01])
     wide = np.linspace(-40, 40, 400_001)
     brute = (duals[:, None] * wide - loss.value(wide)).max(axis=1)
@@ -37,7 +37,7 @@ def test_conjugate_is_the_supremum(name: str) -> None:
 
 @pytest.mark.parametrize("name", LOSS_NAMES)
 def test_curvature_is_the_least_bound(name: str) -> None:
-    loss = loss_named(name)
+    loss = find_loss(name)
     if loss.curvature is None:
         assert not loss.smooth
         return
@@ -49,21 +49,21 @@ def test_curvature_is_the_least_bound(name: str) -> None:
 def test_far_margins_neither_overflow_nor_vanish() -> None:
     with np.errstate(all="raise", under="ignore"):
         for name in LOSS_NAMES:
-            loss = loss_named(name)
+            loss = find_loss(name)
             assert np.isfinite(loss.value(np.array([-1e6, 1e6]))).all()
             assert np.isfinite(loss.derivative(np.array([-1e6, 1e6]))).all()
-    assert loss_named("logistic").value(np.array([-1e6]))[0] == 1e6
+    assert find_loss("logistic").value(np.array([-1e6]))[0] == 1e6
 
 
 @pytest.mark.parametrize("gamma", [0.5, 1.0, 10.0, 200.0])
 def test_modified_logistic_lies_above_the_hinge_by_at_most_ln2_over_gamma(gamma: float) -> None:
-    excess = loss_named("modified_logistic", gamma).value(MARGINS) - loss_named("hinge").value(MARGINS)
+    excess = find_loss("modified_logistic", gamma).value(MARGINS) - find_loss("hinge").value(MARGINS)
     assert (excess >= -1e-15).all()
     assert excess.max() == pytest.approx(np.log(2) / gamma)
 
 
 def test_unknown_losses_are_refused() -> None:
     with pytest.raises(UsageError, match="no loss 'cubic'"):
-        loss_named("cubic")
+        find_loss("cubic")
     with pytest.raises(UsageError, match="gamma"):
-        loss_named("modified_logistic", 0.0)
+        find_loss("modified_logistic", 0.0)

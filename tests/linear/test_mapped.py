@@ -13,8 +13,14 @@ import scipy.sparse as sp
 from textcat.linear import fit
 from textcat.linear import mapped_arrays as mapped
 from textcat.linear.fast import layout as order
-from textcat.linear.fast.layout import visiting_order
-from textcat.linear.mapped_arrays import by_columns, is_mapped, room_like, row_pieces, with_constant
+from textcat.linear.fast.layout import make_visiting_order
+from textcat.linear.mapped_arrays import (
+    allocate_like,
+    append_constant,
+    convert_to_columns,
+    is_mapped,
+    split_rows,
+)
 from textcat.store.arrays import read_matrix, write_matrix
 
 PAIRS = [("squared_hinge", "gaussian"), ("logistic", "gaussian"), ("logistic", "laplace")]
@@ -23,8 +29,8 @@ PAIRS = [("squared_hinge", "gaussian"), ("logistic", "gaussian"), ("logistic", "
 @pytest.fixture
 def few_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pieces and regions so small that a test has many of them."""
-    monkeypatch.setattr(mapped, "ENTRIES", 37)
-    monkeypatch.setattr(order, "REGION", 100)
+    monkeypatch.setattr(mapped, "ENTRIES_PER_PIECE", 37)
+    monkeypatch.setattr(order, "ENTRIES_PER_REGION", 100)
     monkeypatch.setattr(order, "fits_into_memory", lambda entries: False)
 
 
@@ -61,38 +67,38 @@ def test_what_is_derived_is_mapped_and_equal(tmp_path: Path) -> None:
     X = sp.csr_array(sp.vstack([X[:3], sp.csr_array((2, 40)), X[3:], sp.csr_array((1, 40))], format="csr"))
     write_matrix(tmp_path, "X", X)
     rows = read_matrix(tmp_path, "X", mapped=True)
-    wider = with_constant(rows, 2.0)
+    wider = append_constant(rows, 2.0)
     assert is_mapped(wider.data)
     assert is_mapped(wider.indices)
     assert np.array_equal(wider.toarray(), np.hstack([X.toarray(), np.full((X.shape[0], 1), 2.0)]))
-    columns = by_columns(rows.indptr, rows.indices, rows.data, 40)
+    columns = convert_to_columns(rows.indptr, rows.indices, rows.data, 40)
     assert is_mapped(columns.data)
     assert np.array_equal(columns.toarray(), X.toarray())
-    assert not is_mapped(room_like(X.data, 5, np.float64))
+    assert not is_mapped(allocate_like(X.data, 5, np.float64))
 
 
 @pytest.mark.usefixtures("few_entries")
 def test_pieces_of_rows_cover_all_rows_once() -> None:
     indptr = np.concatenate([[0], np.cumsum([0, 5, 100, 0, 36, 1, 0])])
-    parts = list(row_pieces(indptr))
+    parts = list(split_rows(indptr))
     assert [(part.start, part.stop) for part in parts] == [(0, 2), (2, 3), (3, 7)]
 
 
 @pytest.mark.usefixtures("few_entries")
 def test_documents_are_visited_once_and_region_by_region() -> None:
     indptr = np.arange(0, 10_010, 10)
-    visits = visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
+    visits = make_visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
     assert np.array_equal(np.sort(visits), np.arange(1000))
     regions = indptr[visits] // 100
     assert np.count_nonzero(np.diff(regions)) == 99
     assert not np.array_equal(regions, np.sort(regions))
-    some = visiting_order(np.random.default_rng(1), np.array([4, 990, 7, 13]), indptr)
+    some = make_visiting_order(np.random.default_rng(1), np.array([4, 990, 7, 13]), indptr)
     assert sorted(some) == [4, 7, 13, 990]
 
 
 def test_what_fits_is_visited_in_purely_random_order() -> None:
     indptr = np.arange(0, 10_010, 10)
-    visits = visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
+    visits = make_visiting_order(np.random.default_rng(1), np.arange(1000), indptr)
     assert np.array_equal(visits, np.random.default_rng(1).permutation(1000))
     assert order.fits_into_memory(10_000)
     assert not order.fits_into_memory(10**15)

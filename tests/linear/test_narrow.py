@@ -10,8 +10,8 @@ import scipy.sparse as sp
 
 from textcat.linear import fit
 from textcat.linear import training as narrow
-from textcat.linear.problem import blocks_of, matrix_with_bias
-from textcat.linear.training import ALGORITHMS, Settings, pose
+from textcat.linear.problem import make_matrix_with_bias, split_into_blocks
+from textcat.linear.training import ALGORITHMS, FitSettings, make_problem
 
 SETTINGS: list[dict[str, Any]] = [
     {"loss": "squared", "algorithm": "column"},
@@ -33,19 +33,19 @@ def masked(documents: int = 200, terms: int = 300, categories: int = 40, kept: i
 
 
 def posed(mask: Any, X: Any, Y: Any) -> Any:
-    settings = Settings(mask=mask)
-    return pose(X, Y, settings, settings.algorithm_options())
+    settings = FitSettings(mask=mask)
+    return make_problem(X, Y, settings, settings.read_algorithm_options())
 
 
 def test_few_features_each_are_solved_apart_and_shared_ones_together() -> None:
     X, Y, mask = masked()
-    blocks = blocks_of(Y.shape[1])
-    apart = narrow.divided(posed(mask, X, Y), blocks)
+    blocks = split_into_blocks(Y.shape[1])
+    apart = narrow.divide_blocks(posed(mask, X, Y), blocks)
     assert [part.start for part in apart[1:]] == [part.stop for part in apart[:-1]]
     assert apart[0].start == 0 and apart[-1].stop == Y.shape[1] and len(apart) > len(blocks)
     everything = np.ones_like(mask)
-    assert narrow.divided(posed(everything, X, Y), blocks) == blocks
-    assert narrow.divided(posed(None, X, Y), blocks) == blocks
+    assert narrow.divide_blocks(posed(everything, X, Y), blocks) == blocks
+    assert narrow.divide_blocks(posed(None, X, Y), blocks) == blocks
 
 
 @pytest.mark.parametrize("settings", SETTINGS, ids=lambda each: f"{each['loss']}-{each['algorithm']}")
@@ -56,8 +56,8 @@ def test_weights_and_certificates_are_those_of_the_whole(
     options = {"stop": "passes", **settings.get("options", {})}
     chosen = {**settings, "options": options, "lam": 1e-3, "max_passes": 12, "mask": mask, "seed": 3}
     small = fit(X, Y, **chosen)
-    monkeypatch.setattr(narrow, "divided", lambda problem, blocks: blocks)
-    monkeypatch.setattr(narrow, "solve_narrow", lambda solve, *rest, dual: solve(*rest))
+    monkeypatch.setattr(narrow, "divide_blocks", lambda problem, blocks: blocks)
+    monkeypatch.setattr(narrow, "solve_on_used_features", lambda solve, *rest, dual: solve(*rest))
     whole = fit(X, Y, **chosen)
     np.testing.assert_allclose(small.coef, whole.coef, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(small.intercept, whole.intercept, rtol=1e-9, atol=1e-12)
@@ -76,7 +76,7 @@ def test_a_prior_of_single_weights_follows_its_features() -> None:
     model = fit(X, Y, mask=mask, prior=prior, tol=1e-9)
     one = mask[:, 1]
     alone = Prior("gaussian", mode=mode[one], variance=np.linspace(0.1, 2.0, X.shape[1])[one])
-    rows = matrix_with_bias(X, 0.0)
+    rows = make_matrix_with_bias(X, 0.0)
     expected = fit(rows[:, one], Y[:, [1]], prior=alone, tol=1e-9)
     np.testing.assert_allclose(model.coef[one, 1], expected.coef[:, 0], atol=1e-6)
 

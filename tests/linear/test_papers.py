@@ -11,7 +11,7 @@ import pytest
 
 from tests.linear.oracle import with_constant
 from tests.linear.problems import make
-from textcat.linear import LinearModel, fit, learner
+from textcat.linear import LinearModel, find_learner, fit
 
 LAM = 3e-3
 
@@ -109,7 +109,7 @@ def weights(model: LinearModel, k: int) -> np.ndarray:
 
 
 def settings_of(name: str, **changed: Any) -> dict[str, Any]:
-    return learner(name).changed(**changed, options={"stop": "passes"})
+    return find_learner(name).merge_changes(**changed, options={"stop": "passes"})
 
 
 @pytest.mark.parametrize("order", ["constant_first", "constant_last", "reversed"])

@@ -17,7 +17,7 @@ from tests.parallel.cluster import Cluster
 from tests.parallel.pieces import Shared, be_killed, be_killed_once, note_process, refuse, scaled_sum
 from textcat.errors import BadDataError, StageFailedError, UsageError
 from textcat.linear import fit
-from textcat.parallel import BACKENDS, Alone, Crew, hired
+from textcat.parallel import BACKENDS, Executor, SerialExecutor, start_workers
 
 dask_cluster = pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 
@@ -28,14 +28,14 @@ def shared(tmp_path: Path) -> Shared:
 
 
 @pytest.fixture(scope="module")
-def crew_of() -> Iterator[Callable[[str], Crew]]:
+def crew_of() -> Iterator[Callable[[str], Executor]]:
     """Crews of two, each started once."""
     with ExitStack() as stack:
-        crews: dict[str, Crew] = {"alone": Alone()}
+        crews: dict[str, Executor] = {"alone": SerialExecutor()}
 
-        def crew(name: str) -> Crew:
+        def crew(name: str) -> Executor:
             if name not in crews:
-                hiring = hired(name, 2)
+                hiring = start_workers(name, 2)
                 crews[name] = stack.enter_context(hiring)  # type: ignore[assignment]
             return crews[name]
 
@@ -44,7 +44,7 @@ def crew_of() -> Iterator[Callable[[str], Crew]]:
 
 @pytest.mark.parametrize("name", ["alone", *BACKENDS])
 def test_results_come_in_the_order_of_the_items(
-    crew_of: Callable[[str], Crew], name: str, shared: Shared
+    crew_of: Callable[[str], Executor], name: str, shared: Shared
 ) -> None:
     items = [3, 1, 2, 5, 4, 0]
     found = list(crew_of(name).each(scaled_sum, shared, items))
@@ -53,7 +53,7 @@ def test_results_come_in_the_order_of_the_items(
 
 
 @pytest.mark.parametrize("name", ["alone", *BACKENDS])
-def test_an_error_comes_as_it_is(crew_of: Callable[[str], Crew], name: str, shared: Shared) -> None:
+def test_an_error_comes_as_it_is(crew_of: Callable[[str], Executor], name: str, shared: Shared) -> None:
     with pytest.raises(BadDataError, match="it is damaged") as error:
         list(crew_of(name).each(refuse, shared, [7]))
     assert error.value.where == "document 7"
@@ -62,14 +62,14 @@ def test_an_error_comes_as_it_is(crew_of: Callable[[str], Crew], name: str, shar
 
 @pytest.mark.parametrize("name", ["processes", "dask"])
 def test_two_other_processes_share_the_work(
-    crew_of: Callable[[str], Crew], name: str, shared: Shared
+    crew_of: Callable[[str], Executor], name: str, shared: Shared
 ) -> None:
     workers = set(crew_of(name).each(note_process, shared, range(6)))
     assert len(workers) == 2
     assert os.getpid() not in workers
 
 
-def test_fit_obeys_joblibs_own_dask_backend(crew_of: Callable[[str], Crew]) -> None:
+def test_fit_obeys_joblibs_own_dask_backend(crew_of: Callable[[str], Executor]) -> None:
     """For those who call `fit` themselves; 130 categories are three blocks."""
     draw = np.random.default_rng(1)
     X, Y = draw.random((200, 30)), draw.random((200, 130)) < 0.3
@@ -80,7 +80,9 @@ def test_fit_obeys_joblibs_own_dask_backend(crew_of: Callable[[str], Crew]) -> N
     assert len(there.certificate) == 130
 
 
-def test_a_killed_process_is_told_as_want_of_memory(crew_of: Callable[[str], Crew], shared: Shared) -> None:
+def test_a_killed_process_is_told_as_want_of_memory(
+    crew_of: Callable[[str], Executor], shared: Shared
+) -> None:
     with pytest.raises(StageFailedError, match="want of memory") as error:
         list(crew_of("processes").each(be_killed, shared, [1, 2]))
     assert error.value.exit_code == 4
@@ -91,7 +93,7 @@ def test_a_killed_process_is_told_as_want_of_memory(crew_of: Callable[[str], Cre
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_killed_dask_worker_costs_nothing_but_time(shared: Shared, workers: int) -> None:
     """With one worker the scattered data is gone too, and is sent again."""
-    with hired("dask", workers) as crew:
+    with start_workers("dask", workers) as crew:
         assert crew is not None
         found = list(crew.each(be_killed_once, shared, range(4)))
     assert found == [scaled_sum(shared, item) for item in range(4)]
@@ -100,7 +102,7 @@ def test_a_killed_dask_worker_costs_nothing_but_time(shared: Shared, workers: in
 def test_a_piece_that_kills_every_worker_is_given_up(shared: Shared) -> None:
     import dask
 
-    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), hired("dask", 1) as crew:
+    with dask.config.set({"distributed.scheduler.allowed-failures": 0}), start_workers("dask", 1) as crew:
         assert crew is not None
         with pytest.raises(StageFailedError, match="want of memory"):
             list(crew.each(be_killed, shared, [1]))
@@ -110,7 +112,7 @@ def test_a_scheduler_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dask_cluster, "SECONDS_TO_ANSWER", 0.5)
     with (
         pytest.raises(StageFailedError, match="no Dask scheduler answers") as error,
-        hired("dask", 1, "tcp://127.0.0.1:9"),
+        start_workers("dask", 1, "tcp://127.0.0.1:9"),
     ):
         pass
     assert error.value.where == "tcp://127.0.0.1:9"
@@ -123,7 +125,7 @@ def test_a_scheduler_whose_workers_are_gone_and_then_itself(
     monkeypatch.setattr(dask_cluster, "SECONDS_WITHOUT_WORKERS", 1.0)
     cluster = Cluster(tmp_path)
     try:
-        with hired(None, 1, cluster.address) as crew:
+        with start_workers(None, 1, cluster.address) as crew:
             assert crew is not None
             with pytest.raises(StageFailedError, match="no worker") as error:
                 list(crew.each(scaled_sum, shared, [1]))
@@ -156,12 +158,12 @@ def test_a_worker_with_other_versions_refuses() -> None:
     ],
 )
 def test_settings_that_do_not_go_together(backend: str, scheduler: str, message: str) -> None:
-    with pytest.raises(UsageError, match=message), hired(backend, 1, scheduler):
+    with pytest.raises(UsageError, match=message), start_workers(backend, 1, scheduler):
         pass
 
 
 def test_dask_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(UsageError, match="not installed") as error, hired("dask", 1):
+    with pytest.raises(UsageError, match="not installed") as error, start_workers("dask", 1):
         pass
     assert "textcat[dask]" in error.value.hint

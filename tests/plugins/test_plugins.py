@@ -330,9 +330,9 @@ def test_help_looks_for_no_plugins(site: Path, work: Path) -> None:
 
 def test_signatures_without_plugins_stay_as_they_are() -> None:
     from textcat.experiment.spec.experiment import EvaluationSettings
-    from textcat.plugins import identities
+    from textcat.plugins import collect_identities
 
-    assert identities(("losses", "logistic"), ("tokenizers", None)) == {}
+    assert collect_identities(("losses", "logistic"), ("tokenizers", None)) == {}
     assert "measures" not in EvaluationSettings().model_dump(mode="json")
 
 
@@ -341,19 +341,25 @@ def test_a_loss_and_a_prior_from_elsewhere_reach_the_optimum() -> None:
     import scipy.optimize
     from scipy.sparse import csc_matrix
 
+    from textcat.linear.algorithm_options import GradientOptions
     from textcat.linear.losses import Loss, squared_hinge
-    from textcat.linear.options import GradientOptions
     from textcat.linear.papers.conjugate_gradient import solve_block
-    from textcat.linear.problem import Matrix, Penalty, PenaltyShape, Problem, matrix_with_bias
+    from textcat.linear.problem import (
+        LinearProblem,
+        Penalty,
+        PenaltyShape,
+        ProblemMatrix,
+        make_matrix_with_bias,
+    )
 
     rng = np.random.default_rng(3)
     X, positive = rng.normal(size=(60, 8)), rng.random((60, 2)) < 0.4
     own = squared_hinge()
     loss = Loss("another_name", own.value, own.derivative, None, 2.0, 1.0)
     shape = PenaltyShape(lambda w: np.sqrt(w * w + 0.01) - 0.1, lambda w: w / np.sqrt(w * w + 0.01))
-    rows = matrix_with_bias(X, 1.0)
+    rows = make_matrix_with_bias(X, 1.0)
     penalty = Penalty("another", np.full((9, 2), 0.05), shape=shape)
-    problem = Problem(Matrix(rows, csc_matrix(rows)), positive, None, None, loss, penalty, 1.0)
+    problem = LinearProblem(ProblemMatrix(rows, csc_matrix(rows)), positive, None, None, loss, penalty, 1.0)
     found = solve_block(problem, slice(0, 2), GradientOptions(tol=1e-9), np.zeros((9, 2)))
     matrix = rows.toarray()
     for k, certificate in enumerate(found.certificates):

@@ -10,12 +10,19 @@ from hypothesis import strategies as st
 
 from textcat.errors import UsageError
 from textcat.published.accepted import Deviation, load_deviations, load_pinned, render_pinned
-from textcat.published.check import compare, drift, failed, measured_cells, unknown_ids, unused_deviations
-from textcat.published.summary import summary
-from textcat.published.tables import all_cells
-from textcat.published.verdicts import kinds, read_printed
+from textcat.published.check import (
+    find_cell_values,
+    find_drifted,
+    find_unknown_ids,
+    find_unused_deviations,
+    judge_cells,
+    list_failed,
+)
+from textcat.published.check_summary import summarize_verdicts
+from textcat.published.printed_tables import load_all_cells
+from textcat.published.verdicts import load_measure_kinds, read_printed
 
-CELLS = all_cells()
+CELLS = load_all_cells()
 BEP = "zhang_oles_2001.table2[BEP][Logistic Reg]"
 
 
@@ -29,23 +36,23 @@ def as_printed() -> dict[str, float | None]:
 
 
 def judged(measured, pinned=None, deviations=()):
-    return {entry.cell.id: entry for entry in compare(measured, CELLS, pinned or {}, deviations)}
+    return {entry.cell.id: entry for entry in judge_cells(measured, CELLS, pinned or {}, deviations)}
 
 
 def test_the_printed_numbers_themselves_are_all_reproduced():
-    for entry in compare(as_printed(), CELLS, {}):
+    for entry in judge_cells(as_printed(), CELLS, {}):
         if entry.gated:
             assert entry.verdict == "reproduced", entry.cell.id
         assert not entry.failed
 
 
 def test_nothing_run_nothing_passed():
-    entries = compare({}, CELLS, as_printed())
+    entries = judge_cells({}, CELLS, as_printed())
     assert len(entries) == len(CELLS)
     assert {entry.verdict for entry in entries} == {"missing"}
-    assert not failed(entries)
+    assert not list_failed(entries)
     assert {entry.state for entry in entries} == {"not run", "cannot run"}
-    report = summary(entries)
+    report = summarize_verdicts(entries)
     assert report["totals"]["share_reproduced"] == 0
     assert len(report["not_run"]) + len(report["cannot_run"]) == len(CELLS)
 
@@ -71,13 +78,13 @@ def test_files_given_by_a_user_make_a_cell_run():
 def test_drift_from_the_pinned_value(now, drifted, lost):
     entry = judged({BEP: now}, {BEP: 86.4})[BEP]
     assert (entry.drifted, entry.lost, entry.failed) == (drifted, lost, drifted or lost)
-    assert (BEP in drift({BEP: now}, {BEP: 86.4}, CELLS)) == drifted
+    assert (BEP in find_drifted({BEP: now}, {BEP: 86.4}, CELLS)) == drifted
 
 
 def test_a_cell_at_the_edge_can_be_lost_without_drift():
     entry = judged({BEP: 85.84}, {BEP: 85.86})[BEP]
     assert (entry.drifted, entry.lost, entry.verdict) == (False, True, "close")
-    assert [found.cell.id for found in failed([entry])] == [BEP]
+    assert [found.cell.id for found in list_failed([entry])] == [BEP]
 
 
 def test_better_than_printed_is_no_reproduction():
@@ -87,10 +94,10 @@ def test_better_than_printed_is_no_reproduction():
 
 def test_p_values_and_lambdas_have_a_finer_drift():
     p_value = "genkin_2004.table1[lasso vs ridge][p-value]"
-    assert drift({p_value: 0.02}, {p_value: 0.005}, CELLS) == [p_value]
+    assert find_drifted({p_value: 0.02}, {p_value: 0.005}, CELLS) == [p_value]
     chosen = "zhang_oles_2001.table1[lambda][Lin Reg]"
-    assert drift({chosen: 1e-4}, {chosen: 1e-3}, CELLS) == [chosen]
-    assert drift({chosen: 1e-3}, {chosen: 1e-3}, CELLS) == []
+    assert find_drifted({chosen: 1e-4}, {chosen: 1e-3}, CELLS) == [chosen]
+    assert find_drifted({chosen: 1e-3}, {chosen: 1e-3}, CELLS) == []
 
 
 def test_seconds_never_drift():
@@ -117,7 +124,7 @@ def test_deviations_cover_by_star_and_brackets_are_plain():
     assert entries["zhang_oles_2001.table2[BEP][SVM]"].deviation is None
     assert not Deviation(cells="zhang_oles_2001.table[123]*", reason="r", evidence=()).covers(BEP)
     nowhere = Deviation(cells="zhang_oles_2001.table9*", reason="because", evidence=())
-    assert unused_deviations(list(entries.values()), [deviation, nowhere]) == [nowhere]
+    assert find_unused_deviations(list(entries.values()), [deviation, nowhere]) == [nowhere]
 
 
 def test_results_find_their_cells():
@@ -128,7 +135,7 @@ def test_results_find_their_cells():
             "mlr_cg": {"category.earn.error_rate": 2.1},
         },
     }
-    found = measured_cells(CELLS, results)
+    found = find_cell_values(CELLS, results)
     assert found[BEP] == 85.5
     assert found["zhang_oles_2001.table2[F1][Logistic Reg]"] is None
     assert found["zhang_oles_2001.table2[Precision][Logistic Reg]"] is None
@@ -145,7 +152,7 @@ def test_summary_is_json_and_its_counts_add_up():
     for cell in CELLS[1::5]:
         if cell.id in measured:
             measured[cell.id] = 1.0
-    report = json.loads(json.dumps(summary(compare(measured, CELLS, {})), allow_nan=False))
+    report = json.loads(json.dumps(summarize_verdicts(judge_cells(measured, CELLS, {})), allow_nan=False))
     totals = report["totals"]
     assert totals["cells"] == len(CELLS) == totals["run"] + totals["not_run"] + totals["cannot_run"]
     assert sum(totals["verdicts"].values()) == totals["runnable_gated"]
@@ -183,9 +190,9 @@ def test_pinned_order_is_that_of_the_tables():
 
 
 def test_what_is_accepted_names_published_cells():
-    assert unknown_ids(load_pinned(), CELLS) == []
-    assert unknown_ids({"zhang_oles_2001.table2[BEP][LogReg]": 1.0}, CELLS) != []
-    assert unused_deviations(compare({}, CELLS, {}), load_deviations()) == []
+    assert find_unknown_ids(load_pinned(), CELLS) == []
+    assert find_unknown_ids({"zhang_oles_2001.table2[BEP][LogReg]": 1.0}, CELLS) != []
+    assert find_unused_deviations(judge_cells({}, CELLS, {}), load_deviations()) == []
     assert all(deviation.evidence for deviation in load_deviations())
 
 
@@ -201,4 +208,4 @@ def test_files_of_another_place(tmp_path):
 
 
 def test_every_kind_of_tolerance_is_used():
-    assert {cell.kind for cell in CELLS} == set(kinds())
+    assert {cell.kind for cell in CELLS} == set(load_measure_kinds())

@@ -6,15 +6,21 @@ import math
 import pytest
 
 from textcat.errors import UsageError
-from textcat.published.claims import evaluate, evaluate_all, experiments_of, load_claims, parse_claims
-from textcat.published.tables import PAPERS, all_cells
+from textcat.published.claims import (
+    evaluate_claim,
+    evaluate_claims,
+    list_claim_experiments,
+    load_claims,
+    parse_claims,
+)
+from textcat.published.printed_tables import PAPERS, load_all_cells
 from textcat.published.verdicts import read_printed
 
 
 def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
     """The papers' own numbers in the form of results."""
     results: dict[str, dict[str, dict[str, float | None]]] = {}
-    for cell in all_cells():
+    for cell in load_all_cells():
         if cell.printed is not None and cell.unit != "text" and cell.over is None:
             runs = results.setdefault(cell.experiment, {}).setdefault(cell.run, {})
             runs[cell.measure] = read_printed(cell.printed, cell.unit).value
@@ -22,7 +28,7 @@ def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
 
 
 def test_the_papers_numbers_bear_out_their_claims():
-    outcomes = evaluate_all(load_claims(), printed_results())
+    outcomes = evaluate_claims(load_claims(), printed_results())
     assert {result.claim.id for result in outcomes if result.outcome == "fails"} == set()
     held = [result for result in outcomes if result.outcome == "holds"]
     assert len(held) == 52
@@ -35,14 +41,14 @@ def test_every_paper_has_claims_and_every_claim_is_new():
 
 
 def test_without_results_nothing_holds():
-    results = evaluate_all(load_claims(), {})
+    results = evaluate_claims(load_claims(), {})
     assert {result.outcome for result in results} == {"not run"}
     text = json.dumps([result.describe() for result in results], allow_nan=False)
     assert "not run" in text
 
 
 def test_every_claim_says_which_experiments_it_needs():
-    assert all(experiments_of(claim) for claim in load_claims())
+    assert all(list_claim_experiments(claim) for claim in load_claims())
 
 
 CLAIM = """
@@ -57,7 +63,7 @@ CLAIM = """
 
 def outcome(test: str, **measures: float) -> str:
     (claim,) = parse_claims(CLAIM.format(test=test), "test")
-    return evaluate(claim, {"e": {"r": measures}}).outcome
+    return evaluate_claim(claim, {"e": {"r": measures}}).outcome
 
 
 def pick(*names: str, minus: str = "") -> str:
@@ -148,8 +154,8 @@ def test_one_failing_test_decides_though_another_was_not_run():
     text = CLAIM.format(test=f"{{test: between, numbers: {pick('a')}, low: 0, high: 1}}")
     text += f"    - {{test: between, numbers: {pick('b')}, low: 0, high: 1}}\n"
     (claim,) = parse_claims(text, "test")
-    assert evaluate(claim, {"e": {"r": {"a": 2.0}}}).outcome == "fails"
-    result = evaluate(claim, {"e": {"r": {"a": 0.5}}})
+    assert evaluate_claim(claim, {"e": {"r": {"a": 2.0}}}).outcome == "fails"
+    result = evaluate_claim(claim, {"e": {"r": {"a": 0.5}}})
     assert result.outcome == "not run"
     assert [(entry.measure, entry.value) for entry in result.evidence] == [("a", 0.5), ("b", None)]
 
@@ -163,7 +169,7 @@ def test_lists_multiply_in_the_order_written():
     assert [(p.experiment, p.run, p.measure) for p in places] == [
         (e, r, m) for e in ("e", "f") for r in ("r", "s") for m in ("a", "b")
     ]
-    assert experiments_of(claim) == ["e", "f"]
+    assert list_claim_experiments(claim) == ["e", "f"]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from textcat.errors import UsageError
-from textcat.published.tables import all_cells, cells, load_paper, parse_paper
-from textcat.published.verdicts import kind_of, read_printed
+from textcat.published.printed_tables import list_cells, load_all_cells, load_paper, parse_paper
+from textcat.published.verdicts import find_measure_kind, read_printed
 
 CELLS_PER_TABLE = {
     "zhang_oles_2001.table1": 6,
@@ -37,38 +37,38 @@ CELLS_PER_TABLE = {
 
 
 def test_every_printed_cell_is_there():
-    assert Counter(cell.table_id for cell in all_cells()) == CELLS_PER_TABLE
+    assert Counter(cell.table_id for cell in load_all_cells()) == CELLS_PER_TABLE
 
 
 def by_id() -> dict[str, str | None]:
-    return {cell.id: cell.printed for cell in all_cells()}
+    return {cell.id: cell.printed for cell in load_all_cells()}
 
 
 def test_ids_are_unique():
-    assert len(by_id()) == len(all_cells())
+    assert len(by_id()) == len(load_all_cells())
 
 
 def test_printed_numbers_can_be_read_and_kinds_exist():
-    for cell in all_cells():
-        assert kind_of(cell.kind)
+    for cell in load_all_cells():
+        assert find_measure_kind(cell.kind)
         for printed in (cell.printed, cell.spread):
             if printed is not None and cell.unit != "text":
                 read_printed(printed, cell.unit)
 
 
 def test_only_one_cell_prints_nothing():
-    absent = [cell.id for cell in all_cells() if cell.printed is None]
+    absent = [cell.id for cell in load_all_cells() if cell.printed is None]
     assert absent == ["gao_2003.table4[Macro-avg (all 90)][Linear SVM]"]
 
 
 def test_five_hundred_cells_and_more_are_judged_or_shown():
-    judged = [cell for cell in all_cells() if kind_of(cell.kind).gated]
-    assert len(all_cells()) == sum(CELLS_PER_TABLE.values()) == 577
+    judged = [cell for cell in load_all_cells() if find_measure_kind(cell.kind).gated]
+    assert len(load_all_cells()) == sum(CELLS_PER_TABLE.values()) == 577
     assert len(judged) == 531
 
 
 def test_cells_that_cannot_run_are_those_without_data():
-    kept_out = Counter(cell.table_id for cell in all_cells() if cell.cannot_run)
+    kept_out = Counter(cell.table_id for cell in load_all_cells() if cell.cannot_run)
     assert kept_out == {
         "zhang_oles_2001.table4": 24,
         "zhang_oles_2001.table5": 21,
@@ -82,7 +82,7 @@ def test_cells_that_cannot_run_are_those_without_data():
         "genkin_2004.table7": 10,
         "genkin_2004.selected_features": 8,
     }
-    assert all(cell.needs for cell in all_cells() if cell.cannot_run)
+    assert all(cell.needs for cell in load_all_cells() if cell.cannot_run)
 
 
 def test_f1_of_zhang_oles_lies_between_its_precision_and_recall():
@@ -118,12 +118,12 @@ def test_comparisons_count_every_category_once():
 
 
 def test_shares_in_brackets_are_the_quotients():
-    printed = {cell.id: float(str(cell.printed).replace(",", "")) for cell in all_cells() if cell.over}
-    for cell in all_cells():
+    printed = {cell.id: float(str(cell.printed).replace(",", "")) for cell in load_all_cells() if cell.over}
+    for cell in load_all_cells():
         if cell.over and cell.row != "GCAT":
             number = {
                 c.run: c
-                for c in all_cells()
+                for c in load_all_cells()
                 if c.row == cell.row and c.measure == cell.measure and not c.over
             }
             quotient = [float(str(number[run].printed).replace(",", "")) for run in ("mlr_cg", "svm")]
@@ -158,7 +158,7 @@ tables:
 
 
 def test_templates_combine_row_and_column():
-    found = cells(parse_paper(PAPER, "test"))
+    found = list_cells(parse_paper(PAPER, "test"))
     assert [cell.run for cell in found] == ["lasso_cv", "lasso_norm", "ridge_cv", "ridge_norm"]
     assert [cell.measure for cell in found] == ["macro.f1", "macro.f1", "micro.f1", "micro.f1"]
     assert [cell.printed for cell in found] == ["1.0", None, "3.0", "4.0"]
@@ -182,7 +182,7 @@ def test_templates_combine_row_and_column():
 def test_mistakes_in_a_file_are_named(old, new, message):
     assert old in PAPER
     with pytest.raises(UsageError, match=message):
-        cells(parse_paper(PAPER.replace(old, new), "test"))
+        list_cells(parse_paper(PAPER.replace(old, new), "test"))
 
 
 def test_unknown_papers_are_refused():

@@ -7,7 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
-from textcat.published.verdicts import difference, direction_verdict, kind_of, kinds, read_printed, verdict
+from textcat.published.verdicts import (
+    find_measure_kind,
+    judge_direction,
+    judge_number,
+    load_measure_kinds,
+    read_printed,
+    subtract_printed,
+)
 
 
 @pytest.mark.parametrize(
@@ -29,7 +36,7 @@ from textcat.published.verdicts import difference, direction_verdict, kind_of, k
     ],
 )
 def test_break_even_point_printed_with_one_decimal(measured, expected):
-    assert verdict(measured, "86.9", "micro_bep", "percent") == expected
+    assert judge_number(measured, "86.9", "micro_bep", "percent") == expected
 
 
 @pytest.mark.parametrize(
@@ -49,24 +56,24 @@ def test_break_even_point_printed_with_one_decimal(measured, expected):
 def test_tolerance_of_each_kind_and_twice_that_is_close(kind, tolerance):
     good_side = -1 if kind == "error_rate" else 1
     for side in (-1, 1):
-        assert verdict(50 + side * (tolerance + 0.049), "50.0", kind, "percent") == "reproduced"
-        assert verdict(50 + side * (tolerance + 0.051), "50.0", kind, "percent") == "close"
-        assert verdict(50 + side * (2 * tolerance + 0.049), "50.0", kind, "percent") == "close"
+        assert judge_number(50 + side * (tolerance + 0.049), "50.0", kind, "percent") == "reproduced"
+        assert judge_number(50 + side * (tolerance + 0.051), "50.0", kind, "percent") == "close"
+        assert judge_number(50 + side * (2 * tolerance + 0.049), "50.0", kind, "percent") == "close"
         outside = "better" if side == good_side else "differs"
-        assert verdict(50 + side * (2 * tolerance + 0.051), "50.0", kind, "percent") == outside
+        assert judge_number(50 + side * (2 * tolerance + 0.051), "50.0", kind, "percent") == outside
 
 
 def test_printed_precision_widens_what_was_printed_coarsely():
-    assert verdict(91.4, "90", "accuracy", "percent") == "reproduced"
-    assert verdict(91.4, "90.0", "accuracy", "percent") == "close"
+    assert judge_number(91.4, "90", "accuracy", "percent") == "reproduced"
+    assert judge_number(91.4, "90.0", "accuracy", "percent") == "close"
 
 
 def test_fractions_are_compared_in_points():
     assert read_printed("0.8842", "fraction").value == pytest.approx(88.42)
     assert read_printed("0.8842", "fraction").half_unit == pytest.approx(0.005)
     assert read_printed("0.979", "fraction").half_unit == pytest.approx(0.05)
-    assert verdict(89.4, "0.8842", "micro_f1", "fraction") == "reproduced"
-    assert verdict(0.8842, "0.8842", "micro_f1", "fraction") == "differs"
+    assert judge_number(89.4, "0.8842", "micro_f1", "fraction") == "reproduced"
+    assert judge_number(0.8842, "0.8842", "micro_f1", "fraction") == "differs"
 
 
 @pytest.mark.parametrize(
@@ -96,80 +103,82 @@ def test_what_is_no_number_is_refused(printed, unit):
 
 
 def test_significance_must_agree():
-    assert verdict(0.049, ".005", "p_value", "p_value") == "reproduced"
-    assert verdict(0.051, ".005", "p_value", "p_value") == "differs"
-    assert verdict(0.3, ".705", "p_value", "p_value") == "reproduced"
-    assert verdict(0.01, ".705", "p_value", "p_value") == "differs"
+    assert judge_number(0.049, ".005", "p_value", "p_value") == "reproduced"
+    assert judge_number(0.051, ".005", "p_value", "p_value") == "differs"
+    assert judge_number(0.3, ".705", "p_value", "p_value") == "reproduced"
+    assert judge_number(0.01, ".705", "p_value", "p_value") == "differs"
 
 
 def test_direction_of_a_pair_of_counts():
-    assert direction_verdict(50, 10, "39", "20") == "reproduced"
-    assert direction_verdict(10, 50, "39", "20") == "differs"
-    assert direction_verdict(30, 30, "39", "20") == "close"
-    assert direction_verdict(30, 30, "48", "48") == "reproduced"
-    assert direction_verdict(31, 30, "48", "48") == "close"
-    assert direction_verdict(None, 30, "39", "20") == "missing"
-    assert direction_verdict(math.nan, 30, "39", "20") == "missing"
+    assert judge_direction(50, 10, "39", "20") == "reproduced"
+    assert judge_direction(10, 50, "39", "20") == "differs"
+    assert judge_direction(30, 30, "39", "20") == "close"
+    assert judge_direction(30, 30, "48", "48") == "reproduced"
+    assert judge_direction(31, 30, "48", "48") == "close"
+    assert judge_direction(None, 30, "39", "20") == "missing"
+    assert judge_direction(math.nan, 30, "39", "20") == "missing"
 
 
 def test_powers_of_ten_count_decades():
-    assert verdict(1e-3, "10^-3", "regularization", "power_of_ten") == "reproduced"
-    assert verdict(1e-4, "10^-3", "regularization", "power_of_ten") == "close"
-    assert verdict(1e-5, "10^-3", "regularization", "power_of_ten") == "differs"
-    assert verdict(0.0, "10^-3", "regularization", "power_of_ten") == "differs"
+    assert judge_number(1e-3, "10^-3", "regularization", "power_of_ten") == "reproduced"
+    assert judge_number(1e-4, "10^-3", "regularization", "power_of_ten") == "close"
+    assert judge_number(1e-5, "10^-3", "regularization", "power_of_ten") == "differs"
+    assert judge_number(0.0, "10^-3", "regularization", "power_of_ten") == "differs"
 
 
 def test_feature_counts_are_relative_with_a_floor_of_one():
-    assert verdict(3, "2", "feature_count", "count") == "reproduced"
-    assert verdict(5, "2", "feature_count", "count") == "differs"
-    assert verdict(900, "892", "feature_count", "count") == "reproduced"
-    assert verdict(1000, "892", "feature_count", "count") == "close"
-    assert verdict(1153, "892", "feature_count", "count") == "differs"
+    assert judge_number(3, "2", "feature_count", "count") == "reproduced"
+    assert judge_number(5, "2", "feature_count", "count") == "differs"
+    assert judge_number(900, "892", "feature_count", "count") == "reproduced"
+    assert judge_number(1000, "892", "feature_count", "count") == "close"
+    assert judge_number(1153, "892", "feature_count", "count") == "differs"
 
 
 def test_collection_counts_are_exact():
-    assert verdict(7769, "7,769", "collection_count", "count") == "reproduced"
-    assert verdict(7770, "7,769", "collection_count", "count") == "close"
-    assert verdict(9603, "7,769", "collection_count", "count") == "differs"
+    assert judge_number(7769, "7,769", "collection_count", "count") == "reproduced"
+    assert judge_number(7770, "7,769", "collection_count", "count") == "close"
+    assert judge_number(9603, "7,769", "collection_count", "count") == "differs"
 
 
 def test_seconds_and_ties_are_shown_and_never_judged():
     for kind, unit in (("seconds", "seconds"), ("ties", "count"), ("description", "text")):
-        assert verdict(1.0, "0.88", kind, unit) == "ungated"
-        assert verdict(None, "0.88", kind, unit) == "missing"
-        assert not kind_of(kind).gated
-    assert not kind_of("time_ratio").gated
-    assert verdict(500.0, "795", "time_ratio", "percent") == "reproduced"
-    assert verdict(50.0, "795", "time_ratio", "percent") == "differs"
+        assert judge_number(1.0, "0.88", kind, unit) == "ungated"
+        assert judge_number(None, "0.88", kind, unit) == "missing"
+        assert not find_measure_kind(kind).gated
+    assert not find_measure_kind("time_ratio").gated
+    assert judge_number(500.0, "795", "time_ratio", "percent") == "reproduced"
+    assert judge_number(50.0, "795", "time_ratio", "percent") == "differs"
 
 
 def test_nothing_printed_nothing_judged():
-    assert verdict(55.0, None, "macro_f1", "fraction") == "ungated"
-    assert verdict(None, None, "macro_f1", "fraction") == "missing"
+    assert judge_number(55.0, None, "macro_f1", "fraction") == "ungated"
+    assert judge_number(None, None, "macro_f1", "fraction") == "missing"
 
 
 def test_difference_is_plain_subtraction():
-    assert difference(87.0, "86.9", "percent") == pytest.approx(0.1)
-    assert difference(88.0, "0.8842", "fraction") == pytest.approx(-0.42)
-    assert difference(None, "86.9", "percent") is None
-    assert difference(math.nan, "86.9", "percent") is None
-    assert difference(4.0, "4 & 90", "text") is None
+    assert subtract_printed(87.0, "86.9", "percent") == pytest.approx(0.1)
+    assert subtract_printed(88.0, "0.8842", "fraction") == pytest.approx(-0.42)
+    assert subtract_printed(None, "86.9", "percent") is None
+    assert subtract_printed(math.nan, "86.9", "percent") is None
+    assert subtract_printed(4.0, "4 & 90", "text") is None
 
 
 def test_unknown_kinds_are_refused():
     with pytest.raises(UsageError, match="no kind of measure 'acuracy'"):
-        verdict(1.0, "1.0", "acuracy", "percent")
+        judge_number(1.0, "1.0", "acuracy", "percent")
 
 
 @settings(deadline=None)
 @given(st.floats(0, 100), st.integers(0, 1000))
-@pytest.mark.parametrize("kind", [name for name, kind in kinds().items() if kind.rule == "points"])
+@pytest.mark.parametrize(
+    "kind", [name for name, kind in load_measure_kinds().items() if kind.rule == "points"]
+)
 def test_farther_away_is_never_judged_kinder(kind, measured, tenths):
     order = ["reproduced", "close"]
     printed = tenths / 10
-    found = verdict(measured, f"{printed:.1f}", kind, "percent")
-    nearer = verdict((measured + printed) / 2, f"{printed:.1f}", kind, "percent")
+    found = judge_number(measured, f"{printed:.1f}", kind, "percent")
+    nearer = judge_number((measured + printed) / 2, f"{printed:.1f}", kind, "percent")
     rank = order.index(found) if found in order else 2
     nearer_rank = order.index(nearer) if nearer in order else 2
     assert nearer_rank <= rank
-    assert (found == "better") <= ((measured > printed) == (kind_of(kind).good == "higher"))
+    assert (found == "better") <= ((measured > printed) == (find_measure_kind(kind).good == "higher"))

@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 import textcat
 from textcat.cli.main import group
-from textcat.corpora import corpus_names
-from textcat.experiment.spec.learners import LEARNERS
-from textcat.experiment.spec.loading import experiment_files
-from textcat.published.tables import PAPERS
+from textcat.corpora import list_corpora
+from textcat.experiment.spec.learner_table import LEARNERS
+from textcat.experiment.spec.loading import find_experiment_files
+from textcat.published.printed_tables import PAPERS
 from textcat.report import citations
 
 TABLE = yaml.safe_load((Path(citations.__file__).parent / "references.yaml").read_text())
@@ -30,17 +30,17 @@ def well_formed(text: str) -> list[str]:
         fields = re.split(r",\n(?=\s+\w+\s*=)", body)
         assert all(re.match(r"\s*\w+\s*=\s*[{\d]", field) for field in fields), entry
         assert {"author", "editor"} & {field.split("=")[0].strip() for field in fields}
-    return citations.keys_of(entries)
+    return citations.find_keys(entries)
 
 
-@pytest.mark.parametrize("name", ["textcat", *PAPERS, *corpus_names()])
+@pytest.mark.parametrize("name", ["textcat", *PAPERS, *list_corpora()])
 def test_each_thing_has_an_entry(name: str) -> None:
-    assert len(well_formed(citations.cited(name))) == 1
+    assert len(well_formed(citations.cite(name))) == 1
 
 
-@pytest.mark.parametrize("name", list(experiment_files()))
+@pytest.mark.parametrize("name", list(find_experiment_files()))
 def test_an_experiment_cites_each_work_once(name: str) -> None:
-    keys = well_formed(citations.cited(name))
+    keys = well_formed(citations.cite(name))
     assert keys[0] == "textcat"
     assert len(keys) == len(set(keys))
     paper = name.partition("/")[0]
@@ -48,7 +48,7 @@ def test_an_experiment_cites_each_work_once(name: str) -> None:
 
 
 def test_an_experiment_cites_what_it_uses() -> None:
-    keys = citations.keys_of([citations.cited("reuters_modapte")])
+    keys = citations.find_keys([citations.cite("reuters_modapte")])
     wanted = {"textcat", "zhang_oles_2001", "reuters21578", "mccallum1998eventmodels", "platt1998smo"}
     assert wanted <= set(keys)
     assert "littlestone1988winnow" not in keys
@@ -59,12 +59,12 @@ def test_every_learner_and_every_reference_is_known() -> None:
     lists = [*TABLE["learners"].values(), *TABLE["rules"].values(), *TABLE["stop_list"].values()]
     lists += [TABLE["stem"], TABLE["selection"], TABLE["projection"]]
     used = {key for keys in lists for key in keys}
-    assert used - set(PAPERS) == set(citations.references())
-    well_formed("\n".join(citations.references().values()))
+    assert used - set(PAPERS) == set(citations.load_references())
+    well_formed("\n".join(citations.load_references().values()))
 
 
 def test_the_citation_file_is_of_this_version() -> None:
-    facts = citations.citation_file()
+    facts = citations.load_citation_file()
     assert facts["version"] == textcat.__version__
     assert {"cff-version", "message", "title", "authors", "license"} <= set(facts)
 

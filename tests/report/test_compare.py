@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from textcat.experiment.run.results_file import read_results
-from textcat.published.tables import all_cells
-from textcat.report.published_tables import compared_tables
+from textcat.published.printed_tables import load_all_cells
+from textcat.report.comparison_tables import compare_tables
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))
@@ -17,11 +17,11 @@ MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rg
 @pytest.mark.parametrize("name", MADE)
 def test_tables_hold_the_cells_of_the_experiment(name: str) -> None:
     results = read_results(RESULTS / name)
-    tables = compared_tables(results)
+    tables = compare_tables(results)
     shown = {(table.id, row, column) for table in tables for row, column in table.cells}
     assert shown == {
         (cell.table_id, cell.row, cell.column)
-        for cell in all_cells()
+        for cell in load_all_cells()
         if cell.experiment == name and cell.table_id in results["tables"] and cell.printed is not None
     }
     for table in tables:
@@ -30,6 +30,6 @@ def test_tables_hold_the_cells_of_the_experiment(name: str) -> None:
 
 
 def test_what_another_experiment_makes_is_not_missing_here() -> None:
-    first = compared_tables(read_results(RESULTS / "zhang_jin_2003/table3_univ6"))[0]
+    first = compare_tables(read_results(RESULTS / "zhang_jin_2003/table3_univ6"))[0]
     assert list(first.rows) == ["Univ-6"]
     assert "missing" not in first.counts()

@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import results_of
-from textcat.report.figures import largest_categories
-from textcat.report.paper_figures import by_lambda, objective_by_seconds, sides_before_and_after
-from textcat.report.writer import draw
+from textcat.report.figures import plot_largest_categories
+from textcat.report.paper_figures import (
+    plot_bep_by_lambda,
+    plot_misclassification_measure,
+    plot_objective_by_steps,
+)
+from textcat.report.writer import draw_figures
 
 
 def run(**measures: float) -> dict[str, Any]:
@@ -20,7 +24,7 @@ def run(**measures: float) -> dict[str, Any]:
 
 def test_powers_of_ten_are_not_shown_as_formulas() -> None:
     results = {"runs": {f"lambda_1e-{k}": run(**{"micro.bep": 80.0 + k}) for k in range(2, 9)}}
-    figure = by_lambda(results)
+    figure = plot_bep_by_lambda(results)
     figure.canvas.draw()
     (axes,) = figure.axes
     texts = [label.get_text() for label in axes.get_xticklabels()]
@@ -31,7 +35,7 @@ def test_powers_of_ten_are_not_shown_as_formulas() -> None:
 def test_the_course_of_an_objective_goes_from_left_to_right() -> None:
     names = {"mlr_cg": 0.1, "mlr_cg_020": 0.3, "mlr_cg_100": 0.2, "svm": 0.05}
     runs = {name: run(**{"category.a.svm_objective": value}) for name, value in names.items()}
-    figure = objective_by_seconds({"runs": runs, "corpus": {"train_counts": {"a": 3}}})
+    figure = plot_objective_by_steps({"runs": runs, "corpus": {"train_counts": {"a": 3}}})
     steps = figure.axes[0].lines[0].get_xdata()
     assert list(steps) == [20, 100, 200]
 
@@ -44,7 +48,7 @@ def test_both_classes_have_area_one_on_one_axis_whatever_the_bins() -> None:
     }
     wide = {**series, "scores.edges": [-4.0, -2.0, 0.0, 2.0, 4.0]}
     results = {"runs": {"before": {"title": "b", "series": series}, "after": {"title": "a", "series": wide}}}
-    lines = sides_before_and_after(results).axes[0].lines[:4]
+    lines = plot_misclassification_measure(results).axes[0].lines[:4]
     for line, width in zip(lines, (0.5, 0.5, 2.0, 2.0), strict=True):
         assert np.sum(line.get_ydata()) * width == pytest.approx(1.0)
     d, density = lines[0].get_data()
@@ -54,7 +58,7 @@ def test_both_classes_have_area_one_on_one_axis_whatever_the_bins() -> None:
 @pytest.mark.parametrize("runs", [1, 7, 12])
 def test_marks_of_a_category_stay_in_its_row(runs: int) -> None:
     measures = {f"run {k}": {"category.a.f1": 90.0, "category.b.f1": 80.0} for k in range(runs)}
-    for line in largest_categories(measures, ["a", "b"]).axes[0].lines:
+    for line in plot_largest_categories(measures, ["a", "b"]).axes[0].lines:
         assert np.abs(np.asarray(line.get_ydata(), dtype=float) - [0, 1]).max() < 0.5
 
 
@@ -62,5 +66,5 @@ def test_too_many_runs_are_not_drawn_and_old_figures_go(tmp_path: Path) -> None:
     results = results_of(tmp_path, {"runs": {f"run_{k}": {"learner": "naive_bayes"} for k in range(13)}})
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "old.png").write_bytes(b"")
-    assert draw(tmp_path / "figures", results) == []
+    assert draw_figures(tmp_path / "figures", results) == []
     assert not list((tmp_path / "figures").iterdir())

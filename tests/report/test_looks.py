@@ -9,10 +9,17 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import carried_out
-from textcat.experiment.run.results import collect
+from textcat.experiment.run.results import collect_results
 from textcat.experiment.steps.fitting import load_model
 from textcat.experiment.steps.vectorize import read_vectors
-from textcat.report.diagnostics import Decided, Looks, Place, look, most_mistaken, most_wrong
+from textcat.report.diagnostics import (
+    Diagnostics,
+    MistakeLocation,
+    ScoredDecisions,
+    diagnose_runs,
+    find_worst_confusions,
+    find_worst_decisions,
+)
 from textcat.report.writer import write_report
 from textcat.store.arrays import read_array, read_mask
 
@@ -24,14 +31,14 @@ RUNS = {
 
 def looked(folder: Path, settings: dict[str, Any], single: bool = False, **options: Any) -> Any:
     plan, workshop, _ = carried_out(folder, settings, single)
-    results = collect(plan, workshop)
-    looks = look(plan, workshop, results["runs"], folder / "data", **options)
+    results = collect_results(plan, workshop)
+    looks = diagnose_runs(plan, workshop, results["runs"], folder / "data", **options)
     return plan, workshop, results, looks
 
 
-def decided(scores: list[list[float]], labels: list[list[int]]) -> Decided:
+def decided(scores: list[list[float]], labels: list[list[int]]) -> ScoredDecisions:
     values = np.asarray(scores)
-    return Decided(
+    return ScoredDecisions(
         scores=values,
         decisions=values >= 0,
         thresholds=np.zeros(values.shape[1]),
@@ -44,28 +51,35 @@ def decided(scores: list[list[float]], labels: list[list[int]]) -> Decided:
 def test_the_worst_come_first_and_a_document_once() -> None:
     given = decided([[3.0, 5.0], [1.0, -1.0], [2.0, 2.0], [9.0, 0.0]], [[0, 0], [0, 0], [0, 0], [1, 1]])
     wrong = given.decisions & ~given.labels
-    assert most_wrong(given, wrong, 10) == [Place(0, 1, 5.0), Place(2, 0, 2.0), Place(1, 0, 1.0)]
-    assert most_wrong(given, wrong, 1) == [Place(0, 1, 5.0)]
+    assert find_worst_decisions(given, wrong, 10) == [
+        MistakeLocation(0, 1, 5.0),
+        MistakeLocation(2, 0, 2.0),
+        MistakeLocation(1, 0, 1.0),
+    ]
+    assert find_worst_decisions(given, wrong, 1) == [MistakeLocation(0, 1, 5.0)]
 
 
 def test_thresholds_that_are_never_reached_are_no_margin() -> None:
     given = decided([[-1.0, -2.0]], [[1, 1]])
     given.thresholds[0] = np.inf
-    assert most_wrong(given, ~given.decisions & given.labels, 5) == [Place(0, 1, -2.0)]
+    assert find_worst_decisions(given, ~given.decisions & given.labels, 5) == [MistakeLocation(0, 1, -2.0)]
 
 
 def test_of_one_category_a_document_the_difference_to_its_own_counts() -> None:
     given = decided([[3.0, -1.0], [0.5, 0.2], [4.0, 1.0]], [[0, 1], [0, 1], [1, 0]])
     given.decisions[:, 1] = False
-    assert most_mistaken(given, 5) == [Place(0, 0, 4.0, 1), Place(1, 0, pytest.approx(0.3), 1)]
+    assert find_worst_confusions(given, 5) == [
+        MistakeLocation(0, 0, 4.0, 1),
+        MistakeLocation(1, 0, pytest.approx(0.3), 1),
+    ]
 
 
 def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
     plan, workshop, _, looks = looked(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
     chain = plan.chains[0]
-    model: Any = load_model(chain.trained.artifact(workshop).folder)
-    vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
-    thresholds = read_array(chain.decided.artifact(workshop).folder, "thresholds")
+    model: Any = load_model(chain.trained.build_artifact(workshop).folder)
+    vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
+    thresholds = read_array(chain.decided.build_artifact(workshop).folder, "thresholds")
     found = [each for kind in looks.mistakes.kinds.values() for each in kind]
     assert len(found) > 3
     for each in found:
@@ -92,8 +106,8 @@ def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
     twice = {"one": logistic, "same": logistic, "bayes": RUNS["bayes"]}
     plan, workshop, _, looks = looked(tmp_path, {"runs": twice})
     assert looks.mistakes.runs == 2
-    evaluated = plan.chains[2].evaluated.artifact(workshop).folder
-    vectors = read_vectors(plan.chains[2].vectorized.artifact(workshop).folder)
+    evaluated = plan.chains[2].evaluated.build_artifact(workshop).folder
+    vectors = read_vectors(plan.chains[2].vectorized.build_artifact(workshop).folder)
     accepted = read_mask(evaluated, "decisions")
     assert looks.mistakes.run == "Logistic"
     for each in (each for kind in looks.mistakes.kinds.values() for each in kind):
@@ -132,7 +146,7 @@ def test_a_page_reaches_for_nothing(tmp_path: Path) -> None:
     assert "@import" not in page
     assert "url(" not in page
     assert 'src="http' not in page
-    assert isinstance(looks, Looks)
+    assert isinstance(looks, Diagnostics)
 
 
 def test_a_document_without_a_weighted_word_was_decided_by_the_constant(tmp_path: Path) -> None:

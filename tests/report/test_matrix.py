@@ -9,15 +9,15 @@ import pytest
 
 from tests.experiment.own_table import results_of
 from textcat.published.claims import load_claims
-from textcat.published.tables import all_cells
+from textcat.published.printed_tables import load_all_cells
 from textcat.report.matrix import write_matrix
-from textcat.report.writer import draw, write_report
+from textcat.report.writer import draw_figures, write_report
 
 
 def test_without_any_results_every_cell_and_claim_is_listed_as_not_run(tmp_path: Path) -> None:
     matrix = write_matrix(tmp_path, {})
     listed = [cell["id"] for table in matrix["tables"] for cell in table["cells"]]
-    assert sorted(listed) == sorted(cell.id for cell in all_cells())
+    assert sorted(listed) == sorted(cell.id for cell in load_all_cells())
     assert matrix["totals"]["run"] == 0
     assert matrix["claims"]["not run"] == len(load_claims())
     for table in matrix["tables"]:
@@ -67,7 +67,7 @@ def test_the_json_has_every_cell_and_claim_and_says_no_text_twice(tmp_path: Path
 @pytest.mark.parametrize("figure", ["zhang_oles_2001.figure4", "gao_2003.figure2", "genkin_2004.figure1"])
 def test_a_paper_figure_is_drawn_the_same_twice_as_svg_and_png(figure: str, tmp_path: Path) -> None:
     results = results_of(tmp_path, {"figures": [figure], "runs": {"run": {"learner": "naive_bayes"}}})
-    drawn = [draw(tmp_path / place, results)[0].svg for place in ("one", "other")]
+    drawn = [draw_figures(tmp_path / place, results)[0].svg for place in ("one", "other")]
     assert drawn[0] == drawn[1]
     assert (tmp_path / "one" / f"{figure.replace('.', '_')}.png").read_bytes()[:4] == b"\x89PNG"
 

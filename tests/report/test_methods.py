@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from textcat.report.methods import equations, methods_page
+from textcat.report.methods import load_equations, make_methods_page
 
-NAMES = sorted({name for entries in equations().values() for names in entries.values() for name in names})
+NAMES = sorted(
+    {name for entries in load_equations().values() for names in entries.values() for name in names}
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -20,4 +22,4 @@ def test_every_place_exists(name: str) -> None:
 
 def test_the_page_is_made_from_the_tables() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
-    assert page.read_text() == methods_page(), "python -m textcat.report.methods > docs/methods.md"
+    assert page.read_text() == make_methods_page(), "python -m textcat.report.methods > docs/methods.md"

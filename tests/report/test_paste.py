@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from tests.experiment.own_table import results_of
-from textcat.report.escaping import latex_number
+from textcat.report.comparison_tables import ComparedCell, ComparedTable, table_as_text
+from textcat.report.escaping import format_latex_number
 from textcat.report.latex import as_latex
-from textcat.report.published_tables import ComparedTable, TableCell, as_text
 from textcat.report.writer import write_report
 
 NAMES = [
@@ -30,8 +30,8 @@ UNESCAPED = re.compile(r"(?<!\\)(?:\\\\)*[%$#_^~]")
 
 
 def table(printed: str = "86.9", unit: str = "percent") -> ComparedTable:
-    def cell(row: str, column: str, verdict: str) -> TableCell:
-        return TableCell(row, column, printed, unit, 86.84, -0.06, verdict)
+    def cell(row: str, column: str, verdict: str) -> ComparedCell:
+        return ComparedCell(row, column, printed, unit, 86.84, -0.06, verdict)
 
     columns = NAMES[:4]
     cells = {(r, c): cell(r, c, v) for r in NAMES for c, v in zip(columns, VERDICTS, strict=True)}
@@ -82,11 +82,11 @@ def test_latex_compiles(results: dict[str, Any], tmp_path: Path) -> None:
     [("86.9", "86.9"), ("-0.5", "$-0.5$"), ("10^-3", "$10^{-3}$"), ("-", "--"), ("about 90", "about 90")],
 )
 def test_numbers_are_written_as_papers_write_them(number: str, written: str) -> None:
-    assert latex_number(number) == written
+    assert format_latex_number(number) == written
 
 
 def test_markdown_keeps_its_columns(results: dict[str, Any], tmp_path: Path) -> None:
-    for line in as_text(table()).splitlines():
+    for line in table_as_text(table()).splitlines():
         assert len(re.findall(r"(?<!\\)\|", line)) == 6, line
     write_report(tmp_path, results, {})
     lines = [line for line in (tmp_path / "table.md").read_text().splitlines() if line.startswith("|")]

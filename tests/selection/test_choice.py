@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.sparse import csr_array
 
-from textcat.selection import SelectionSettings, best, pool, score, select
-from textcat.selection.choice import Scope, above_common
+from textcat.selection import SelectionSettings, pool_scores, score_features, select_best, select_features
+from textcat.selection.choice import SelectionScope, select_above_common_threshold
 
 X = csr_array(np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [0, 0, 1, 1, 1], [0, 0, 0, 0, 1]], dtype=float))
 Y = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], dtype=bool)
@@ -28,7 +28,7 @@ def test_best_is_the_head_of_a_stable_sort(
     scores: list[list[int]], features: int, data: st.DataObject
 ) -> None:
     candidates = data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
-    mask = best(np.array(scores, dtype=float), np.array(candidates), features)
+    mask = select_best(np.array(scores, dtype=float), np.array(candidates), features)
     for category in range(3):
         rows = [row for row in range(len(scores)) if candidates[row]]
         head = sorted(rows, key=lambda row: (-scores[row][category], row))[:features]
@@ -36,19 +36,19 @@ def test_best_is_the_head_of_a_stable_sort(
 
 
 def test_equal_scores_go_to_the_earlier_term() -> None:
-    mask = best(np.array([[1.0], [2.0], [1.0], [1.0]]), np.ones(4, dtype=bool), 2)
+    mask = select_best(np.array([[1.0], [2.0], [1.0], [1.0]]), np.ones(4, dtype=bool), 2)
     assert mask[:, 0].tolist() == [True, True, False, False]
 
 
 def test_each_category_has_its_own_features() -> None:
-    mask = select(X, Y, SelectionSettings(score="chi_square", features=1))
+    mask = select_features(X, Y, SelectionSettings(score="chi_square", features=1))
     assert [np.flatnonzero(mask[:, k]).tolist() for k in range(2)] == [[0], [3]]
 
 
 @pytest.mark.parametrize("scope", ["max", "mean", "weighted_mean", "sum"])
-def test_pooled_features_are_the_same_for_every_category(scope: Scope) -> None:
-    mask = select(X, Y, SelectionSettings(score="chi_square", features=2, scope=scope))
-    scores = score("chi_square", X, Y)
+def test_pooled_features_are_the_same_for_every_category(scope: SelectionScope) -> None:
+    mask = select_features(X, Y, SelectionSettings(score="chi_square", features=2, scope=scope))
+    scores = score_features("chi_square", X, Y)
     weights = Y.sum(axis=0) / Y.sum()
     pooled = {
         "max": scores.max(axis=1),
@@ -56,25 +56,27 @@ def test_pooled_features_are_the_same_for_every_category(scope: Scope) -> None:
         "weighted_mean": scores @ weights,
         "sum": scores.sum(axis=1),
     }[scope]
-    np.testing.assert_allclose(pool(scores, scope, Y.sum(axis=0).astype(float)), pooled)
+    np.testing.assert_allclose(pool_scores(scores, scope, Y.sum(axis=0).astype(float)), pooled)
     assert (mask[:, 0] == mask[:, 1]).all()
     assert np.flatnonzero(mask[:, 0]).tolist() == sorted(np.argsort(-pooled, kind="stable")[:2])
 
 
 def test_rare_terms_are_no_candidates() -> None:
-    everything = select(X, Y, SelectionSettings(minimum_documents=2))
+    everything = select_features(X, Y, SelectionSettings(minimum_documents=2))
     assert everything[:, 0].tolist() == [True, False, True, False, True]
-    best_one = select(X, Y, SelectionSettings(score="chi_square", features=1, minimum_documents=2))
+    best_one = select_features(X, Y, SelectionSettings(score="chi_square", features=1, minimum_documents=2))
     # Term 3 is the best one but in a single document; terms 0 and 2 are equal, so the earlier one is kept.
     assert np.flatnonzero(best_one[:, 1]).tolist() == [0]
 
 
 def test_more_features_than_there_are_keep_all_candidates() -> None:
-    assert select(X, Y, SelectionSettings(features=1000)).all()
+    assert select_features(X, Y, SelectionSettings(features=1000)).all()
 
 
 def test_more_features_contain_fewer() -> None:
-    masks = [select(X, Y, SelectionSettings(score="information_gain", features=k)) for k in range(1, 6)]
+    masks = [
+        select_features(X, Y, SelectionSettings(score="information_gain", features=k)) for k in range(1, 6)
+    ]
     for fewer, more in pairwise(masks):
         assert (fewer <= more).all()
         assert (more.sum(axis=0) == fewer.sum(axis=0) + 1).all()
@@ -96,7 +98,7 @@ def test_a_common_threshold_keeps_what_reaches_it() -> None:
     scores = rng.random((40, 6))
     candidates = rng.random(40) < 0.8
     for features in (1, 7, 20):
-        mask = above_common(scores, candidates, features)
+        mask = select_above_common_threshold(scores, candidates, features)
         assert mask.any(axis=1).sum() == features
         assert not mask[~candidates].any()
         assert scores[mask].min() > np.where(mask | ~candidates[:, None], -1.0, scores).max()
@@ -105,5 +107,6 @@ def test_a_common_threshold_keeps_what_reaches_it() -> None:
 def test_a_common_threshold_above_all_features_keeps_all_candidates() -> None:
     candidates = np.array([True, False, True])
     assert np.array_equal(
-        above_common(np.ones((3, 2)), candidates, 5), np.repeat(candidates[:, None], 2, axis=1)
+        select_above_common_threshold(np.ones((3, 2)), candidates, 5),
+        np.repeat(candidates[:, None], 2, axis=1),
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.feature_selection import mutual_info_classif
 
-from textcat.selection import score
+from textcat.selection import score_features
 from textcat.selection.scores import SCORES
 
 NAMES = tuple(SCORES)
@@ -75,7 +75,7 @@ def test_score_is_its_definition(name: str, seed: int, documents: int, terms: in
     X, Y = random_problem(seed, documents, terms, categories)
     dense = X.toarray()
     expected = [[plain_score(name, dense[:, j], Y[:, k]) for k in range(categories)] for j in range(terms)]
-    np.testing.assert_allclose(score(name, X, Y), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(score_features(name, X, Y), expected, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -85,16 +85,18 @@ def test_order_of_documents_terms_and_categories_moves_nothing_but_places(name: 
     X, Y = random_problem(seed, 20, 7, 4)
     random = np.random.default_rng(seed + 1)
     rows, terms, categories = random.permutation(20), random.permutation(7), random.permutation(4)
-    moved = score(name, csr_array(X.toarray()[rows][:, terms]), Y[rows][:, categories])
-    np.testing.assert_allclose(moved, score(name, X, Y)[terms][:, categories], rtol=1e-12, atol=1e-12)
+    moved = score_features(name, csr_array(X.toarray()[rows][:, terms]), Y[rows][:, categories])
+    np.testing.assert_allclose(
+        moved, score_features(name, X, Y)[terms][:, categories], rtol=1e-12, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_terms_beyond_one_block_are_scored_alike(name: str) -> None:
     X, Y = random_problem(3, 30, 5000, 3)
-    whole = score(name, X, Y)
+    whole = score_features(name, X, Y)
     for term in (0, 2047, 2048, 4095, 4096, 4999):
-        alone = score(name, csr_array(X.toarray()[:, [term]]), Y)
+        alone = score_features(name, csr_array(X.toarray()[:, [term]]), Y)
         np.testing.assert_allclose(whole[[term]], alone, rtol=1e-12, atol=1e-15)
 
 
@@ -104,7 +106,7 @@ def test_limits_give_zero_and_never_nan(name: str) -> None:
     some = np.array([1.0, 0.0, 1.0, 0.0])
     X = csr_array(np.column_stack([everywhere, nowhere, some]))
     Y = np.column_stack([np.ones(4), np.zeros(4), some]).astype(bool)
-    scores = score(name, X, Y)
+    scores = score_features(name, X, Y)
     assert np.isfinite(scores).all()
     if name != "document_frequency":
         assert (scores[:2] == 0).all()
@@ -115,31 +117,35 @@ def test_limits_give_zero_and_never_nan(name: str) -> None:
 def test_stored_zeros_are_absent_terms() -> None:
     X = csr_array((np.array([0.0, 2.0]), np.array([0, 0]), np.array([0, 1, 2, 2])), shape=(3, 1))
     Y = np.array([[True], [False], [False]])
-    assert score("document_frequency", X, Y).tolist() == [[1.0]]
+    assert score_features("document_frequency", X, Y).tolist() == [[1.0]]
     assert X.nnz == 2
 
 
 def test_rates_of_bi_normal_separation_are_clipped() -> None:
     X, Y = csr_array(np.array([[1.0], [0.0]])), np.array([[True], [False]])
-    assert score("bi_normal_separation", X, Y)[0, 0] == pytest.approx(2 * NormalDist().inv_cdf(0.9995))
+    assert score_features("bi_normal_separation", X, Y)[0, 0] == pytest.approx(
+        2 * NormalDist().inv_cdf(0.9995)
+    )
 
 
 def test_information_gain_agrees_with_scikit_learn() -> None:
     X, Y = random_problem(5, 200, 8, 1)
     peer = mutual_info_classif((X.toarray() != 0).astype(int), Y[:, 0], discrete_features=True)
-    np.testing.assert_allclose(score("information_gain", X, Y)[:, 0], peer / np.log(2), atol=1e-12)
+    np.testing.assert_allclose(score_features("information_gain", X, Y)[:, 0], peer / np.log(2), atol=1e-12)
 
 
 def test_for_one_category_gini_gain_chi_square_and_pearson_of_presence_rank_alike() -> None:
     X, Y = random_problem(7, 60, 40, 3)
     present = csr_array((X.toarray() != 0).astype(float))
     n, share = len(Y), Y.mean(axis=0)
-    chi_square = score("chi_square", X, Y)
-    np.testing.assert_allclose(score("gini_gain", X, Y), chi_square * 2 * share * (1 - share) / n, atol=1e-15)
-    np.testing.assert_allclose(score("pearson", present, Y) ** 2, chi_square / n, atol=1e-12)
+    chi_square = score_features("chi_square", X, Y)
+    np.testing.assert_allclose(
+        score_features("gini_gain", X, Y), chi_square * 2 * share * (1 - share) / n, atol=1e-15
+    )
+    np.testing.assert_allclose(score_features("pearson", present, Y) ** 2, chi_square / n, atol=1e-12)
 
 
 def test_pearson_of_a_constant_weight_is_zero_in_spite_of_rounding() -> None:
     X = csr_array(np.full((7, 1), 0.1))
     Y = np.array([[True], [False], [True], [False], [False], [True], [False]])
-    assert score("pearson", X, Y)[0, 0] == 0.0
+    assert score_features("pearson", X, Y)[0, 0] == 0.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.decide import Decider
+from textcat.experiment.steps.decide import DecisionRule
 from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import Categorizer
 from textcat.text.vectorizer import Vectorizer, VectorSettings
@@ -32,7 +32,7 @@ def small_model(
         np.array([True] * 5 + [False]),
     )
     model = LinearModel(COEF, np.array([-1.0, -0.5]), [], {"loss": loss})
-    decider = Decider(
+    decider = DecisionRule(
         RunSettings.model_validate(run), False, np.array([0.0, 0.25]), 1.0, np.array([0.4, 0.2]), calibration
     )
     return Categorizer("golden", "small", CATEGORIES, vectorizer, model, decider, {})

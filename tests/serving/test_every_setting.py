@@ -18,7 +18,7 @@ from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.errors import BadDataError, UsageError
 from textcat.experiment.run.plan import make_plan
-from textcat.experiment.run.runner import Site
+from textcat.experiment.run.runner import RunContext
 from textcat.experiment.spec.experiment import Experiment
 from textcat.serving.categorizer import read_categorizer
 
@@ -124,7 +124,9 @@ def make(folder: Path, runs: Mapping[str, Any], corpus: Mapping[str, Any], **mor
         "runs": dict(runs),
     }
     (folder / "made.yaml").write_text(yaml.safe_dump(whole))
-    return Made(folder, evaluate_and_export(folder / "made.yaml", Site(folder / "data"), folder / "models"))
+    return Made(
+        folder, evaluate_and_export(folder / "made.yaml", RunContext(folder / "data"), folder / "models")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +232,8 @@ def test_a_model_of_vectors_refuses_texts_and_names_its_columns(tmp_path: Path) 
     (tmp_path / "made.yaml").write_text(yaml.safe_dump(whole))
     (tmp_path / "new.jsonl").write_text('{"text": "1 5"}\n')
     made = Made(
-        tmp_path, evaluate_and_export(tmp_path / "made.yaml", Site(tmp_path / "data"), tmp_path / "models")
+        tmp_path,
+        evaluate_and_export(tmp_path / "made.yaml", RunContext(tmp_path / "data"), tmp_path / "models"),
     )
     with pytest.raises(UsageError, match="cannot read text"):
         made.predict("base")

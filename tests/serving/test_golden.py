@@ -12,9 +12,9 @@ import pytest
 from tests.serving.small_model import platt, small_model
 from textcat.errors import BadDataError
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.serving.categorizer import FORMAT, read_categorizer, write_categorizer
-from textcat.serving.new_documents import NewDocument, read_documents
-from textcat.serving.predict import predicted_lines
+from textcat.serving.categorizer import MODEL_FORMAT, read_categorizer, write_categorizer
+from textcat.serving.document_files import NewDocument, read_documents
+from textcat.serving.predict import predict_lines
 
 GOLDEN = Path(__file__).parent / "golden"
 MODEL, DOCUMENTS, ANSWERS = GOLDEN / "model", GOLDEN / "documents.jsonl", GOLDEN / "answers.jsonl"
@@ -25,7 +25,7 @@ def test_the_golden_model_gives_the_golden_answers() -> None:
     categorizer = read_categorizer(MODEL)
     with DOCUMENTS.open(encoding="utf-8") as lines:
         documents = list(read_documents(lines, "jsonl", "documents.jsonl", categorizer.text.fields))
-    answers = list(predicted_lines(categorizer, documents, every_category=True))
+    answers = list(predict_lines(categorizer, documents, every_category=True))
     assert answers == ANSWERS.read_text(encoding="utf-8").splitlines()
 
 
@@ -49,7 +49,7 @@ def facts_of(path: Path) -> dict[str, Any]:
 
 def test_the_page_names_every_file_and_the_format() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert f"format {FORMAT}" in page
+    assert f"format {MODEL_FORMAT}" in page
     facts = json.loads((MODEL / "categorizer.json").read_text())
     for name in [path.name for path in MODEL.iterdir()] + [f"`{key}`" for key in facts]:
         assert name in page, name

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from tests.serving.small_model import CATEGORIES, platt, small_model
 from textcat.cli.main import group
 from textcat.serving.categorizer import read_categorizer, write_categorizer
-from textcat.serving.new_documents import NewDocument
-from textcat.serving.predict import predicted_lines
+from textcat.serving.document_files import NewDocument
+from textcat.serving.predict import predict_lines
 from textcat.thresholds.calibration import Isotonic
 
 TEXTS = ["wheat corn", "vessel in port", "rate", "", "corn", "wheat vessel", "été \u2028 wheat"]
@@ -23,7 +23,7 @@ DOCUMENTS = [NewDocument(f"d{n}", {"title": "", "body": text}) for n, text in en
 
 
 def answers(categorizer, documents=DOCUMENTS, **options) -> list[dict]:
-    return [json.loads(line) for line in predicted_lines(categorizer, documents, **options)]
+    return [json.loads(line) for line in predict_lines(categorizer, documents, **options)]
 
 
 def test_labels_with_their_numbers() -> None:

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.experiment.run.runner import Site
+from textcat.experiment.run.runner import RunContext
 from textcat.serving.categorizer import read_categorizer
-from textcat.serving.new_documents import NewDocument
-from textcat.serving.predict import predicted_lines
+from textcat.serving.document_files import NewDocument
+from textcat.serving.predict import predict_lines
 
 pytestmark = pytest.mark.slow
 
@@ -68,7 +68,7 @@ def real(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Real:
     folder = tmp_path_factory.mktemp("real")
     experiment = folder / "rules.yaml"
     experiment.write_text(EXPERIMENT)
-    site = Site(folder / "data", mirror)
+    site = RunContext(folder / "data", mirror)
     runs = evaluate_and_export(experiment, site, folder / "models")
     corpus = open_corpus("reuters21578", folder / "data" / "reuters21578", split="modapte")
     stories = [NewDocument(d.id, d.fields) for d in corpus.documents() if d.split == "test"]
@@ -81,7 +81,7 @@ def test_labels_are_the_decisions_of_evaluate(real: Real, run: str) -> None:
     categorizer = read_categorizer(real.models / run)
     answers = [
         json.loads(line)
-        for line in predicted_lines(categorizer, real.stories, at_a_time=701, every_category=True)
+        for line in predict_lines(categorizer, real.stories, at_a_time=701, every_category=True)
     ]
     assert [answer["id"] for answer in answers] == evaluated.ids
     assert len(answers) == 3299

@@ -25,7 +25,7 @@ from textcat.errors import UsageError
 from textcat.learners.softmax import fit_softmax
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
-from textcat.selection import SelectionSettings, select
+from textcat.selection import SelectionSettings, select_features
 from textcat.sklearn import (
     FeatureSelector,
     OneVsRestLinearClassifier,
@@ -33,7 +33,7 @@ from textcat.sklearn import (
     TermWeighting,
     ThresholdTuner,
 )
-from textcat.text.counting import count
+from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 from textcat.thresholds.rules import ThresholdSettings, set_thresholds
@@ -71,7 +71,7 @@ def test_the_numbers_are_those_of_fit(algorithm: str, C: float) -> None:
 
 def test_features_of_each_category_are_those_of_select() -> None:
     ours = OneVsRestLinearClassifier("squared_hinge", features=7, rank_by="chi_square").fit(X, Y)
-    mask = select(sp.csr_array(X), Y > 0, SelectionSettings(score="chi_square", features=7))
+    mask = select_features(sp.csr_array(X), Y > 0, SelectionSettings(score="chi_square", features=7))
     assert np.array_equal(ours.coef_.T != 0, mask)
     model = fit(
         X,
@@ -106,7 +106,7 @@ def test_weights_are_repeated_documents_for_the_softmax_too() -> None:
 @pytest.mark.parametrize("weighting", ["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share"])
 def test_weights_of_terms_are_those_of_the_vectorizer(weighting: Any) -> None:
     documents = [_document(k, text) for k, text in enumerate(["a b b c", "b c c d", "a a a e", "d"])]
-    counted = count(documents, TextSettings(fields=("body",)))
+    counted = count_terms(documents, TextSettings(fields=("body",)))
     vectorizer = Vectorizer.fit(counted, settings=VectorSettings(weighting=weighting, cosine=True))
     ours = TermWeighting(weighting).fit_transform(counted.counts)
     assert isinstance(ours, sp.csr_array)
@@ -123,7 +123,9 @@ def _document(number: int, text: str) -> Any:
 @pytest.mark.parametrize("rank_by", ["gini_gain", "information_gain", "bi_normal_separation", "pearson"])
 def test_selected_features_are_those_of_select(rank_by: Any) -> None:
     ours = FeatureSelector(rank_by, 12, scope="mean").fit(X, Y)
-    mask = select(sp.csr_array(X), Y > 0, SelectionSettings(score=rank_by, features=12, scope="mean"))
+    mask = select_features(
+        sp.csr_array(X), Y > 0, SelectionSettings(score=rank_by, features=12, scope="mean")
+    )
     assert np.array_equal(ours.get_support(), mask[:, 0])
     assert np.array_equal(ours.transform(X).toarray(), X.toarray()[:, mask[:, 0]])
 

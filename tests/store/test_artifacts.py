@@ -15,7 +15,7 @@ import pytest
 
 from textcat.errors import StageFailedError
 from textcat.store import Recipe, Store
-from textcat.store.artifacts import MANIFEST
+from textcat.store.artifacts import ARTIFACT_MANIFEST
 
 RECIPE = Recipe("train", 1, {"lam": 0.1, "nested": {"a": [1, 2]}}, {"vectors": "abc"})
 
@@ -68,7 +68,7 @@ def add_foreign(path: Path) -> None:
     (path.parent / "foreign.bin").write_bytes(b"?")
 
 
-@pytest.mark.parametrize("name", ["data.txt", MANIFEST])
+@pytest.mark.parametrize("name", ["data.txt", ARTIFACT_MANIFEST])
 @pytest.mark.parametrize("damage", [truncate, flip, remove, add_foreign])
 def test_damage_is_noticed_and_rebuilt(tmp_path: Path, name: str, damage, caplog) -> None:
     folder = Store(tmp_path).build(RECIPE, writes("some contents")).folder
@@ -76,7 +76,7 @@ def test_damage_is_noticed_and_rebuilt(tmp_path: Path, name: str, damage, caplog
     store = Store(tmp_path)
     rebuilt = store.build(RECIPE, writes("some contents"))
     assert (rebuilt.folder / "data.txt").read_text() == "some contents"
-    assert sorted(path.name for path in rebuilt.folder.iterdir()) == ["data.txt", MANIFEST]
+    assert sorted(path.name for path in rebuilt.folder.iterdir()) == ["data.txt", ARTIFACT_MANIFEST]
     assert not list(tmp_path.rglob("*.part"))
 
 
@@ -157,14 +157,14 @@ def test_a_full_disk_is_one_message(tmp_path: Path) -> None:
 
 def test_the_nearest_difference_names_a_setting(tmp_path: Path) -> None:
     store = Store(tmp_path)
-    assert store.nearest_difference(RECIPE) is None
+    assert store.find_nearest_difference(RECIPE) is None
     store.build(RECIPE, writes("x"))
     changed = Recipe("train", 1, {"lam": 0.1, "nested": {"a": [1, 3]}}, {"vectors": "abc"})
-    assert store.nearest_difference(changed) == "parameters.nested.a[1]"
+    assert store.find_nearest_difference(changed) == "parameters.nested.a[1]"
 
 
 def test_the_manifest_holds_the_recipe(tmp_path: Path) -> None:
     folder = Store(tmp_path).build(RECIPE, writes("x")).folder
-    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest = json.loads((folder / ARTIFACT_MANIFEST).read_text())
     assert manifest["recipe"] == RECIPE.as_dict()
     assert set(manifest["files"]) == {"data.txt"}

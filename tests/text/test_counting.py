@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from tests.text.documents import SmallDocument, documents
 from textcat.errors import UsageError
-from textcat.text import CountedDocuments, TextSettings, count
+from textcat.text import CountedDocuments, TextSettings, count_terms
 
 BODY = TextSettings(fields=("body",))
 
@@ -48,7 +48,7 @@ def assert_canonical(counted: CountedDocuments) -> None:
 
 
 def test_small_example() -> None:
-    counted = count(documents("Wheat, wheat and corn", "", "Corn."), BODY)
+    counted = count_terms(documents("Wheat, wheat and corn", "", "Corn."), BODY)
     assert counted.terms == ["and", "corn", "wheat"]
     assert counted.counts.toarray().tolist() == [[1, 1, 2], [0, 0, 0], [0, 1, 0]]
     assert_canonical(counted)
@@ -59,13 +59,13 @@ def test_documents_keep_what_they_are() -> None:
         SmallDocument("a", {"body": "x"}, ("earn", "acq"), "test"),
         SmallDocument("b", {"body": ""}),
     ]
-    counted = count(documents_, BODY)
+    counted = count_terms(documents_, BODY)
     assert (counted.ids, counted.labels, counted.split) == (
         ["a", "b"],
         [("earn", "acq"), ()],
         ["test", "train"],
     )
-    assert counted.label_matrix(["acq", "corn", "earn"]).tolist() == [
+    assert counted.make_label_matrix(["acq", "corn", "earn"]).tolist() == [
         [True, False, True],
         [False, False, False],
     ]
@@ -75,10 +75,10 @@ def test_documents_keep_what_they_are() -> None:
 
 def test_title_words_of_their_own_or_merged() -> None:
     news = [SmallDocument("1", {"title": "Corn up", "dateline": "CHICAGO", "body": "corn fell"})]
-    merged = count(news, TextSettings())
-    apart = count(news, TextSettings(separate_fields=("title",)))
-    with_dateline = count(news, TextSettings(fields=("dateline", "body")))
-    only_apart = count(news, TextSettings(fields=("title",), separate_fields=("title",)))
+    merged = count_terms(news, TextSettings())
+    apart = count_terms(news, TextSettings(separate_fields=("title",)))
+    with_dateline = count_terms(news, TextSettings(fields=("dateline", "body")))
+    only_apart = count_terms(news, TextSettings(fields=("title",), separate_fields=("title",)))
     assert as_dictionaries(merged) == [{"corn": 2, "up": 1, "fell": 1}]
     assert as_dictionaries(apart) == [{"corn": 1, "fell": 1, "title:corn": 1, "title:up": 1}]
     assert as_dictionaries(with_dateline) == [{"chicago": 1, "corn": 1, "fell": 1}]
@@ -87,7 +87,7 @@ def test_title_words_of_their_own_or_merged() -> None:
 
 def test_words_do_not_run_together_across_fields() -> None:
     news = [SmallDocument("1", {"title": "corn", "body": "wheat"})]
-    assert count(news, TextSettings(tokenizer="whitespace")).terms == ["corn", "wheat"]
+    assert count_terms(news, TextSettings(tokenizer="whitespace")).terms == ["corn", "wheat"]
 
 
 def test_stop_words_before_and_after_stemming() -> None:
@@ -95,18 +95,18 @@ def test_stop_words_before_and_after_stemming() -> None:
     text = documents("being bees doings others")
     before = TextSettings(fields=("body",), stem="porter_martin", stop_list="glasgow_319")
     after = before.model_copy(update={"stop_when": "after_stemming"})
-    assert count(text, before).terms == ["bee", "do"]
-    assert count(text, after).terms == ["bee"]
+    assert count_terms(text, before).terms == ["bee", "do"]
+    assert count_terms(text, after).terms == ["bee"]
 
 
 def test_stop_words_go_whatever_their_case() -> None:
     kept = TextSettings(fields=("body",), lowercase=False, stop_list="smart")
-    assert count(documents("The Bank THE bank"), kept).terms == ["Bank", "bank"]
+    assert count_terms(documents("The Bank THE bank"), kept).terms == ["Bank", "bank"]
 
 
 def test_case_variants_of_a_word_are_one_term_where_the_tokenizer_looks_at_capitals() -> None:
     trec = TextSettings(fields=("body",), tokenizer="trec")
-    assert as_dictionaries(count(documents("IBM ibm Ibm IBM's I.B.M."), trec)) == [{"ibm": 5}]
+    assert as_dictionaries(count_terms(documents("IBM ibm Ibm IBM's I.B.M."), trec)) == [{"ibm": 5}]
 
 
 words = st.sampled_from(
@@ -131,9 +131,9 @@ def news_of(bodies: list[str]) -> list[SmallDocument]:
 @given(bodies=texts, chosen=some_settings, chunk_size=st.integers(1, 10))
 @settings(max_examples=60, deadline=None)
 def test_result_does_not_depend_on_chunks(bodies: list[str], chosen: TextSettings, chunk_size: int) -> None:
-    whole = count(news_of(bodies), chosen)
+    whole = count_terms(news_of(bodies), chosen)
     assert_canonical(whole)
-    assert_same(count(news_of(bodies), chosen, chunk_size=chunk_size), whole)
+    assert_same(count_terms(news_of(bodies), chosen, chunk_size=chunk_size), whole)
 
 
 @given(bodies=texts)
@@ -142,15 +142,15 @@ def test_counts_are_those_of_a_plain_counter(bodies: list[str]) -> None:
     stemmer = PorterStemmer(mode="MARTIN_EXTENSIONS")
     chosen = TextSettings(fields=("body",), tokenizer="whitespace", stem="porter_martin")
     expected = [Counter(stemmer.stem(word) for word in body.lower().split()) for body in bodies]
-    assert as_dictionaries(count(news_of(bodies), chosen)) == expected
+    assert as_dictionaries(count_terms(news_of(bodies), chosen)) == expected
 
 
 @given(bodies=texts, seed=st.integers(0, 99))
 @settings(max_examples=40, deadline=None)
 def test_order_of_documents_moves_only_the_rows(bodies: list[str], seed: int) -> None:
     order = np.random.default_rng(seed).permutation(len(bodies))
-    straight = count(news_of(bodies), TextSettings())
-    moved = count([news_of(bodies)[index] for index in order], TextSettings())
+    straight = count_terms(news_of(bodies), TextSettings())
+    moved = count_terms([news_of(bodies)[index] for index in order], TextSettings())
     assert moved.terms == straight.terms
     np.testing.assert_array_equal(moved.counts.toarray(), straight.counts.toarray()[order])
 
@@ -164,9 +164,9 @@ def test_result_does_not_depend_on_processes(chosen: TextSettings) -> None:
     pool = ["grain", "Trade", "IBM's", "rates", "x1", "U.S."]
     news = news_of([" ".join(random.choice(pool, 30)) for _ in range(70)])
     done: list[int] = []
-    alone = count(news, chosen)
-    assert_same(count(iter(news), chosen, n_jobs=2, chunk_size=1, progress=done.append), alone)
-    assert_same(count(iter(news), chosen, n_jobs=2, chunk_size=16), alone)
+    alone = count_terms(news, chosen)
+    assert_same(count_terms(iter(news), chosen, n_jobs=2, chunk_size=1, progress=done.append), alone)
+    assert_same(count_terms(iter(news), chosen, n_jobs=2, chunk_size=16), alone)
     assert done == [1] * 70
 
 
@@ -179,7 +179,7 @@ def test_documents_are_taken_chunk_by_chunk() -> None:
             taken.append(number)
             yield SmallDocument(str(number), {"body": "corn"})
 
-    count(stream(), BODY, chunk_size=4, progress=lambda _: seen_at_progress.append(len(taken)))
+    count_terms(stream(), BODY, chunk_size=4, progress=lambda _: seen_at_progress.append(len(taken)))
     assert seen_at_progress == [4, 8, 10]
 
 
@@ -190,21 +190,21 @@ def test_an_error_in_the_corpus_comes_through(n_jobs: int) -> None:
         raise UsageError("broken corpus")
 
     with pytest.raises(UsageError, match="broken corpus"):
-        count(stream(), BODY, n_jobs=n_jobs, chunk_size=1)
+        count_terms(stream(), BODY, n_jobs=n_jobs, chunk_size=1)
 
 
 def test_nothing_to_count() -> None:
-    counted = count([], TextSettings())
+    counted = count_terms([], TextSettings())
     assert counted.counts.shape == (0, 0)
-    assert counted.label_matrix(["earn"]).shape == (0, 1)
-    assert count(documents("", "123"), BODY).counts.shape == (2, 0)
+    assert counted.make_label_matrix(["earn"]).shape == (0, 1)
+    assert count_terms(documents("", "123"), BODY).counts.shape == (2, 0)
 
 
 def test_a_field_that_no_document_has_is_refused() -> None:
     with pytest.raises(UsageError, match=r"titel") as raised:
-        count(documents("corn"), TextSettings(fields=("titel", "body")))
+        count_terms(documents("corn"), TextSettings(fields=("titel", "body")))
     assert "body" in raised.value.hint
-    assert count(documents("corn"), TextSettings(), missing_fields=True).terms == ["corn"]
+    assert count_terms(documents("corn"), TextSettings(), missing_fields=True).terms == ["corn"]
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_arrays_restore_the_documents() -> None:
         SmallDocument("\u00e9", {"title": "caf\u00e9", "body": "corn\ncorn"}, ("a", "b"), "test"),
         SmallDocument("2", {}),
     ]
-    counted = count(news, TextSettings(tokenizer="unicode"))
+    counted = count_terms(news, TextSettings(tokenizer="unicode"))
     restored = CountedDocuments.from_arrays(counted.to_arrays())
     assert_same(restored, counted)
     np.testing.assert_array_equal(restored.counts.toarray(), counted.counts.toarray())

@@ -9,12 +9,12 @@ import pytest
 from scipy.sparse import csr_array
 
 from textcat.text.text_settings import TextSettings
-from textcat.text.weighting import concentrations, shares
+from textcat.text.weighting import compute_concentrations, compute_shares
 
 
 def test_a_term_of_one_document_is_concentrated_and_an_even_one_is_not() -> None:
     counts = csr_array(np.array([[3, 2, 0], [0, 2, 0], [0, 2, 0]], dtype=np.int32))
-    np.testing.assert_allclose(concentrations(counts), [1.0, 0.0, 1.0], atol=1e-12)
+    np.testing.assert_allclose(compute_concentrations(counts), [1.0, 0.0, 1.0], atol=1e-12)
 
 
 def test_concentration_is_one_less_the_normalised_entropy() -> None:
@@ -22,13 +22,15 @@ def test_concentration_is_one_less_the_normalised_entropy() -> None:
     for term in range(2):
         p = counts[:, term] / counts[:, term].sum()
         entropy = -sum(x * log(x) for x in p if x > 0) / log(4)
-        assert concentrations(csr_array(counts))[term] == pytest.approx(1 - entropy)
+        assert compute_concentrations(csr_array(counts))[term] == pytest.approx(1 - entropy)
 
 
 def test_shares_of_the_counted_terms_sum_to_one() -> None:
     counts = csr_array(np.array([[3, 2, 5], [0, 2, 0]], dtype=np.int32))
     counted = np.array([True, True, False])
-    found = csr_array((shares(counts, counted), counts.indices, counts.indptr), shape=counts.shape).toarray()
+    found = csr_array(
+        (compute_shares(counts, counted), counts.indices, counts.indptr), shape=counts.shape
+    ).toarray()
     np.testing.assert_allclose(found[:, :2].sum(axis=1), [1.0, 1.0])
 
 

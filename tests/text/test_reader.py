@@ -13,10 +13,10 @@ from hypothesis import settings as patient
 from hypothesis import strategies as st
 
 from tests.text.documents import SmallDocument
-from textcat.text import TextSettings, count
+from textcat.text import TextSettings, count_terms
 from textcat.text import new_documents as reader_module
-from textcat.text.new_documents import DocumentReader
-from textcat.text.spans import spans
+from textcat.text.document_counter import DocumentCounter
+from textcat.text.spans import find_spans
 from textcat.text.tokenizers import TOKENIZERS
 
 SETTINGS = [
@@ -53,9 +53,9 @@ def named(counts, terms: list[str]) -> list[dict[str, int]]:
     return [{terms[j]: int(row[j]) for j in np.flatnonzero(row)} for row in matrix]
 
 
-def assert_as_counted(reader: DocumentReader, documents, settings: TextSettings) -> None:
+def assert_as_counted(reader: DocumentCounter, documents, settings: TextSettings) -> None:
     ours = reader.counts(documents)
-    expected = count(documents, settings, missing_fields=True)
+    expected = count_terms(documents, settings, missing_fields=True)
     terms = [*reader.terms, *reader._others]
     assert ours.shape == (len(documents), len(terms))
     assert ours.dtype == np.int32
@@ -67,16 +67,16 @@ def assert_as_counted(reader: DocumentReader, documents, settings: TextSettings)
 @patient(deadline=None, max_examples=30)
 @given(known=DOCUMENTS, batches=st.lists(DOCUMENTS, max_size=3))
 def test_counts_are_those_of_counting(settings, known, batches):
-    terms = count(known, settings, missing_fields=True).terms
-    reader = DocumentReader(settings, terms)
+    terms = count_terms(known, settings, missing_fields=True).terms
+    reader = DocumentCounter(settings, terms)
     for documents in [*batches, known]:
         assert_as_counted(reader, documents, settings)
 
 
 def test_a_long_stream_is_forgotten_now_and_then(monkeypatch):
-    monkeypatch.setattr(reader_module, "PIECES_REMEMBERED", 3)
+    monkeypatch.setattr(reader_module, "MAX_CACHED_PIECES", 3)
     settings = TextSettings(fields=("body",))
-    reader = DocumentReader(settings, ["wheat"])
+    reader = DocumentCounter(settings, ["wheat"])
     for body in ("wheat corn oats", "barley wheat", "oats oats", "rye"):
         assert_as_counted(reader, [SmallDocument("1", {"body": body})], settings)
     assert len(reader._others) <= 3
@@ -90,11 +90,11 @@ def test_words_stand_where_they_are_counted(settings, documents):
         found: Counter[str] = Counter()
         for field in settings.fields:
             text, end = document.fields[field], 0
-            for span in spans(text, field, settings):
+            for span in find_spans(text, field, settings):
                 assert end <= span.start + 1 <= span.end <= len(text)
                 end = span.start + 1
                 found.update(span.terms)
-        counted = count([document], settings, missing_fields=True)
+        counted = count_terms([document], settings, missing_fields=True)
         assert dict(found) == named(counted.counts, counted.terms)[0]
 
 
@@ -106,11 +106,13 @@ def test_real_stories_are_counted_and_found_alike(mirror: Path, tokenizer: str) 
     stories = [
         SmallDocument(str(n), {"body": text}) for n, text in enumerate(islice(raw_stories(mirror), 300))
     ]
-    terms = count(stories[:150], settings).terms
-    reader = DocumentReader(settings, terms)
+    terms = count_terms(stories[:150], settings).terms
+    reader = DocumentCounter(settings, terms)
     for start in range(0, 300, 77):
         assert_as_counted(reader, stories[start : start + 77], settings)
     for story in stories[:40]:
-        found = Counter(term for span in spans(story.fields["body"], "body", settings) for term in span.terms)
-        counted = count([story], settings)
+        found = Counter(
+            term for span in find_spans(story.fields["body"], "body", settings) for term in span.terms
+        )
+        counted = count_terms([story], settings)
         assert dict(found) == named(counted.counts, counted.terms)[0]

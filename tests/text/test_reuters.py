@@ -13,7 +13,7 @@ import pytest
 from sklearn.feature_extraction.text import CountVectorizer
 
 from tests.text.documents import SmallDocument
-from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count
+from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count_terms
 
 
 def between(tag: str, text: str) -> str:
@@ -44,7 +44,7 @@ def documents(mirror: Path) -> list[SmallDocument]:
 
 @pytest.fixture(scope="module")
 def counted(documents: list[SmallDocument]) -> CountedDocuments:
-    return count(documents, TextSettings())
+    return count_terms(documents, TextSettings())
 
 
 def test_counts_are_those_of_scikit_learn(documents: list[SmallDocument], counted: CountedDocuments) -> None:
@@ -58,7 +58,7 @@ def test_counts_are_those_of_scikit_learn(documents: list[SmallDocument], counte
 
 
 def test_processes_change_nothing(documents: list[SmallDocument], counted: CountedDocuments) -> None:
-    parallel = count(documents, TextSettings(), n_jobs=2, chunk_size=700)
+    parallel = count_terms(documents, TextSettings(), n_jobs=2, chunk_size=700)
     assert parallel.terms == counted.terms
     assert (parallel.counts != counted.counts).nnz == 0
 
@@ -67,7 +67,7 @@ def test_vocabulary_of_genkin_2004(documents: list[SmallDocument]) -> None:
     """Section 5.2.1 counts 21,989 terms in TITLE and BODY elements, 18,978 of them in training documents."""
     modapte = [document for document in documents if document.split != "unused"]
     chosen = TextSettings(tokenizer="trec", stem="porter_lemur", stop_list="smart")
-    news = count(modapte, chosen)
+    news = count_terms(modapte, chosen)
     vectorizer = Vectorizer.fit(news, settings=VectorSettings(weighting="log_tf_idf", cosine=True))
     assert (vectorizer.documents, len(news.ids)) == (9603, 12902)
     assert (len(news.terms), len(vectorizer.terms)) == (21993, 18980)

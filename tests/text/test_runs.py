@@ -13,11 +13,17 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.text.documents import documents
-from textcat.parallel import Alone
-from textcat.text import TextSettings, count
+from textcat.parallel import SerialExecutor
+from textcat.text import TextSettings, count_terms
 from textcat.text import compiled_runs as module
 from textcat.text.compiled_runs import RunTable
-from textcat.text.piece_counts import ChunkCounts, RunCounter, SplitCounter, piece_counter, quicker
+from textcat.text.piece_counts import (
+    ChunkCounts,
+    RunCounter,
+    SplitCounter,
+    compile_piece_counter,
+    make_piece_counter,
+)
 from textcat.text.tokenizers import TOKENIZERS
 
 LETTERS = b"abcdefghijklmnopqrstuvwxyz\xe9\xff"
@@ -33,7 +39,7 @@ text = st.lists(run, max_size=12).map(b" ".join)
 
 def by_text(table: RunTable, texts: list[bytes]) -> list[dict[str, int]]:
     lengths, columns, counts = table.count(texts)
-    pieces = table.pieces()
+    pieces = table.list_pieces()
     ends = np.cumsum(lengths)
     return [
         {pieces[columns[k]]: int(counts[k]) for k in range(end - length, end)}
@@ -50,7 +56,7 @@ def expected(texts: list[bytes]) -> list[dict[str, int]]:
 @example([[b"x" * 5000, b"x" * 5000 + b" " + b"x" * 4999 + b"y"]], 1, False)
 def test_runs_are_counted_as_by_a_dictionary(batches: list[list[bytes]], room: int, collide: bool) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_FIRST_ROOM", room)
+        patch.setattr(module, "_INITIAL_CAPACITY", room)
         table = RunTable(LETTERS)
     if collide:
         # A key whose products have no top bits sends every run to the first slot.
@@ -59,7 +65,7 @@ def test_runs_are_counted_as_by_a_dictionary(batches: list[list[bytes]], room: i
     for texts in batches:
         assert by_text(table, texts) == expected(texts)
         met += re.findall(r"[a-z\xe9\xff]+", b"\n".join(texts).decode("latin-1"))
-    assert table.pieces() == list(dict.fromkeys(met))
+    assert table.list_pieces() == list(dict.fromkeys(met))
     assert len(table) == len(set(met))
 
 
@@ -74,18 +80,18 @@ def test_a_quicker_counter_goes_on_with_the_same_numbers(tokenizer: str, lowerca
     chosen = TextSettings(tokenizer=tokenizer, lowercase=lowercase, fields=("body",))
     before = ["IBM's U.S. don't na\u00efve", "x-ray \u212aelvin \u0130stanbul <B>bold</B>"]
     after = ["the x-ray of IBM, IBM", "", "\u0410\u0411 caf\u00e9 caf\u00e9 incomprehensibilities " * 2]
-    plain = piece_counter(chosen)
+    plain = make_piece_counter(chosen)
     plain.count(before)
-    faster = quicker(piece_counter_after(chosen, before), chosen)
+    faster = compile_piece_counter(piece_counter_after(chosen, before), chosen)
     assert isinstance(faster, RunCounter if TOKENIZERS[tokenizer].characters else SplitCounter)
     left, right = plain.count(after), faster.count(after)
-    assert plain.pieces() == faster.pieces()
+    assert plain.list_pieces() == faster.list_pieces()
     for row in range(len(after)):
         assert counts_of(left, row) == counts_of(right, row)
 
 
 def piece_counter_after(chosen: TextSettings, texts: list[str]) -> SplitCounter:
-    counter = piece_counter(chosen)
+    counter = make_piece_counter(chosen)
     counter.count(texts)
     assert isinstance(counter, SplitCounter)
     return counter
@@ -100,9 +106,9 @@ def counts_of(counts: ChunkCounts, row: int) -> dict[int, int]:
 def test_workers_that_count_compiled_find_the_same() -> None:
     bodies = [f"word{number % 7} shared {'x' * (number % 13)} caf\u00e9" for number in range(40)]
     chosen = TextSettings(fields=("body",), tokenizer="alphanumeric")
-    alone = count(documents(*bodies), chosen, chunk_size=40)
+    alone = count_terms(documents(*bodies), chosen, chunk_size=40)
     for chunk_size in (1, 2, 7):
-        found = count(documents(*bodies), chosen, chunk_size=chunk_size, crew=Alone())
+        found = count_terms(documents(*bodies), chosen, chunk_size=chunk_size, crew=SerialExecutor())
         assert found.terms == alone.terms
         assert (found.counts != alone.counts).nnz == 0
 

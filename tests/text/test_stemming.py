@@ -6,7 +6,7 @@ from typing import get_args
 
 import pytest
 
-from textcat.text.stemming import STEMMERS, StemmerName, stemmer_named
+from textcat.text.stemming import STEMMERS, StemmerName, make_stemmer
 
 GOLDEN: dict[StemmerName, dict[str, str]] = {
     "none": {"caresses": "caresses"},
@@ -37,7 +37,7 @@ GOLDEN: dict[StemmerName, dict[str, str]] = {
 
 @pytest.mark.parametrize("name", get_args(StemmerName))
 def test_stems(name: StemmerName) -> None:
-    stem = stemmer_named(name)
+    stem = make_stemmer(name)
     assert {word: stem(word) for word in GOLDEN[name]} == GOLDEN[name]
 
 

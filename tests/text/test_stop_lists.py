@@ -9,13 +9,13 @@ import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from textcat.errors import BadDataError, TextcatError, UsageError
-from textcat.text.stop_lists import FOLDER, bundled_stop_lists, load_stop_list
+from textcat.text.stop_lists import STOP_LIST_FOLDER, load_stop_list, load_stop_list_entries
 
 
-@pytest.mark.parametrize("name", bundled_stop_lists())
+@pytest.mark.parametrize("name", load_stop_list_entries())
 def test_bundled_lists_have_their_stated_size(name: str) -> None:
     stop_list = load_stop_list(name)
-    assert len(stop_list.words) == bundled_stop_lists()[name]["words"]
+    assert len(stop_list.words) == load_stop_list_entries()[name]["words"]
     assert all(word == word.lower().strip() for word in stop_list.words)
 
 
@@ -28,7 +28,7 @@ def test_glasgow_is_that_of_scikit_learn_with_and_without_computer() -> None:
 def test_smart_has_contractions_and_single_letters() -> None:
     words = load_stop_list("smart").words
     assert {"a", "s", "t", "don't", "us", "would", "zero"} <= words
-    assert len((FOLDER / "smart.txt").read_text("utf-8").splitlines()) == 571
+    assert len((STOP_LIST_FOLDER / "smart.txt").read_text("utf-8").splitlines()) == 571
 
 
 def test_own_file(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ NAMES: tuple[TokenizerName, ...] = get_args(TokenizerName)
 
 def words(name: TokenizerName, text: str, *, lowercase: bool = True) -> list[str]:
     tokenizer = TOKENIZERS[name]
-    cut = tokenizer.cutter(lowercase=lowercase)
-    return [word for piece in tokenizer.splitter(lowercase=lowercase)(text) for word in cut(piece)]
+    cut = tokenizer.make_cutter(lowercase=lowercase)
+    return [word for piece in tokenizer.make_splitter(lowercase=lowercase)(text) for word in cut(piece)]
 
 
 SENTENCE = "U.S. banks' 3rd-quarter net: 1.5 mln dlrs, IBM's don't-know, caf\u00e9 B2B"

@@ -14,14 +14,14 @@ from pydantic import ValidationError
 
 from tests.text.documents import SmallDocument, documents
 from textcat.errors import UsageError
-from textcat.text import TextSettings, Vectorizer, VectorSettings, count
+from textcat.text import TextSettings, Vectorizer, VectorSettings, count_terms
 
 BODY = TextSettings(fields=("body",))
 NEWS = [
     *documents("corn corn wheat", "wheat oil", "wheat wheat wheat"),
     *documents("corn tin tin", split="test"),
 ]
-COUNTED = count(NEWS, BODY)
+COUNTED = count_terms(NEWS, BODY)
 GENKIN = VectorSettings(weighting="log_tf_idf", cosine=True)
 
 
@@ -102,10 +102,12 @@ def test_no_training_document_is_refused() -> None:
 @settings(max_examples=60, deadline=None)
 def test_new_documents_are_weighted_as_if_they_had_been_there(bodies: list[str]) -> None:
     new = [SmallDocument(f"n{n}", {"body": body}, (), "test") for n, body in enumerate(bodies)]
-    together = count([*NEWS, *new], BODY)
+    together = count_terms([*NEWS, *new], BODY)
     with_new = Vectorizer.fit(together, settings=GENKIN).transform(together).toarray()[len(NEWS) :]
     apart = (
-        fitted(weighting="log_tf_idf", cosine=True).transform(count(new, BODY, missing_fields=True)).toarray()
+        fitted(weighting="log_tf_idf", cosine=True)
+        .transform(count_terms(new, BODY, missing_fields=True))
+        .toarray()
     )
     np.testing.assert_allclose(apart, with_new, atol=1e-15)
     norms = np.sqrt((apart**2).sum(axis=1))

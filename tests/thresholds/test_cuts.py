@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from textcat.thresholds.cuts import cuts
+from textcat.thresholds.cuts import make_cuts
 
 shapes = st.tuples(st.integers(1, 40), st.integers(1, 5))
 
@@ -20,6 +20,6 @@ def test_documents_are_ranked_as_by_a_sort_that_keeps_the_order_of_equals(
     scores = data.draw(arrays(np.float64, shape, elements=few | st.floats(allow_nan=False)))
     labels = data.draw(arrays(np.bool_, shape))
     order = np.argsort(-scores, axis=0, kind="stable")
-    found = cuts(scores, labels)
+    found = make_cuts(scores, labels)
     np.testing.assert_array_equal(found.ranked[1:-1], np.take_along_axis(scores, order, axis=0))
     np.testing.assert_array_equal(found.hits[1:], np.take_along_axis(labels, order, axis=0).cumsum(axis=0))

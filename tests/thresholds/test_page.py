@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from textcat.experiment.run.results_file import measures_of, read_results
+from textcat.experiment.run.results_file import get_run_measures, read_results
 from textcat.experiment.spec.loading import load_experiment
 
 PROJECT = Path(__file__).resolve().parents[2]
 PAGE = (PROJECT / "docs" / "thresholds.md").read_text(encoding="utf-8")
 COLLECTIONS = ("reuters", "ohsumed")
 MEASURES = {
-    name: measures_of(read_results(PROJECT / "results" / "practice" / f"thresholds_{name}"))
+    name: get_run_measures(read_results(PROJECT / "results" / "practice" / f"thresholds_{name}"))
     for name in COLLECTIONS
 }
 ROWS = {

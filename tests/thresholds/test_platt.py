@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from textcat.thresholds.calibration import Platt, fit_platt, negative_log_likelihood, targets
+from textcat.thresholds.calibration import Platt, compute_platt_targets, fit_platt, negative_log_likelihood
 
 
 def sample(seed: int, documents: int = 400, slope: float = 2.0, offset: float = -1.0):
@@ -26,7 +26,7 @@ def column(scores, labels) -> Platt:
 def test_no_other_sigmoid_is_more_likely(seed):
     scores, labels = sample(seed)
     ours = column(scores, labels)
-    wanted = targets(labels)
+    wanted = compute_platt_targets(labels)
 
     def likelihood(pair):
         return negative_log_likelihood(pair[0] * scores + pair[1], wanted)

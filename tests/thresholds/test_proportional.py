@@ -9,32 +9,32 @@ import pytest
 from hypothesis import given
 
 from tests.evaluation.problems import problems
-from textcat.evaluation.contingency import contingency
+from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import micro_f1
-from textcat.thresholds.cuts import accept
-from textcat.thresholds.expected_f1 import fixed_expected_f1_thresholds
+from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.expected_f1 import tune_expected_f1_thresholds
 from textcat.thresholds.proportional import (
-    MULTIPLES,
-    categories_a_document,
-    most_wanted,
+    CARDINALITY_MULTIPLES,
+    accept_top_documents,
+    compute_label_cardinality,
+    compute_pcut_sizes,
+    find_proportional_thresholds,
     pcut,
-    proportional_thresholds,
     rcut,
-    tuned_pcut,
-    tuned_rcut,
-    wanted_documents,
+    tune_pcut,
+    tune_rcut,
 )
-from textcat.thresholds.tuned import TuningRule, break_even_thresholds
+from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds
 
 
 def f1(decisions, labels) -> float:
-    return micro_f1(contingency(decisions, labels), 0)
+    return micro_f1(count_contingency(decisions, labels), 0)
 
 
 @given(problems())
 def test_no_other_number_of_categories_does_better(problem):
     scores, labels = problem
-    chosen = int(tuned_rcut(scores, labels))
+    chosen = int(tune_rcut(scores, labels))
     values = [f1(rcut(scores, t), labels) for t in range(1, scores.shape[1] + 1)]
     assert values[chosen - 1] == pytest.approx(max(values))
     assert all(value < max(values) for value in values[: chosen - 1])
@@ -43,20 +43,20 @@ def test_no_other_number_of_categories_does_better(problem):
 @given(problems())
 def test_no_other_number_of_documents_does_better(problem):
     scores, labels = problem
-    usual = categories_a_document(labels)
+    usual = compute_label_cardinality(labels)
     shares = labels.mean(axis=0)
 
     def quality(per_document: float) -> float:
-        return f1(most_wanted(scores, wanted_documents(shares, per_document, len(labels))), labels)
+        return f1(accept_top_documents(scores, compute_pcut_sizes(shares, per_document, len(labels))), labels)
 
-    chosen = tuned_pcut(scores, labels)
-    assert quality(chosen) == pytest.approx(max(quality(usual * each) for each in MULTIPLES))
+    chosen = tune_pcut(scores, labels)
+    assert quality(chosen) == pytest.approx(max(quality(usual * each) for each in CARDINALITY_MULTIPLES))
 
 
 @given(problems())
 def test_the_training_documents_own_number_gives_back_their_own_counts(problem):
     labels = problem[1]
-    wanted = wanted_documents(labels.mean(axis=0), categories_a_document(labels), len(labels))
+    wanted = compute_pcut_sizes(labels.mean(axis=0), compute_label_cardinality(labels), len(labels))
     assert wanted.tolist() == labels.sum(axis=0).tolist()
 
 
@@ -65,14 +65,14 @@ def test_yangs_number_and_ours_say_the_same():
     scores, priors = generator.normal(size=(50, 4)), np.array([0.5, 0.3, 0.1, 0.02])
     per_document = 1.3
     theirs = per_document * 50 / (4 * priors.sum())
-    ours = most_wanted(scores, wanted_documents(priors, per_document, 50))
+    ours = accept_top_documents(scores, compute_pcut_sizes(priors, per_document, 50))
     assert np.array_equal(ours, pcut(scores, priors, theirs))
 
 
 @given(problems())
 def test_fixed_thresholds_accept_as_near_as_they_can(problem):
     scores, labels = problem
-    thresholds = proportional_thresholds(scores, labels, 1.5 * categories_a_document(labels))
+    thresholds = find_proportional_thresholds(scores, labels, 1.5 * compute_label_cardinality(labels))
     wanted = np.minimum(1.5 * labels.sum(axis=0) + 0.5, len(labels)) // 1
     for k, threshold in enumerate(thresholds):
         if not labels[:, k].any():
@@ -86,14 +86,14 @@ def test_fixed_thresholds_accept_as_near_as_they_can(problem):
 @given(problems())
 def test_with_their_own_number_they_break_even(problem):
     scores, labels = problem
-    ours = proportional_thresholds(scores, labels, categories_a_document(labels))
-    assert ours.tolist() == break_even_thresholds(scores, labels).tolist()
+    ours = find_proportional_thresholds(scores, labels, compute_label_cardinality(labels))
+    assert ours.tolist() == find_break_even_thresholds(scores, labels).tolist()
 
 
 def test_nothing_wanted_is_nothing_ever_accepted():
     scores = np.arange(40.0)[:, np.newaxis]
     labels = scores == 39.0
-    assert proportional_thresholds(scores, labels, 0.001).tolist() == [math.inf]
+    assert find_proportional_thresholds(scores, labels, 0.001).tolist() == [math.inf]
 
 
 def expected(probabilities, accepted) -> float:
@@ -107,8 +107,8 @@ def test_no_fixed_threshold_promises_a_better_f1(problem):
     scores, labels = problem
     probabilities = 1.0 / (1.0 + np.exp(-scores))
     rule = TuningRule(accept_nothing=0.0)
-    thresholds = fixed_expected_f1_thresholds(scores, probabilities, labels, rule)
-    decided = accept(scores, thresholds)
+    thresholds = tune_expected_f1_thresholds(scores, probabilities, labels, rule)
+    decided = apply_thresholds(scores, thresholds)
     for k in range(scores.shape[1]):
         if not labels[:, k].any():
             assert not decided[:, k].any()

@@ -10,12 +10,17 @@ from scipy.special import expit
 from sklearn.preprocessing import normalize
 
 from tests.learners.reuters_words import binary_words
-from textcat.evaluation.contingency import contingency
-from textcat.evaluation.measures import calibration_measures, micro_f1
+from textcat.evaluation.contingency import count_contingency
+from textcat.evaluation.measures import measure_calibration, micro_f1
 from textcat.linear import fit
 from textcat.thresholds.calibration import CalibrationSettings, fit_calibration
-from textcat.thresholds.cuts import accept
-from textcat.thresholds.rules import ThresholdSettings, decisions, set_per_document, set_thresholds
+from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.rules import (
+    ThresholdSettings,
+    apply_threshold_rule,
+    set_categories_per_document,
+    set_thresholds,
+)
 
 TOPICS = ["earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship"]
 FOLDS = 3
@@ -45,20 +50,20 @@ def decided(rule: dict, stories) -> np.ndarray:
     settings = ThresholdSettings(cross_validated=True, **rule)
     calibration = fit_calibration(CalibrationSettings(), held_out, labels)
     thresholds = set_thresholds(settings, held_out, labels, None, calibration.probabilities(held_out))
-    per_document = set_per_document(settings, held_out, labels)
-    return decisions(settings, scores, thresholds, labels.mean(axis=0), per_document=per_document)
+    per_document = set_categories_per_document(settings, held_out, labels)
+    return apply_threshold_rule(settings, scores, thresholds, labels.mean(axis=0), per_document=per_document)
 
 
 def test_scut_is_the_best_of_all_thresholds(stories) -> None:
     held_out, labels, _, _ = stories
     thresholds = set_thresholds(ThresholdSettings(rule="scut", cross_validated=True), held_out, labels)
-    accepted = accept(held_out, thresholds)
+    accepted = apply_thresholds(held_out, thresholds)
     for k in range(len(TOPICS)):
         tried = [
-            micro_f1(contingency(held_out[:, [k]] >= threshold, labels[:, [k]]), 0)
+            micro_f1(count_contingency(held_out[:, [k]] >= threshold, labels[:, [k]]), 0)
             for threshold in held_out[:, k]
         ]
-        ours = micro_f1(contingency(accepted[:, [k]], labels[:, [k]]), 0)
+        ours = micro_f1(count_contingency(accepted[:, [k]], labels[:, [k]]), 0)
         assert ours == pytest.approx(max(tried))
 
 
@@ -77,8 +82,8 @@ def test_scut_is_the_best_of_all_thresholds(stories) -> None:
 )
 def test_rules_fitted_on_held_out_scores_beat_the_learners_own_threshold(rule, stories) -> None:
     _, _, scores, labels = stories
-    plain = micro_f1(contingency(scores >= 0.0, labels))
-    assert micro_f1(contingency(decided(rule, stories), labels)) > plain
+    plain = micro_f1(count_contingency(scores >= 0.0, labels))
+    assert micro_f1(count_contingency(decided(rule, stories), labels)) > plain
 
 
 def test_rcut_gives_every_new_story_the_same_number(stories) -> None:
@@ -89,7 +94,7 @@ def test_rcut_gives_every_new_story_the_same_number(stories) -> None:
 def test_pcut_keeps_the_shares_of_the_training_documents(stories) -> None:
     held_out, labels, _, _ = stories
     settings = ThresholdSettings(rule="pcut", per_document="training", cross_validated=True)
-    accepted = accept(held_out, set_thresholds(settings, held_out, labels))
+    accepted = apply_thresholds(held_out, set_thresholds(settings, held_out, labels))
     assert np.abs(accepted.sum(axis=0) - labels.sum(axis=0)).max() <= 1
 
 
@@ -97,8 +102,8 @@ def test_pcut_keeps_the_shares_of_the_training_documents(stories) -> None:
 def test_calibrated_probabilities_are_nearer_to_the_truth(method, stories) -> None:
     held_out, labels, scores, truth = stories
     calibration = fit_calibration(CalibrationSettings(method=method), held_out, labels)
-    ours = calibration_measures(calibration.probabilities(scores), truth)
-    raw = calibration_measures(expit(scores), truth)
-    share = calibration_measures(np.broadcast_to(labels.mean(axis=0), truth.shape), truth)
+    ours = measure_calibration(calibration.probabilities(scores), truth)
+    raw = measure_calibration(expit(scores), truth)
+    share = measure_calibration(np.broadcast_to(labels.mean(axis=0), truth.shape), truth)
     for measure in ("probability.brier", "probability.log_loss"):
         assert ours[measure] < min(raw[measure], share[measure])

@@ -7,10 +7,15 @@ import pytest
 from pydantic import ValidationError
 
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import accept
-from textcat.thresholds.proportional import most_wanted, rcut, scut_fbr
-from textcat.thresholds.rules import ThresholdSettings, decisions, set_per_document, set_thresholds
-from textcat.thresholds.tuned import TuningRule, tuned_thresholds
+from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.proportional import accept_top_documents, rcut, scut_fbr
+from textcat.thresholds.rules import (
+    ThresholdSettings,
+    apply_threshold_rule,
+    set_categories_per_document,
+    set_thresholds,
+)
+from textcat.thresholds.tuning import TuningRule, tune_thresholds
 
 GENERATOR = np.random.default_rng(5)
 LABELS = GENERATOR.random((300, 4)) < [0.5, 0.2, 0.05, 0.01]
@@ -22,15 +27,15 @@ HELD_OUT = {"cross_validated": True}
 def decided(rule: dict, probabilities=None):
     settings = ThresholdSettings(**rule)
     thresholds = set_thresholds(settings, SCORES, LABELS, None, probabilities)
-    per_document = set_per_document(settings, SCORES, LABELS)
-    return decisions(
+    per_document = set_categories_per_document(settings, SCORES, LABELS)
+    return apply_threshold_rule(
         settings, SCORES, thresholds, PRIORS, per_document=per_document, probabilities=probabilities
     )
 
 
 def test_scut_goes_by_f1_unless_told_otherwise():
-    by_f1 = accept(SCORES, tuned_thresholds(SCORES, LABELS, TuningRule(criterion="f1")))
-    by_errors = accept(SCORES, tuned_thresholds(SCORES, LABELS, TuningRule()))
+    by_f1 = apply_thresholds(SCORES, tune_thresholds(SCORES, LABELS, TuningRule(criterion="f1")))
+    by_errors = apply_thresholds(SCORES, tune_thresholds(SCORES, LABELS, TuningRule()))
     assert not np.array_equal(by_f1, by_errors)
     assert np.array_equal(decided({"rule": "scut"}), by_f1)
     assert np.array_equal(decided({"rule": "tuned", "criterion": "f1"}), by_f1)
@@ -43,7 +48,7 @@ def test_scut_goes_by_f1_unless_told_otherwise():
 def test_scut_fbr_falls_back_as_it_is_told(fallback):
     settings = {"rule": "scut-fbr", "fallback": fallback, "least_f1": 60.0}
     expected = scut_fbr(SCORES, LABELS, 60.0, fallback, ThresholdSettings(**settings).tuning)
-    assert np.array_equal(decided(settings), accept(SCORES, expected))
+    assert np.array_equal(decided(settings), apply_thresholds(SCORES, expected))
 
 
 @pytest.mark.parametrize(
@@ -56,18 +61,18 @@ def test_rcut_gives_whole_numbers_of_categories(per_document, categories):
 def test_pcut_on_a_set_takes_its_shares():
     found = decided({"rule": "pcut", "per_document": "training"})
     assert found.sum(axis=0).tolist() == LABELS.sum(axis=0).tolist()
-    assert np.array_equal(found, most_wanted(SCORES, LABELS.sum(axis=0).astype(float)))
+    assert np.array_equal(found, accept_top_documents(SCORES, LABELS.sum(axis=0).astype(float)))
 
 
 @pytest.mark.parametrize("rule", ["pcut", "expected-f1"])
 def test_cross_validated_rules_decide_each_document_for_itself(rule):
     settings = ThresholdSettings(rule=rule, per_document="tuned", **HELD_OUT)
-    assert not settings.looks_at_all_documents
+    assert not settings.needs_all_documents
     probabilities = 1 / (1 + np.exp(-SCORES))
     thresholds = set_thresholds(settings, SCORES, LABELS, None, probabilities)
-    whole = decisions(settings, SCORES, thresholds, PRIORS, probabilities=probabilities)
+    whole = apply_threshold_rule(settings, SCORES, thresholds, PRIORS, probabilities=probabilities)
     alone = [
-        decisions(settings, SCORES[[i]], thresholds, PRIORS, probabilities=probabilities[[i]])
+        apply_threshold_rule(settings, SCORES[[i]], thresholds, PRIORS, probabilities=probabilities[[i]])
         for i in range(len(SCORES))
     ]
     assert np.array_equal(np.vstack(alone), whole)

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.break_even import break_even
-from textcat.evaluation.contingency import contingency
-from textcat.thresholds.cuts import accept, default_thresholds
-from textcat.thresholds.tuned import TuningRule, break_even_thresholds, tuned_thresholds
+from textcat.evaluation.break_even import find_break_even
+from textcat.evaluation.contingency import count_contingency
+from textcat.thresholds.cuts import apply_thresholds, make_default_thresholds
+from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds, tune_thresholds
 
 RULES = [
     TuningRule(criterion=criterion, point=point, among_equal=among, accept_nothing=nothing)
@@ -47,7 +47,7 @@ def every_threshold(scores, rule: TuningRule) -> list[float]:
 @given(problems())
 def test_no_other_threshold_does_better(rule, problem):
     scores, labels = problem
-    thresholds = tuned_thresholds(scores, labels, rule)
+    thresholds = tune_thresholds(scores, labels, rule)
     for category, threshold in enumerate(thresholds):
         column, wanted = scores[:, category], labels[:, category]
         if not wanted.any():
@@ -62,7 +62,7 @@ SCORES = np.array([[9.0], [8.0], [5.0], [4.0], [1.0]])
 
 def tuned(labels, **rule) -> float:
     wanted = np.array(labels, dtype=bool)[:, np.newaxis]
-    return float(tuned_thresholds(SCORES, wanted, TuningRule(**rule))[0])
+    return float(tune_thresholds(SCORES, wanted, TuningRule(**rule))[0])
 
 
 def test_where_in_the_interval():
@@ -82,15 +82,15 @@ def test_which_of_several_equal_intervals():
 def test_widest_of_several_equal_intervals():
     scores = np.array([[9.0], [5.0], [4.5], [1.0]])
     labels = np.array([[1], [0], [1], [0]], dtype=bool)
-    assert tuned_thresholds(scores, labels, TuningRule(among_equal="widest"))[0] == 7.0
-    assert tuned_thresholds(scores, labels, TuningRule(among_equal="lowest"))[0] == 2.75
+    assert tune_thresholds(scores, labels, TuningRule(among_equal="widest"))[0] == 7.0
+    assert tune_thresholds(scores, labels, TuningRule(among_equal="lowest"))[0] == 2.75
 
 
 def test_widest_takes_the_lower_of_equally_wide():
     scores = np.array([[6.0], [4.0], [3.0], [1.0]])
     labels = np.array([[1], [0], [1], [0]], dtype=bool)
-    assert tuned_thresholds(scores, labels, TuningRule(among_equal="widest"))[0] == 2.0
-    assert tuned_thresholds(scores, labels, TuningRule(among_equal="highest"))[0] == 5.0
+    assert tune_thresholds(scores, labels, TuningRule(among_equal="widest"))[0] == 2.0
+    assert tune_thresholds(scores, labels, TuningRule(among_equal="highest"))[0] == 5.0
 
 
 def test_accepting_nothing():
@@ -111,8 +111,8 @@ def test_neighbouring_floats_are_still_divided():
     high = np.nextafter(1.0, 2.0)
     scores, labels = np.array([[high], [1.0]]), np.array([[True], [False]])
     for point in ("lowest", "midpoint", "highest", 0.25):
-        threshold = tuned_thresholds(scores, labels, TuningRule(point=point))
-        assert accept(scores, threshold).tolist() == [[True], [False]]
+        threshold = tune_thresholds(scores, labels, TuningRule(point=point))
+        assert apply_thresholds(scores, threshold).tolist() == [[True], [False]]
 
 
 def test_category_without_positives_is_never_accepted_unless_told():
@@ -123,7 +123,7 @@ def test_category_without_positives_is_never_accepted_unless_told():
 
 def test_no_documents_to_tune_on():
     nothing = np.zeros((0, 3))
-    assert tuned_thresholds(nothing, nothing.astype(bool)).tolist() == [math.inf] * 3
+    assert tune_thresholds(nothing, nothing.astype(bool)).tolist() == [math.inf] * 3
 
 
 def test_accepting_nothing_gives_way_to_an_equally_good_interval():
@@ -147,22 +147,27 @@ def test_fractions_outside_the_interval_are_refused(fraction):
 
 def test_scores_that_are_no_numbers_are_refused():
     with pytest.raises(BadDataError, match="document 0 for category 1"):
-        tuned_thresholds(np.array([[0.0, math.nan]]), np.array([[True, True]]))
+        tune_thresholds(np.array([[0.0, math.nan]]), np.array([[True, True]]))
 
 
 def test_default_thresholds_accept_at_the_threshold_itself():
     scores = np.array([[0.5, -1.0], [0.49, 0.5]])
-    assert accept(scores, default_thresholds(2, 0.5)).tolist() == [[True, False], [False, True]]
+    assert apply_thresholds(scores, make_default_thresholds(2, 0.5)).tolist() == [
+        [True, False],
+        [False, True],
+    ]
     with pytest.raises(UsageError):
-        accept(scores, default_thresholds(3))
+        apply_thresholds(scores, make_default_thresholds(3))
 
 
 @given(problems())
 def test_break_even_thresholds_balance_precision_and_recall(problem):
     scores, labels = problem
     distinct = scores + 1e-6 * np.arange(len(scores))[::-1, np.newaxis]
-    table = contingency(accept(distinct, break_even_thresholds(distinct, labels)), labels)
-    result = break_even(distinct, labels)
+    table = count_contingency(
+        apply_thresholds(distinct, find_break_even_thresholds(distinct, labels)), labels
+    )
+    result = find_break_even(distinct, labels)
     present = result.positives > 0
     assert (table.tp == result.hits)[present].all()
     assert (table.fp == table.fn)[present].all()
@@ -172,7 +177,7 @@ def test_break_even_thresholds_balance_precision_and_recall(problem):
 def test_break_even_thresholds_with_ties_come_as_near_as_they_can():
     scores = np.array([[2.0], [2.0], [1.0], [1.0]])
     labels = np.array([[1], [0], [0], [0]], dtype=bool)
-    assert accept(scores, break_even_thresholds(scores, labels)).ravel().tolist() == [
+    assert apply_thresholds(scores, find_break_even_thresholds(scores, labels)).ravel().tolist() == [
         True,
         True,
         False,
@@ -187,7 +192,7 @@ def test_all_reuters_categories_in_well_under_a_second():
     fastest = math.inf
     for _ in range(3):
         start = time.perf_counter()
-        tuned_thresholds(scores, labels)
+        tune_thresholds(scores, labels)
         fastest = min(fastest, time.perf_counter() - start)
     assert fastest < 1.0
 
@@ -198,8 +203,8 @@ def test_midpoints_from_below_favour_recall():
     scores = labels * 1.2 + generator.normal(size=labels.shape)
     recalls = []
     for among in ("lowest", "highest"):
-        thresholds = tuned_thresholds(scores, labels, TuningRule(among_equal=among))
-        table = contingency(accept(scores, thresholds), labels).pooled()
+        thresholds = tune_thresholds(scores, labels, TuningRule(among_equal=among))
+        table = count_contingency(apply_thresholds(scores, thresholds), labels).sum_categories()
         recalls.append(measures.recall(table)[0])
     assert recalls[0] > recalls[1]
 
@@ -207,9 +212,9 @@ def test_midpoints_from_below_favour_recall():
 def test_many_scores_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(4)
     scores, labels = generator.normal(size=(50, 7)), generator.random((50, 7)) < 0.3
-    whole = tuned_thresholds(scores, labels)
-    monkeypatch.setattr("textcat.thresholds.tuned._SCORES_AT_ONCE", 120)
-    assert np.array_equal(tuned_thresholds(scores, labels), whole)
+    whole = tune_thresholds(scores, labels)
+    monkeypatch.setattr("textcat.thresholds.tuning._SCORES_AT_ONCE", 120)
+    assert np.array_equal(tune_thresholds(scores, labels), whole)
     scores[3, 5] = np.nan
     with pytest.raises(BadDataError, match="document 3 for category 5"):
-        tuned_thresholds(scores, labels)
+        tune_thresholds(scores, labels)

@@ -8,8 +8,8 @@ from hypothesis import given
 
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import accept
-from textcat.thresholds.expected_f1 import expected_f1_thresholds, fixed_expected_f1_thresholds
+from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.expected_f1 import find_expected_f1_thresholds, tune_expected_f1_thresholds
 from textcat.thresholds.proportional import pcut, rcut, scut, scut_fbr
 
 SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
@@ -73,7 +73,9 @@ def test_expected_f1_is_the_best_of_all_subsets():
     generator = np.random.default_rng(0)
     for number in range(40):
         column = generator.beta(0.5, (1.5, 40.0)[number % 2], size=8)
-        ours = accept(column[:, np.newaxis], expected_f1_thresholds(column[:, np.newaxis]))[:, 0]
+        ours = apply_thresholds(column[:, np.newaxis], find_expected_f1_thresholds(column[:, np.newaxis]))[
+            :, 0
+        ]
         best = max(
             ratio_of_expectations(column, np.array([bool(mask >> bit & 1) for bit in range(8)]))
             for mask in range(256)
@@ -83,7 +85,7 @@ def test_expected_f1_is_the_best_of_all_subsets():
 
 def test_the_best_threshold_is_half_the_best_value():
     column = np.random.default_rng(1).beta(0.3, 3, size=500)
-    threshold = expected_f1_thresholds(column[:, np.newaxis])[0]
+    threshold = find_expected_f1_thresholds(column[:, np.newaxis])[0]
     best = ratio_of_expectations(column, column >= threshold)
     assert (column[column >= threshold] >= best / 2 - 1e-12).all()
     assert (column[column < threshold] <= best / 2 + 1e-12).all()
@@ -91,21 +93,21 @@ def test_the_best_threshold_is_half_the_best_value():
 
 def test_certain_probabilities_are_taken_at_their_word():
     certain = np.array([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0]])
-    thresholds = expected_f1_thresholds(certain)
-    assert accept(certain, thresholds).tolist() == [[True, False], [False, False], [True, False]]
+    thresholds = find_expected_f1_thresholds(certain)
+    assert apply_thresholds(certain, thresholds).tolist() == [[True, False], [False, False], [True, False]]
     assert thresholds[1] == math.inf
-    assert expected_f1_thresholds(np.zeros((0, 2))).tolist() == [math.inf, math.inf]
+    assert find_expected_f1_thresholds(np.zeros((0, 2))).tolist() == [math.inf, math.inf]
 
 
 def test_documents_that_are_all_improbable_are_not_all_accepted():
     flat = np.full((3000, 1), 2 / 9600)
-    assert expected_f1_thresholds(flat).tolist() == [math.inf]
-    assert not accept(flat, fixed_expected_f1_thresholds(flat, flat, flat > 0)).any()
-    assert expected_f1_thresholds(np.array([[0.3]])).tolist() == [math.inf]
-    assert expected_f1_thresholds(np.array([[0.9]])).tolist() == [0.9]
+    assert find_expected_f1_thresholds(flat).tolist() == [math.inf]
+    assert not apply_thresholds(flat, tune_expected_f1_thresholds(flat, flat, flat > 0)).any()
+    assert find_expected_f1_thresholds(np.array([[0.3]])).tolist() == [math.inf]
+    assert find_expected_f1_thresholds(np.array([[0.9]])).tolist() == [0.9]
 
 
 @pytest.mark.parametrize("bad", [-0.1, 1.5, math.nan])
 def test_margins_are_not_probabilities(bad):
     with pytest.raises(UsageError, match="probabilities"):
-        expected_f1_thresholds(np.array([[bad]]))
+        find_expected_f1_thresholds(np.array([[bad]]))

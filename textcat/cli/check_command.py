@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import Workplace, folders, verbosity, workplace
+from textcat.cli.options import (
+    CommandSettings,
+    add_folder_options,
+    add_verbosity_options,
+    read_command_settings,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,8 +29,8 @@ if TYPE_CHECKING:
 @click.option(
     "--pin", is_flag=True, help="Accept the measured numbers: write them to the file of pinned values."
 )
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) -> int:
     """Compare measured numbers with published and pinned ones.
 
@@ -33,37 +38,37 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
     code 1 when a number moved from its pinned value, or a cell that was reproduced before no longer is.
     Cells that were not run are listed and never pass.
     """
-    from textcat.published.check import failed
-    from textcat.report.gate import collected, judged, other_sources, pin_values
+    from textcat.published.check import list_failed
+    from textcat.report.gate import find_changed_sources, find_results, judge_results, pin_values
 
-    place = workplace(settings)
-    results = collected(where or (place.results,))
-    verdicts = judged(results, everything=not where)
+    place = read_command_settings(settings)
+    results = find_results(where or (place.results,))
+    verdicts = judge_results(results, everything=not where)
     if pin:
         pinned = pin_values(results)
         if not place.quiet:
             click.echo(f"pinned {len(verdicts)} cells in {pinned}", err=True)
-        verdicts = judged(results, everything=not where)
-    for name in other_sources(results):
+        verdicts = judge_results(results, everything=not where)
+    for name in find_changed_sources(results):
         click.echo(
             f"{name}: made from other files of its corpus than the pinned values; drift not judged", err=True
         )
     if as_json:
-        from textcat.published.summary import summary
+        from textcat.published.check_summary import summarize_verdicts
 
-        click.echo(json.dumps(summary(verdicts), indent=1))
+        click.echo(json.dumps(summarize_verdicts(verdicts), indent=1))
     else:
-        _say(verdicts, place)
-    return 1 if failed(verdicts) else 0
+        _print_verdicts(verdicts, place)
+    return 1 if list_failed(verdicts) else 0
 
 
-def _say(verdicts: Sequence[CellVerdict], place: Workplace) -> None:
+def _print_verdicts(verdicts: Sequence[CellVerdict], place: CommandSettings) -> None:
     from tabulate import tabulate
 
-    from textcat.published.check import failed
-    from textcat.published.summary import VERDICTS, summary
+    from textcat.published.check import list_failed
+    from textcat.published.check_summary import VERDICTS, summarize_verdicts
 
-    facts = summary(verdicts)
+    facts = summarize_verdicts(verdicts)
     rows = [
         [
             name,
@@ -73,18 +78,18 @@ def _say(verdicts: Sequence[CellVerdict], place: Workplace) -> None:
         ]
         for name, table in facts["tables"].items()
     ]
-    place.say(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
+    place.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
     totals = facts["totals"]
-    place.say(
-        f"\n{totals['run']} of {totals['cells']} cells run; of the gated ones {_percent(totals['share_reproduced'])} "
-        f"reproduced, {_percent(totals['share_reproduced_or_close'])} reproduced or close."
+    place.print_unless_quiet(
+        f"\n{totals['run']} of {totals['cells']} cells run; of the gated ones "
+        f"{_format_percent(totals['share_reproduced'])} reproduced, {_format_percent(totals['share_reproduced_or_close'])} reproduced or close."
     )
-    for entry in failed(verdicts):
+    for entry in list_failed(verdicts):
         now = "nothing" if entry.measured is None else f"{entry.measured:.4g}"
         click.echo(
             f"FAILED {entry.cell.id}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True
         )
 
 
-def _percent(share: float | None) -> str:
+def _format_percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}%"

@@ -6,20 +6,20 @@ from typing import Any
 
 import click
 
-from textcat.cli.completions import citable
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.completions import complete_cited_names
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 
 @click.command("cite", epilog="Example:  textcat cite zhang_oles_2001/table1 >> paper.bib")
-@click.argument("name", default="textcat", shell_complete=citable)
-@folders
-@verbosity
+@click.argument("name", default="textcat", shell_complete=complete_cited_names)
+@add_folder_options
+@add_verbosity_options
 def command(name: str, **settings: Any) -> None:
     """Print BibTeX for textcat, a paper, a collection, or an experiment with all that it uses.
 
     Without NAME the software alone. An experiment is its software, paper, collection, learners and methods.
     """
-    from textcat.report.citations import cited
+    from textcat.report.citations import cite
 
-    workplace(settings)
-    click.echo(cited(name), nl=False)
+    read_command_settings(settings)
+    click.echo(cite(name), nl=False)

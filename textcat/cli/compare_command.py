@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import runs
-from textcat.cli.options import working, workplace
+from textcat.cli.completions import complete_runs
+from textcat.cli.options import add_work_options, read_command_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
 @click.command("compare", epilog="Example:  textcat compare reuters_modapte:svm logistic")
-@click.argument("left", shell_complete=runs)
-@click.argument("right", shell_complete=runs)
+@click.argument("left", shell_complete=complete_runs)
+@click.argument("right", shell_complete=complete_runs)
 @click.option(
     "-n", "--number", type=click.IntRange(min=0), default=20, show_default=True, help="How many categories."
 )
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the bootstrap.")
 @click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
-@working
+@add_work_options
 def command(
     left: str, right: str, number: int, samples: int, seed: int, as_json: bool, **settings: Any
 ) -> None:
@@ -36,25 +36,25 @@ def command(
     McNemar's test, the micro sign test and the bootstrap need the decisions that `textcat run` leaves in the
     cache; where they are not here, the tests on counts are made alone, and that is said.
     """
-    from textcat.cli.stages import site_of
+    from textcat.cli.stages import make_run_context
     from textcat.experiment.run.outcomes import compare_outcomes, read_outcome
 
-    place = workplace(settings)
-    first, one = _parted(left, "")
-    second, other = _parted(right, first)
+    place = read_command_settings(settings)
+    first, one = _split_run_name(left, "")
+    second, other = _split_run_name(right, first)
     if place.dry_run:
         click.echo(f"compare {first}:{one} with {second}:{other}; bootstrap of {samples} samples")
         return
-    site = site_of(place)
+    site = make_run_context(place)
     outcomes = [read_outcome(*each, site, place.results) for each in ((first, one), (second, other))]
     facts = compare_outcomes(outcomes[0], outcomes[1], seed=seed, samples=samples).as_dict()
     if as_json:
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
-    _say(facts, number)
+    _print_comparison(facts, number)
 
 
-def _parted(given: str, experiment: str) -> tuple[str, str]:
+def _split_run_name(given: str, experiment: str) -> tuple[str, str]:
     """The experiment and the run; a run alone is of the experiment known already."""
     where, colon, run = given.rpartition(":")
     if colon and where and run:
@@ -64,60 +64,64 @@ def _parted(given: str, experiment: str) -> tuple[str, str]:
     raise click.UsageError(f"{given!r} is not EXPERIMENT:RUN. `textcat show EXPERIMENT` names its runs.")
 
 
-def _say(facts: dict[str, Any], number: int) -> None:
+def _print_comparison(facts: dict[str, Any], number: int) -> None:
     from tabulate import tabulate
 
     click.echo(f"left   {facts['left']}\nright  {facts['right']}\n{facts['documents']} documents, "
                f"{len(facts['categories'])} categories\n")  # fmt: skip
     measured = [
-        [name, each["left"], each["right"], f"{each['difference']:+.2f}", _between(each)]
+        [name, each["left"], each["right"], f"{each['difference']:+.2f}", _format_interval(each)]
         for name, each in facts["overall"].items()
     ]
     click.echo(tabulate(measured, ["", "left", "right", "left - right", "95% of samples"], floatfmt=".2f"))
     tests = [
-        [name, each["left_better"], each["right_better"], _chance(each["p"])]
+        [name, each["left_better"], each["right_better"], _format_p_value(each["p"])]
         for name, each in facts["tests"].items()
     ]
     click.echo("\n" + tabulate(tests, ["test", "left better", "right better", "p"]))
-    rows = sorted(facts["categories"], key=_importance)[:number]
+    rows = sorted(facts["categories"], key=_compute_importance)[:number]
     if rows:
-        click.echo("\n" + tabulate([_row(row) for row in rows], _headers(rows[0])))
+        click.echo("\n" + tabulate([_format_row(row) for row in rows], _make_headers(rows[0])))
     for note in facts["notes"]:
         click.echo(f"Note: {note}.", err=True)
 
 
-def _importance(row: dict[str, Any]) -> tuple[float, int]:
+def _compute_importance(row: dict[str, Any]) -> tuple[float, int]:
     """The least probable by chance first, then the largest difference in errors."""
     return row.get("p", 1.0), -abs(row["left_errors"] - row["right_errors"])
 
 
-def _headers(row: dict[str, Any]) -> Sequence[str]:
+def _make_headers(row: dict[str, Any]) -> Sequence[str]:
     plain = ["category", "documents", "F1 left", "F1 right", "errors left", "errors right"]
     return [*plain, "only left is right", "only right", "p", "p adjusted"] if "p" in row else plain
 
 
-def _row(row: dict[str, Any]) -> list[Any]:
-    shown = [row["category"], row["documents"], *(_percent(row[side]) for side in ("left_f1", "right_f1"))]
+def _format_row(row: dict[str, Any]) -> list[Any]:
+    shown = [
+        row["category"],
+        row["documents"],
+        *(_format_percent(row[side]) for side in ("left_f1", "right_f1")),
+    ]
     shown += [row["left_errors"], row["right_errors"]]
     if "p" in row:
         shown += [
             row["only_left_is_right"],
             row["only_right_is_right"],
-            _chance(row["p"]),
-            _chance(row["p_adjusted"]),
+            _format_p_value(row["p"]),
+            _format_p_value(row["p_adjusted"]),
         ]
     return shown
 
 
-def _percent(value: float | None) -> str:
+def _format_percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.1f}"
 
 
-def _between(each: dict[str, Any]) -> str:
+def _format_interval(each: dict[str, Any]) -> str:
     return f"{each['low']:+.2f} to {each['high']:+.2f}" if each.get("low") is not None else "-"
 
 
-def _chance(p: float | None) -> str:
+def _format_p_value(p: float | None) -> str:
     if p is None:
         return "-"
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"

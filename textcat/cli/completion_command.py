@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command("completion", epilog='Example:  eval "$(textcat completion bash)"')
 @click.argument("shell", type=click.Choice(SHELLS))
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(shell: str, **settings: Any) -> None:
     """Print a script that completes commands, options, experiments, collections, tables and models.
 
@@ -27,7 +27,7 @@ def command(shell: str, **settings: Any) -> None:
 
     from textcat.cli.main import group
 
-    workplace(settings)
+    read_command_settings(settings)
     kind = get_completion_class(shell)
     if kind is None:
         raise click.UsageError(f"There is no completion for {shell}.")

@@ -14,27 +14,27 @@ import textcat
 
 _TABLE = re.compile(r"^  (\w+):", re.MULTILINE)
 
-Items = list[CompletionItem]
+CompletionItems = list[CompletionItem]
 
 
-def experiment_names() -> list[str]:
+def list_experiment_names() -> list[str]:
     """The experiments that can be named."""
-    from textcat.experiment.spec.config_files import experiment_files
+    from textcat.experiment.spec.config_files import find_experiment_files
 
-    return list(experiment_files())
+    return list(find_experiment_files())
 
 
-def collection_names() -> list[str]:
+def list_collection_names() -> list[str]:
     """The collections that have a card."""
-    return _stems("corpora/tables")
+    return _list_stems("corpora/tables")
 
 
-def paper_names() -> list[str]:
+def list_paper_names() -> list[str]:
     """The papers whose numbers are published here."""
-    return sorted({table.partition(".")[0] for table in table_names()})
+    return sorted({table.partition(".")[0] for table in list_table_names()})
 
 
-def table_names() -> list[str]:
+def list_table_names() -> list[str]:
     """The printed tables: what is indented below `tables:` in a paper's file."""
     found = []
     for path in sorted((Path(textcat.__file__).parent / "published").glob("*_[0-9]*.yaml")):
@@ -43,12 +43,12 @@ def table_names() -> list[str]:
     return found
 
 
-def model_folders(data: Path) -> list[str]:
+def find_model_folders(data: Path) -> list[str]:
     """The model directories below a data folder, as paths."""
     return [str(path.parent) for path in sorted((data / "models").rglob("categorizer.json"))]
 
 
-def run_names(results: Path, incomplete: str) -> list[str]:
+def list_run_names(results: Path, incomplete: str) -> list[str]:
     """EXPERIMENT: of every experiment with results, and once one is written, EXPERIMENT:RUN of its runs."""
     experiment, colon, _ = incomplete.partition(":")
     if not colon:
@@ -61,47 +61,59 @@ def run_names(results: Path, incomplete: str) -> list[str]:
         return []
 
 
-def experiments(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def complete_experiments(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> CompletionItems:
     """Names of experiments, or files."""
-    return _named(experiment_names(), incomplete, otherwise="file")
+    return _complete_names(list_experiment_names(), incomplete, otherwise="file")
 
 
-def collections(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def complete_collections(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> CompletionItems:
     """Names of collections, or files of experiments."""
-    return _named(collection_names(), incomplete, otherwise="file")
+    return _complete_names(list_collection_names(), incomplete, otherwise="file")
 
 
-def anything(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def complete_shown_names(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> CompletionItems:
     """What `show` shows: collections, printed tables and experiments, or files."""
-    return _named([*collection_names(), *table_names(), *experiment_names()], incomplete, otherwise="file")
+    return _complete_names(
+        [*list_collection_names(), *list_table_names(), *list_experiment_names()],
+        incomplete,
+        otherwise="file",
+    )
 
 
-def citable(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def complete_cited_names(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> CompletionItems:
     """What `cite` cites: the software, papers, collections and experiments, or files."""
-    names = ["textcat", *paper_names(), *collection_names(), *experiment_names()]
-    return _named(names, incomplete, otherwise="file")
+    names = ["textcat", *list_paper_names(), *list_collection_names(), *list_experiment_names()]
+    return _complete_names(names, incomplete, otherwise="file")
 
 
-def models(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def complete_models(context: click.Context, _parameter: click.Parameter, incomplete: str) -> CompletionItems:
     """Model directories below the data folder, or any folder."""
-    return _named(model_folders(_data(context)), incomplete, otherwise="dir")
+    return _complete_names(find_model_folders(_get_data_folder(context)), incomplete, otherwise="dir")
 
 
-def runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> Items:
+def complete_runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> CompletionItems:
     """EXPERIMENT:RUN of what has results, or any folder."""
     results = Path(context.params.get("results") or "results")
-    return _named(run_names(results, incomplete), incomplete, otherwise="dir")
+    return _complete_names(list_run_names(results, incomplete), incomplete, otherwise="dir")
 
 
-def _data(context: click.Context) -> Path:
+def _get_data_folder(context: click.Context) -> Path:
     return Path(context.params.get("data") or "data")
 
 
-def _named(names: Iterable[str], incomplete: str, otherwise: str) -> Items:
+def _complete_names(names: Iterable[str], incomplete: str, otherwise: str) -> CompletionItems:
     """The names that begin so; where none does, whatever files the shell finds."""
     found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type=otherwise)]
 
 
-def _stems(folder: str) -> list[str]:
+def _list_stems(folder: str) -> list[str]:
     return sorted(path.stem for path in (Path(textcat.__file__).parent / folder).glob("*.yaml"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from textcat.cli.stages import stage_command
+from textcat.cli.stages import make_stage_command
 
-command = stage_command(
+command = make_stage_command(
     "evaluate",
     "Measure the trained learners on the test documents.",
     "Leaves scores, decisions and every measure for each run.",

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from textcat.cli.completions import models
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.completions import complete_models
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from textcat.serving.categorizer import Categorizer
+    from textcat.serving.document_files import NewDocument
     from textcat.serving.explain import Contribution
-    from textcat.serving.new_documents import NewDocument
 
 
 @click.command(
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
-@click.argument("model", type=click.Path(path_type=Path), shell_complete=models)
+@click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
 @click.argument("document", type=click.File(encoding="utf-8"), required=False)
 @click.option("-c", "--category", help="The category.  [default: those that the document is given]")
 @click.option(
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 )
 @click.option("--id", "wanted", help="Of a CSV, TSV or JSON Lines file, this document.  [default: the first]")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(
     model: Path,
     document: TextIO | None,
@@ -49,39 +49,41 @@ def command(
     """
     from textcat.serving.categorizer import read_categorizer
 
-    workplace(settings)
+    read_command_settings(settings)
     categorizer = read_categorizer(model)
     if document is None:
         if category is None:
             raise click.UsageError("Name a category with -c, or give a document.")
-        facts = [_of_category(categorizer, category, number)]
+        facts = [_explain_category(categorizer, category, number)]
     else:
-        facts = _of_document(categorizer, _read(categorizer, document, wanted), category, number)
+        facts = _explain_document(
+            categorizer, _read_document(categorizer, document, wanted), category, number
+        )
     if as_json:
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
         return
     for one in facts:
-        _say(one)
+        _print_explanation(one)
 
 
-def _of_category(categorizer: Categorizer, category: str, number: int) -> dict[str, Any]:
-    from textcat.serving.explain import strongest
+def _explain_category(categorizer: Categorizer, category: str, number: int) -> dict[str, Any]:
+    from textcat.serving.explain import find_strongest_terms
 
-    speaking_for, against = strongest(categorizer, category, number)
+    speaking_for, against = find_strongest_terms(categorizer, category, number)
     return {
         "category": category,
         "heading": f"{category}: strongest words",
-        "for": _plain(speaking_for),
-        "against": _plain(against),
+        "for": _round_weights(speaking_for),
+        "against": _round_weights(against),
     }
 
 
-def _read(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
+def _read_document(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
     """The one document of a text file, or a file's first or named one."""
     from textcat.errors import UsageError
-    from textcat.serving.new_documents import NewDocument, format_of, read_documents
+    from textcat.serving.document_files import NewDocument, guess_format, read_documents
 
-    form = format_of(file.name)
+    form = guess_format(file.name)
     if form == "lines":
         if wanted is not None:
             raise UsageError(
@@ -98,7 +100,7 @@ def _read(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocu
     )
 
 
-def _of_document(
+def _explain_document(
     categorizer: Categorizer, document: NewDocument, category: str | None, number: int
 ) -> list[dict[str, Any]]:
     scores = categorizer.scores([document])
@@ -110,16 +112,21 @@ def _of_document(
     )
     if not names:
         names = [categorizer.categories[int(scores[0].argmax())]]
-    return [_of_decision(categorizer, document, name, number, scores, accepted) for name in names]
+    return [_explain_decision(categorizer, document, name, number, scores, accepted) for name in names]
 
 
-def _of_decision(
+def _explain_decision(
     categorizer: Categorizer, document: NewDocument, name: str, number: int, scores: Any, accepted: Any
 ) -> dict[str, Any]:
-    from textcat.serving.explain import category_position, constant_of, contributions, words
+    from textcat.serving.explain import (
+        compute_contributions,
+        find_category_column,
+        get_category_constant,
+        locate_words,
+    )
 
-    position = category_position(categorizer, name)
-    parts = contributions(categorizer, name, document)
+    position = find_category_column(categorizer, name)
+    parts = compute_contributions(categorizer, name, document)
     speaking_for = [part for part in parts if part.weight > 0][:number]
     against = [part for part in parts if part.weight < 0][:number]
     probabilities = categorizer.probabilities(scores)
@@ -129,35 +136,35 @@ def _of_decision(
         "score": round(float(scores[0, position]), 4),
         "rule": categorizer.run.threshold.rule,
         "probability": None if probabilities is None else round(float(probabilities[0, position]), 4),
-        "for": _plain(speaking_for),
-        "against": _plain(against),
+        "for": _round_weights(speaking_for),
+        "against": _round_weights(against),
         "other_words": round(sum(part.weight for part in parts if part not in (*speaking_for, *against)), 4),
-        "constant": round(constant_of(categorizer, name), 4),
+        "constant": round(get_category_constant(categorizer, name), 4),
         "document": {field: document.fields.get(field, "") for field in categorizer.text.fields},
-        "words": [vars(word) for word in words(categorizer, document, [*speaking_for, *against])],
+        "words": [vars(word) for word in locate_words(categorizer, document, [*speaking_for, *against])],
     }
-    return {**facts, "heading": _heading(categorizer, facts, position)}
+    return {**facts, "heading": _format_heading(categorizer, facts, position)}
 
 
-def _heading(categorizer: Categorizer, facts: dict[str, Any], position: int) -> str:
+def _format_heading(categorizer: Categorizer, facts: dict[str, Any], position: int) -> str:
     """The decision in a line; a threshold only where the rule compares with one."""
-    decider = categorizer.decider
+    decider = categorizer.decision_rule
     parts = [f"score {facts['score']:.3f}"]
-    if not decider.single_label and not decider.looks_at_all_documents and facts["rule"] != "rcut":
+    if not decider.single_label and not decider.needs_all_documents and facts["rule"] != "rcut":
         parts.append(f"threshold {decider.thresholds[position]:.3f}")
     if facts["probability"] is not None:
         parts.append(f"probability {facts['probability']:.3f}")
     return f"{facts['category']}: {'accepted' if facts['accepted'] else 'not accepted'}, {', '.join(parts)}"
 
 
-def _plain(parts: Sequence[Contribution]) -> dict[str, float]:
+def _round_weights(parts: Sequence[Contribution]) -> dict[str, float]:
     return {part.term: round(part.weight, 4) for part in parts}
 
 
-def _say(facts: dict[str, Any]) -> None:
-    from textcat.cli.options import coloured
+def _print_explanation(facts: dict[str, Any]) -> None:
+    from textcat.cli.options import has_colours
 
-    colours = coloured()
+    colours = has_colours()
     click.echo(click.style(facts["heading"], bold=True), color=colours)
     for side, colour in (("for", "green"), ("against", "red")):
         for term, weight in facts[side].items():
@@ -168,11 +175,11 @@ def _say(facts: dict[str, Any]) -> None:
     for field, text in facts.get("document", {}).items():
         if text:
             marked = [word for word in facts["words"] if word["field"] == field]
-            click.echo("\n" + _highlighted(text, marked, colours).rstrip("\n"), color=colours)
+            click.echo("\n" + _highlight_words(text, marked, colours).rstrip("\n"), color=colours)
     click.echo()
 
 
-def _highlighted(text: str, marked: Sequence[dict[str, Any]], colours: bool) -> str:
+def _highlight_words(text: str, marked: Sequence[dict[str, Any]], colours: bool) -> str:
     """The text with its deciding words coloured, or marked by their sign."""
     pieces, done = [], 0
     for word in marked:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 
 @click.command("export", epilog="Example:  textcat export reuters21578 news.jsonl --split modapte")
@@ -18,30 +18,32 @@ from textcat.cli.options import folders, verbosity, workplace
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @click.option("--split", default="", help="The collection's own division.  [default: its first]")
 @click.option("--offline", is_flag=True, help="Use no network.")
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(corpus: str, file: Path, split: str, offline: bool, **settings: Any) -> None:
     """Write the documents of CORPUS to FILE (or standard output), for other programs to read.
 
     A line of JSON for each document: its id, its labels, its side (train, test or unused) and its fields. A
     collection that is not here yet is fetched first.
     """
-    from textcat.cli.options import download_watcher
-    from textcat.corpora import fetch, open_corpus
-    from textcat.store.files import written_whole
+    from textcat.cli.options import make_download_bar
+    from textcat.corpora import fetch_corpus, open_corpus
+    from textcat.store.files import open_atomically
 
-    place = workplace(settings)
-    brought = fetch(corpus, place.data, mirror=place.mirror, offline=offline, progress=download_watcher())
+    place = read_command_settings(settings)
+    brought = fetch_corpus(
+        corpus, place.data, mirror=place.mirror, offline=offline, progress=make_download_bar()
+    )
     documents = open_corpus(corpus, brought.folder, split=split or None).documents()
     if str(file) == "-":
-        sys.stdout.writelines(_lines(documents))
+        sys.stdout.writelines(_format_lines(documents))
         return
-    with written_whole(file) as stream:
-        number = sum(1 for line in _lines(documents) if stream.write(line.encode()))
+    with open_atomically(file) as stream:
+        number = sum(1 for line in _format_lines(documents) if stream.write(line.encode()))
     click.echo(f"{file}: {number:,} documents")
 
 
-def _lines(documents: Iterator[Any]) -> Iterator[str]:
+def _format_lines(documents: Iterator[Any]) -> Iterator[str]:
     for document in documents:
         about = {"id": document.id, "labels": list(document.labels), "side": document.split}
         yield json.dumps(about | dict(document.fields), ensure_ascii=False) + "\n"

@@ -7,19 +7,19 @@ from typing import Any
 
 import click
 
-from textcat.cli.completions import collections
-from textcat.cli.options import Workplace, working, workplace
+from textcat.cli.completions import complete_collections
+from textcat.cli.options import CommandSettings, add_work_options, read_command_settings
 
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
 @click.argument(
-    "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=collections
+    "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=complete_collections
 )
 @click.option("--from", "source", help="A folder, an archive or an address to take it from.")
 @click.option(
     "--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror."
 )
-@working
+@add_work_options
 def command(corpora: tuple[str, ...], source: str | None, export: Path | None, **settings: Any) -> None:
     """Bring collections to this machine and verify them.
 
@@ -27,45 +27,47 @@ def command(corpora: tuple[str, ...], source: str | None, export: Path | None, *
     tried in this order: the files already in place, the mirror, then the ways that `textcat show CORPUS`
     lists. What comes is verified before it is put in place; doing it again changes nothing.
     """
-    place = workplace(settings)
+    place = read_command_settings(settings)
     for name in corpora:
-        _bring(_corpus_of(name), source, export, place)
+        _fetch_collection(_get_corpus_name(name), source, export, place)
 
 
-def _corpus_of(name: str) -> str:
-    from textcat.corpora import corpus_names
+def _get_corpus_name(name: str) -> str:
+    from textcat.corpora import list_corpora
 
-    if name in corpus_names() or not name.endswith(".yaml"):
+    if name in list_corpora() or not name.endswith(".yaml"):
         return name
     from textcat.experiment.spec.loading import load_experiment
 
     return load_experiment(name).corpus.name
 
 
-def _bring(name: str, source: str | None, export: Path | None, place: Workplace) -> None:
-    from textcat.corpora import describe, fetch, is_fetched
-    from textcat.corpora.fetch.collection import export as copy_out
+def _fetch_collection(name: str, source: str | None, export: Path | None, place: CommandSettings) -> None:
+    from textcat.corpora import fetch_corpus, is_fetched, load_card
+    from textcat.corpora.fetch.collection import export_corpus as copy_out
 
     if place.dry_run:
-        describe(name)
+        load_card(name)
         click.echo(f"fetch {name}: {'ready' if is_fetched(name, place.data) else 'to do'}")
         return
-    from textcat.cli.options import download_watcher
+    from textcat.cli.options import make_download_bar
 
-    report = fetch(
+    report = fetch_corpus(
         name,
         place.data,
         source=source,
         offline=place.offline,
         mirror=place.mirror,
-        progress=download_watcher(),
+        progress=make_download_bar(),
     )
-    place.say(f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}")
-    place.say(f"  folder    {report.folder}")
-    place.say(f"  verified  {report.verified}")
+    place.print_unless_quiet(
+        f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}"
+    )
+    place.print_unless_quiet(f"  folder    {report.folder}")
+    place.print_unless_quiet(f"  verified  {report.verified}")
     for what, number in report.counts.items():
-        place.say(f"  {what}: {number:,}")
-    place.say(f"  terms     {report.terms.strip()}")
-    place.say(f"  cite      {report.citation.strip()}")
+        place.print_unless_quiet(f"  {what}: {number:,}")
+    place.print_unless_quiet(f"  terms     {report.terms.strip()}")
+    place.print_unless_quiet(f"  cite      {report.citation.strip()}")
     if export:
-        place.say(f"  copied to {copy_out(name, place.data, export)}")
+        place.print_unless_quiet(f"  copied to {copy_out(name, place.data, export)}")

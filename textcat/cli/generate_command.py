@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 
 @click.command(
@@ -20,8 +20,8 @@ from textcat.cli.options import folders, verbosity, workplace
 )
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed writes the same files.")
 @click.option("--to", "target", type=click.Path(path_type=Path), required=True, help="The folder to write.")
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(
     what: str, documents: int, training: int | None, seed: int, target: Path, **settings: Any
 ) -> None:
@@ -31,11 +31,11 @@ def command(
     go with topics, so that learners learn. Speed at full size is measured on it. An experiment reads it with
     `corpus: {name: rcv1-like, path: FOLDER}`, as configs/rcv1_like.yaml does.
     """
-    from textcat.cli.options import watcher
+    from textcat.cli.options import make_progress_bar
     from textcat.corpora.generate import generate_rcv1_like
 
-    place = workplace(settings)
-    bar = watcher()
+    place = read_command_settings(settings)
+    bar = make_progress_bar()
     made = generate_rcv1_like(
         target,
         documents,
@@ -43,6 +43,6 @@ def command(
         training=training,
         progress=lambda done, total: bar(done, total, f"generate {what}"),
     )
-    place.say(
+    place.print_unless_quiet(
         f"{made.folder}: {made.documents:,} documents ({made.training_documents:,} training), {made.tokens:,} tokens"
     )

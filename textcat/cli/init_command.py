@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 
 @click.command("init", epilog="Example:  textcat init documents.csv")
@@ -19,8 +19,8 @@ from textcat.cli.options import folders, verbosity, workplace
     type=click.Path(path_type=Path),
     help="The file to write.  [default: DOCUMENTS' name .yaml]",
 )
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(documents: Path, target: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 
@@ -29,22 +29,22 @@ def command(documents: Path, target: Path | None, **settings: Any) -> None:
     and printed. A file that exists already is not overwritten.
     """
     from textcat.corpora.own.inspect import inspect_documents
-    from textcat.experiment.spec.first_experiment import first_file
+    from textcat.experiment.spec.first_experiment import render_first_experiment
     from textcat.experiment.spec.loading import load_experiment
 
-    place = workplace(settings)
-    written = target or Path(f"{_named(documents)}.yaml")
+    place = read_command_settings(settings)
+    written = target or Path(f"{_choose_name(documents)}.yaml")
     _refuse_to_overwrite(written)
     inspection = inspect_documents(documents)
     path = os.path.relpath(documents.resolve(), written.resolve().parent)
-    _write_new(written, first_file(inspection, _named(documents), path))
+    _write_new(written, render_first_experiment(inspection, _choose_name(documents), path))
     load_experiment(written)
     for line in inspection.report:
-        place.say(line)
-    place.say(f"Written: {written}. Look through it, then: textcat run {written}")
+        place.print_unless_quiet(line)
+    place.print_unless_quiet(f"Written: {written}. Look through it, then: textcat run {written}")
 
 
-def _named(documents: Path) -> str:
+def _choose_name(documents: Path) -> str:
     """A name for the experiment, which names a folder of results."""
     stem = documents.resolve().name if documents.is_dir() else documents.stem
     plain = "".join(c if c.isprintable() and c not in "/\\" else "-" for c in stem).strip(". ")

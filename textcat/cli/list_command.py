@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 
@@ -16,17 +16,17 @@ KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 @click.command("list", epilog="Example:  textcat list corpora")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(kind: str, as_json: bool, **settings: Any) -> None:
     """List corpora, experiments, published tables, learners, or methods with those of other packages."""
-    place = workplace(settings)
+    place = read_command_settings(settings)
     listed = {
-        "corpora": _corpora,
-        "experiments": _experiments,
-        "tables": _tables,
-        "learners": _learners,
-        "methods": _methods,
+        "corpora": _list_corpora,
+        "experiments": _list_experiments,
+        "tables": _list_tables,
+        "learners": _list_learners,
+        "methods": _list_methods,
     }
     rows = listed[kind](place.data)
     if as_json:
@@ -34,22 +34,22 @@ def command(kind: str, as_json: bool, **settings: Any) -> None:
         return
     from tabulate import tabulate
 
-    click.echo(tabulate(_wrapped(rows), headers="keys", tablefmt="simple", disable_numparse=True))
+    click.echo(tabulate(_wrap_rows(rows), headers="keys", tablefmt="simple", disable_numparse=True))
 
 
-def _wrapped(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
+def _wrap_rows(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Long texts in lines of their column."""
     from textwrap import fill
 
     return [{key: fill(str(value), 56) for key, value in row.items()} for row in rows]
 
 
-def _corpora(data: Path) -> list[dict[str, Any]]:
-    from textcat.corpora import corpus_names, describe, is_fetched
+def _list_corpora(data: Path) -> list[dict[str, Any]]:
+    from textcat.corpora import is_fetched, list_corpora, load_card
 
     rows = []
-    for name in corpus_names():
-        card = describe(name)
+    for name in list_corpora():
+        card = load_card(name)
         rows.append(
             {
                 "name": name,
@@ -63,11 +63,11 @@ def _corpora(data: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _experiments(_data: Path) -> list[dict[str, Any]]:
-    from textcat.experiment.spec.loading import experiment_files, load_experiment
+def _list_experiments(_data: Path) -> list[dict[str, Any]]:
+    from textcat.experiment.spec.loading import find_experiment_files, load_experiment
 
     rows = []
-    for name, path in experiment_files().items():
+    for name, path in find_experiment_files().items():
         experiment = load_experiment(path)
         rows.append(
             {
@@ -81,12 +81,12 @@ def _experiments(_data: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def _tables(_data: Path) -> list[dict[str, Any]]:
+def _list_tables(_data: Path) -> list[dict[str, Any]]:
     from collections import Counter
 
-    from textcat.published.tables import PAPERS, all_cells, load_paper
+    from textcat.published.printed_tables import PAPERS, load_all_cells, load_paper
 
-    printed = Counter(cell.table_id for cell in all_cells() if cell.printed is not None)
+    printed = Counter(cell.table_id for cell in load_all_cells() if cell.printed is not None)
     return [
         {
             "table": f"{paper}.{name}",
@@ -99,8 +99,8 @@ def _tables(_data: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _learners(_data: Path) -> list[dict[str, Any]]:
-    from textcat.experiment.spec.learners import LEARNERS
+def _list_learners(_data: Path) -> list[dict[str, Any]]:
+    from textcat.experiment.spec.learner_table import LEARNERS
 
     return [
         {"learner": name, "what": entry.title, "parameters": ", ".join(entry.parameters.model_fields)}
@@ -108,9 +108,9 @@ def _learners(_data: Path) -> list[dict[str, Any]]:
     ]
 
 
-def _methods(_data: Path) -> list[dict[str, Any]]:
+def _list_methods(_data: Path) -> list[dict[str, Any]]:
     from dataclasses import asdict
 
-    from textcat.experiment.spec.methods import methods
+    from textcat.experiment.spec.method_list import list_methods
 
-    return [asdict(method) for method in methods()]
+    return [asdict(method) for method in list_methods()]

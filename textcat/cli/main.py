@@ -35,8 +35,8 @@ COMMANDS = {
 }
 
 
-STOPPED = "Stopped. Finished stages are kept: run the same command again to go on."
-OUT_OF_MEMORY = (
+STOPPED_MESSAGE = "Stopped. Finished stages are kept: run the same command again to go on."
+OUT_OF_MEMORY_MESSAGE = (
     "Error: this machine's memory is used up.\nRun with --jobs 1, or with fewer documents or features."
 )
 DISK_HINT = "Free space or make the place readable and writable, then run again; finished stages are kept."
@@ -109,38 +109,40 @@ def run_command(command: click.Command, program: str, arguments: list[str] | Non
     """Run a command, print an error as one message, and exit with the documented code."""
     try:
         result: Any = command.main(
-            args=arguments, prog_name=program, standalone_mode=False, color=_colours_wanted()
+            args=arguments, prog_name=program, standalone_mode=False, color=_detect_colours()
         )
     except (click.exceptions.Abort, KeyboardInterrupt):
-        _leave(STOPPED, 130)
+        _exit_with_message(STOPPED_MESSAGE, 130)
     except click.ClickException as error:
         error.show()
         sys.exit(error.exit_code)
     except TextcatError as error:
-        _report(error)
-        _leave(f"Error: {error}", error.exit_code)
+        _print_traceback(error)
+        _exit_with_message(f"Error: {error}", error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
     except OSError as error:
-        _report(error)
+        _print_traceback(error)
         place = f"{error.filename}: " if error.filename else ""
-        _leave(f"Error: {place}{error.strerror or error}\n{DISK_HINT}", 4)
+        _exit_with_message(f"Error: {place}{error.strerror or error}\n{DISK_HINT}", 4)
     except MemoryError as error:
-        _report(error)
-        _leave(OUT_OF_MEMORY, 4)
+        _print_traceback(error)
+        _exit_with_message(OUT_OF_MEMORY_MESSAGE, 4)
     except Exception as error:
-        _report(error)
-        _leave(f"Error: a fault in textcat itself: {type(error).__name__}: {error}\n{FAULT_HINT}", 4)
+        _print_traceback(error)
+        _exit_with_message(
+            f"Error: a fault in textcat itself: {type(error).__name__}: {error}\n{FAULT_HINT}", 4
+        )
     sys.exit(result if isinstance(result, int) else 0)
 
 
-def _colours_wanted() -> bool | None:
+def _detect_colours() -> bool | None:
     """False where NO_COLOR is set to anything (no-color.org); else click looks for a terminal."""
     return False if os.environ.get("NO_COLOR") else None
 
 
-def _report(error: BaseException) -> None:
+def _print_traceback(error: BaseException) -> None:
     """Show the traceback only to those who asked for everything (-vv)."""
     import logging
 
@@ -150,6 +152,6 @@ def _report(error: BaseException) -> None:
         traceback.print_exception(error)
 
 
-def _leave(message: str, code: int) -> None:
+def _exit_with_message(message: str, code: int) -> None:
     click.echo(message, err=True)
     sys.exit(code)

@@ -14,26 +14,26 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from textcat.experiment.steps.step import Progress
+    from textcat.experiment.steps.step import ProgressReporter
 
 
-def coloured() -> bool:
+def has_colours() -> bool:
     """Whether standard output is a terminal whose user has not asked for plain text (NO_COLOR)."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
 
 
-def watcher() -> Progress:
+def make_progress_bar() -> ProgressReporter:
     """A bar on a terminal, silence elsewhere or where only errors are wanted."""
     import logging
 
-    from textcat.experiment.steps.step import silent
+    from textcat.experiment.steps.step import ignore_progress
 
     if not sys.stderr.isatty() or not logging.getLogger("textcat").isEnabledFor(logging.WARNING):
-        return silent
-    return _Bar()
+        return ignore_progress
+    return _ProgressBar()
 
 
-class _Bar:
+class _ProgressBar:
     """One line that follows the current piece of work."""
 
     def __init__(self) -> None:
@@ -64,9 +64,9 @@ class _Bar:
         self._bar.stop()
 
 
-def download_watcher() -> Any:
+def make_download_bar() -> Any:
     """The same for transfers: bytes done, rate and time left."""
-    bar = watcher()
+    bar = make_progress_bar()
 
     def show(progress: Any) -> None:
         left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
@@ -75,11 +75,11 @@ def download_watcher() -> Any:
     return show
 
 
-Command = Callable[..., Any]
+CommandFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Workplace:
+class CommandSettings:
     """Where data and results stand, and how much of the machine may be used."""
 
     data: Path
@@ -92,13 +92,13 @@ class Workplace:
     backend: str | None = None
     scheduler: str | None = None
 
-    def say(self, text: str = "") -> None:
+    def print_unless_quiet(self, text: str = "") -> None:
         """Tell a person how it went, on standard output; under --quiet files and the exit code alone do."""
         if not self.quiet:
             click.echo(text)
 
 
-def verbosity(command: Command) -> Command:
+def add_verbosity_options(command: CommandFunction) -> CommandFunction:
     """-v and -q, for every command."""
     command = click.option("-v", "--verbose", count=True, help="Say more; -vv shows everything.")(command)
     return click.option("-q", "--quiet", is_flag=True, help="Say nothing when all is well, as for cron.")(
@@ -106,7 +106,7 @@ def verbosity(command: Command) -> Command:
     )
 
 
-def folders(command: Command) -> Command:
+def add_folder_options(command: CommandFunction) -> CommandFunction:
     """Where things stand: from flags, then environment, then the folders of the project."""
     command = click.option(
         "--mirror",
@@ -130,7 +130,7 @@ def folders(command: Command) -> Command:
     )(command)
 
 
-def working(command: Command) -> Command:
+def add_work_options(command: CommandFunction) -> CommandFunction:
     """For commands that do work: folders, --jobs, --offline, --dry-run and verbosity."""
     command = click.option(
         "--dry-run", is_flag=True, help="Say what would be done, stage by stage; do nothing."
@@ -143,10 +143,10 @@ def working(command: Command) -> Command:
         envvar="TEXTCAT_JOBS",
         help="Threads.  [default: all cores]",
     )(command)
-    return verbosity(folders(command))
+    return add_verbosity_options(add_folder_options(command))
 
 
-def crewed(command: Command) -> Command:
+def add_backend_options(command: CommandFunction) -> CommandFunction:
     """For commands whose pieces of work others may do: --backend and --scheduler."""
     command = click.option(
         "--scheduler",
@@ -164,13 +164,13 @@ def crewed(command: Command) -> Command:
     )(command)
 
 
-def workplace(settings: dict[str, Any]) -> Workplace:
+def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
     """Take the shared options out of a command's arguments, and set up logging."""
     quiet = settings.pop("quiet", False)
     set_up_logging(settings.pop("verbose", 0), quiet)
     if settings.get("jobs"):
-        limit_libraries(settings["jobs"])
-    return Workplace(
+        limit_library_threads(settings["jobs"])
+    return CommandSettings(
         data=settings.pop("data"),
         results=settings.pop("results"),
         mirror=settings.pop("mirror"),
@@ -183,7 +183,7 @@ def workplace(settings: dict[str, Any]) -> Workplace:
     )
 
 
-def limit_libraries(jobs: int) -> None:
+def limit_library_threads(jobs: int) -> None:
     """Hold the libraries of dense matrices to as many threads; they read this once, when they are loaded."""
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, str(jobs))

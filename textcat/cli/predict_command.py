@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from textcat.cli.completions import models
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.completions import complete_models
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 if TYPE_CHECKING:
     from textcat.serving.predict import Coverage
 
 
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
-@click.argument("model", type=click.Path(path_type=Path), shell_complete=models)
+@click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
 @click.argument("file", type=click.File(encoding="utf-8"), default="-")
 @click.option(
     "--format",
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="Documents that are labelled together; 1 answers each line of a pipe as it comes.",
 )
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
@@ -41,15 +41,15 @@ def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, 
     `calibration`, their probabilities.
     """
     from textcat.serving.categorizer import read_categorizer
-    from textcat.serving.new_documents import format_of, read_documents
-    from textcat.serving.predict import Coverage, predicted_lines
+    from textcat.serving.document_files import guess_format, read_documents
+    from textcat.serving.predict import Coverage, predict_lines
 
-    workplace(settings)
+    read_command_settings(settings)
     categorizer = read_categorizer(model)
-    chosen = form or format_of(file.name)
+    chosen = form or guess_format(file.name)
     documents = read_documents(file, chosen, file.name, categorizer.text.fields)
     coverage = Coverage()
-    lines = predicted_lines(
+    lines = predict_lines(
         categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage
     )
     with click.open_file("-", "w", encoding="utf-8") as out:

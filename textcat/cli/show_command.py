@@ -8,32 +8,32 @@ from typing import Any
 
 import click
 
-from textcat.cli.completions import anything
-from textcat.cli.options import folders, verbosity, workplace
+from textcat.cli.completions import complete_shown_names
+from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 
 @click.command(
     "show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml"
 )
-@click.argument("name", required=False, shell_complete=anything)
+@click.argument("name", required=False, shell_complete=complete_shown_names)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files, for editors.")
 @click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
-@folders
-@verbosity
+@add_folder_options
+@add_verbosity_options
 def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> None:
     """Show one corpus, format of your own documents, experiment, published table or learner in full.
 
     An experiment is shown resolved: with all that it extends and every default filled in.
     """
-    place = workplace(settings)
+    place = read_command_settings(settings)
     if schema:
-        from textcat.experiment.spec.schema import experiment_schema
+        from textcat.experiment.spec.schema import make_experiment_schema
 
-        click.echo(json.dumps(experiment_schema(), indent=1))
+        click.echo(json.dumps(make_experiment_schema(), indent=1))
         return
     if name is None:
         raise click.UsageError("Name a corpus, an experiment, a table or a learner, or ask for --schema.")
-    facts = _facts(name, place.data)
+    facts = _collect_facts(name, place.data)
     if as_json:
         click.echo(json.dumps(facts, indent=1))
         return
@@ -42,16 +42,16 @@ def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> N
     click.echo(yaml.safe_dump(facts, sort_keys=False, allow_unicode=True, width=100).rstrip())
 
 
-def _facts(name: str, data: Path) -> dict[str, Any]:
-    from textcat.corpora import corpus_names
+def _collect_facts(name: str, data: Path) -> dict[str, Any]:
+    from textcat.corpora import list_corpora
     from textcat.corpora.registry import OWN_FORMATS
-    from textcat.experiment.spec.learners import LEARNERS
-    from textcat.published.tables import all_cells
+    from textcat.experiment.spec.learner_table import LEARNERS
+    from textcat.published.printed_tables import load_all_cells
 
-    if name in corpus_names():
-        return _corpus(name, data)
+    if name in list_corpora():
+        return _describe_corpus(name, data)
     if name in OWN_FORMATS:
-        return {"own documents": name, "options": _options(name)}
+        return {"own documents": name, "options": _describe_options(name)}
     if name in LEARNERS:
         entry = LEARNERS[name]
         return {
@@ -59,38 +59,38 @@ def _facts(name: str, data: Path) -> dict[str, Any]:
             "what": entry.title,
             "parameters": entry.parameters.model_json_schema()["properties"],
         }
-    cells = [cell for cell in all_cells() if cell.table_id == name]
+    cells = [cell for cell in load_all_cells() if cell.table_id == name]
     if cells:
-        return _table(cells)
+        return _describe_table(cells)
     from textcat.experiment.spec.loading import load_experiment
 
     return load_experiment(name).model_dump(mode="json")
 
 
-def _corpus(name: str, data: Path) -> dict[str, Any]:
-    from textcat.corpora import describe, is_fetched
+def _describe_corpus(name: str, data: Path) -> dict[str, Any]:
+    from textcat.corpora import is_fetched, load_card
 
-    card = describe(name)
+    card = load_card(name)
     facts = card.model_dump(mode="json", exclude={"packages"})
     facts["sources"] = [package.title for package in card.packages]
-    facts["options"] = _options(name)
+    facts["options"] = _describe_options(name)
     facts["here"] = str(data / name) if is_fetched(name, data) else f"no: run `textcat fetch {name}`"
     return facts
 
 
-def _options(name: str) -> dict[str, dict[str, Any]]:
+def _describe_options(name: str) -> dict[str, dict[str, Any]]:
     """What an experiment may set of a reader: `corpus: {options: ...}`."""
-    from textcat.corpora.registry import option_meanings, reader_options
+    from textcat.corpora.registry import list_reader_options, load_option_descriptions
 
-    defaults = reader_options(name)
+    defaults = list_reader_options(name)
     return {
         option: {"default": defaults[option], "what": meaning}
-        for option, meaning in option_meanings(name).items()
+        for option, meaning in load_option_descriptions(name).items()
     }
 
 
-def _table(cells: list[Any]) -> dict[str, Any]:
-    from textcat.published.tables import load_paper
+def _describe_table(cells: list[Any]) -> dict[str, Any]:
+    from textcat.published.printed_tables import load_paper
 
     table = load_paper(cells[0].paper).tables[cells[0].table]
     shown = {"row", "column", "printed", "experiment", "run", "measure", "kind", "cannot_run"}

@@ -10,92 +10,101 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import experiments
-from textcat.cli.options import Workplace, crewed, working, workplace
+from textcat.cli.completions import complete_experiments
+from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
 
 if TYPE_CHECKING:
-    from textcat.cli.options import Workplace
+    from textcat.cli.options import CommandSettings
     from textcat.experiment.run.plan import Plan
-    from textcat.experiment.run.runner import Site, Timings
-    from textcat.experiment.steps.step import Workshop
-    from textcat.parallel import Crew
+    from textcat.experiment.run.runner import RunContext, Timings
+    from textcat.experiment.steps.step import StepContext
+    from textcat.parallel import Executor
 
 
 log = logging.getLogger(__name__)
 
 
-def write_and_print(
+def write_and_print_results(
     plan: Plan,
-    workshop: Workshop,
+    workshop: StepContext,
     timings: Timings,
-    place: Workplace,
+    place: CommandSettings,
     *,
     anew: bool,
     quote: bool | None = None,
 ) -> None:
     """Bring results/EXPERIMENT/ up to date as a whole, and print the tables on standard output."""
     from textcat.experiment.run.document_checks import most_empty
-    from textcat.experiment.run.results import collect
-    from textcat.experiment.run.results_file import encoded, timings_of, with_timings, write_timings
-    from textcat.report.diagnostics import look
+    from textcat.experiment.run.results import collect_results
+    from textcat.experiment.run.results_file import (
+        add_timings,
+        collect_timings,
+        encode_results,
+        write_timings,
+    )
+    from textcat.report.diagnostics import diagnose_runs
     from textcat.report.results_folder import find_damage, seal, sweep
-    from textcat.report.writer import terminal_text, write_report
-    from textcat.store.files import folder_held, write_whole
+    from textcat.report.writer import format_for_terminal, write_report
+    from textcat.store.files import folder_held, write_atomically
 
-    collected = collect(plan, workshop)
+    collected = collect_results(plan, workshop)
     folder = place.results / plan.experiment.name
-    content = encoded(collected)
-    seconds = timings_of(plan, workshop, timings)
-    timed = with_timings(collected, seconds)
+    content = encode_results(collected)
+    seconds = collect_timings(plan, workshop, timings)
+    timed = add_timings(collected, seconds)
     empty = most_empty(plan, workshop)
     with folder_held(folder):
         damage = find_damage(folder, content)
         if anew or timings.built.get("train") or damage:
             log.info("writing %s%s", folder, f": {damage}" if damage else "")
             sweep(folder)
-            looks = look(plan, workshop, collected["runs"], place.data, quote=quote)
+            looks = diagnose_runs(plan, workshop, collected["runs"], place.data, quote=quote)
             looks = replace(looks, empty=str(empty))
             kept = write_timings(folder, seconds)
             write_report(folder, timed, kept["stages"], looks)
-            write_whole(folder / "results.json", content)
+            write_atomically(folder / "results.json", content)
             seal(folder)
-    place.say(terminal_text(timed))
-    place.say(f"\n{empty.summary}")
+    place.print_unless_quiet(format_for_terminal(timed))
+    place.print_unless_quiet(f"\n{empty.summary}")
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
-    place.say(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
+    place.print_unless_quiet(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
 
 
-EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
+STAGE_EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
 
 
-def stage_command(stage: str, summary: str, detail: str) -> click.Command:
+def make_stage_command(stage: str, summary: str, detail: str) -> click.Command:
     """The command that carries experiments up to one stage."""
 
     @click.command(
-        stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=EPILOG.format(stage=stage)
+        stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=STAGE_EPILOG.format(stage=stage)
     )
     @click.argument(
-        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=experiments
+        "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=complete_experiments
     )
-    @crewed
-    @working
+    @add_backend_options
+    @add_work_options
     def command(experiments: tuple[str, ...], **settings: Any) -> int:
-        return carry(experiments, workplace(settings), until=stage, anew=stage == "report")
+        return run_experiments(
+            experiments, read_command_settings(settings), until=stage, anew=stage == "report"
+        )
 
     return command
 
 
-def site_of(place: Workplace, crew: Crew | None = None) -> Site:
+def make_run_context(place: CommandSettings, crew: Executor | None = None) -> RunContext:
     """The workplace as the runner knows it, with progress on standard error when someone watches."""
-    from textcat.cli.options import download_watcher, watcher
-    from textcat.experiment.run.runner import Site
+    from textcat.cli.options import make_download_bar, make_progress_bar
+    from textcat.experiment.run.runner import RunContext
 
-    return Site(place.data, place.mirror, place.jobs, place.offline, watcher(), download_watcher(), crew)
+    return RunContext(
+        place.data, place.mirror, place.jobs, place.offline, make_progress_bar(), make_download_bar(), crew
+    )
 
 
-def carry(
+def run_experiments(
     experiments: tuple[str, ...],
-    place: Workplace,
+    place: CommandSettings,
     *,
     until: str,
     keep_going: bool = False,
@@ -104,13 +113,15 @@ def carry(
 ) -> int:
     """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
     from textcat.errors import TextcatError
-    from textcat.parallel import hired
+    from textcat.parallel import start_workers
 
     worst = 0
-    with nullcontext() if place.dry_run else hired(place.backend, place.jobs, place.scheduler) as crew:
+    with (
+        nullcontext() if place.dry_run else start_workers(place.backend, place.jobs, place.scheduler) as crew
+    ):
         for name in experiments:
             try:
-                _carry_one(name, place, crew, until, anew, quote)
+                _run_experiment(name, place, crew, until, anew, quote)
             except TextcatError as error:
                 if not keep_going or len(experiments) == 1:
                     raise
@@ -119,44 +130,44 @@ def carry(
     return worst
 
 
-def _carry_one(
-    name: str, place: Workplace, crew: Crew | None, until: str, anew: bool, quote: bool | None
+def _run_experiment(
+    name: str, place: CommandSettings, crew: Executor | None, until: str, anew: bool, quote: bool | None
 ) -> None:
     from textcat.experiment.run.document_checks import most_empty
-    from textcat.experiment.run.runner import carry_out, plan_of
+    from textcat.experiment.run.runner import prepare_plan, run_plan
     from textcat.experiment.spec.loading import load_experiment
 
     experiment = load_experiment(name)
-    site = site_of(place, crew)
+    site = make_run_context(place, crew)
     if place.dry_run:
-        _say_plan(experiment, site, until)
+        _print_plan(experiment, site, until)
         return
-    plan, timings = plan_of(experiment, site)
-    workshop = carry_out(plan, site, timings, until="evaluate" if until == "report" else until)
+    plan, timings = prepare_plan(experiment, site)
+    workshop = run_plan(plan, site, timings, until="evaluate" if until == "report" else until)
     if until == "report":
-        write_and_print(plan, workshop, timings, place, anew=anew, quote=quote)
+        write_and_print_results(plan, workshop, timings, place, anew=anew, quote=quote)
         return
     for step in plan.steps(until):
-        place.say(f"{step.title}: {workshop.store.folder_of(step.recipe)}")
-    place.say(most_empty(plan, workshop, until).summary)
+        place.print_unless_quiet(f"{step.title}: {workshop.store.locate_artifact(step.recipe)}")
+    place.print_unless_quiet(most_empty(plan, workshop, until).summary)
     if until == "train":
         from textcat.serving.export import export_models
 
         for folder in export_models(plan, workshop, place.data / "models" / experiment.name):
-            place.say(f"model: {folder}")
+            place.print_unless_quiet(f"model: {folder}")
 
 
-def _say_plan(experiment: Any, site: Site, until: str) -> None:
-    from textcat.experiment.run.runner import forecast, is_here, plan_of
+def _print_plan(experiment: Any, site: RunContext, until: str) -> None:
+    from textcat.experiment.run.runner import is_corpus_available, list_step_states, prepare_plan
 
     corpus = experiment.corpus.name
-    if not is_here(experiment, site):
+    if not is_corpus_available(experiment, site):
         click.echo(f"fetch {corpus}: to do")
         click.echo("the stages after it: to do, since nothing can be made of a collection that is not here")
         return
     click.echo(f"fetch {corpus}: ready")
-    plan, _ = plan_of(experiment, site)
-    for step, state in forecast(plan.steps("evaluate" if until == "report" else until), site.store):
+    plan, _ = prepare_plan(experiment, site)
+    for step, state in list_step_states(plan.steps("evaluate" if until == "report" else until), site.store):
         click.echo(f"{step.title}: {state}")
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from textcat.cli.stages import stage_command
+from textcat.cli.stages import make_stage_command
 
-command = stage_command(
+command = make_stage_command(
     "train",
     "Train an experiment's learners and set their thresholds.",
     "Leaves a model and its certificates for each run. Categories are trained in blocks, and a stopped run "

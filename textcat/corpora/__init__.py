@@ -1,11 +1,17 @@
 """The collections: described, fetched, verified, and read document by document."""
 
-from textcat.corpora.cards import CorpusCard, corpus_names, describe
+from textcat.corpora.cards import CorpusCard, list_corpora, load_card
 from textcat.corpora.document import Corpus, Document, Split
-from textcat.corpora.fetch.collection import FetchReport, corpus_folder, fetch, is_fetched
-from textcat.corpora.fetch.download import Progress
-from textcat.corpora.registry import OWN_FORMATS, OWN_TEXT_FORMATS, open_corpus, open_vectors, vector_names
-from textcat.corpora.splits import CategoryCounts, category_counts, random_splits
+from textcat.corpora.fetch.collection import FetchReport, fetch_corpus, is_fetched, locate_corpus
+from textcat.corpora.fetch.download import TransferProgress
+from textcat.corpora.registry import (
+    OWN_FORMATS,
+    OWN_TEXT_FORMATS,
+    list_vector_corpora,
+    open_corpus,
+    open_vectors,
+)
+from textcat.corpora.splits import CategoryCounts, count_categories, draw_split_masks
 from textcat.corpora.vector_files import VectorCorpus
 
 __all__ = [
@@ -16,17 +22,17 @@ __all__ = [
     "CorpusCard",
     "Document",
     "FetchReport",
-    "Progress",
     "Split",
+    "TransferProgress",
     "VectorCorpus",
-    "category_counts",
-    "corpus_folder",
-    "corpus_names",
-    "describe",
-    "fetch",
+    "count_categories",
+    "draw_split_masks",
+    "fetch_corpus",
     "is_fetched",
+    "list_corpora",
+    "list_vector_corpora",
+    "load_card",
+    "locate_corpus",
     "open_corpus",
     "open_vectors",
-    "random_splits",
-    "vector_names",
 ]

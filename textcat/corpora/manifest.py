@@ -10,10 +10,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-MANIFEST = "fetched.json"
+FETCH_MANIFEST = "fetched.json"
 
 
-class State(NamedTuple):
+class FolderState(NamedTuple):
     """A cheap sign that files are as they were."""
 
     files: int
@@ -34,41 +34,41 @@ class Manifest:
     bytes: int
     newest: int
 
-    def same_size(self, state: State) -> bool:
+    def has_same_size(self, state: FolderState) -> bool:
         """Whether as many files with as many bytes are there as when it was written."""
         return (self.files, self.bytes) == (state.files, state.bytes)
 
-    def untouched(self, state: State) -> bool:
+    def is_untouched(self, state: FolderState) -> bool:
         """As `same_size`, and nothing was written since."""
-        return self.same_size(state) and self.newest == state.newest
+        return self.has_same_size(state) and self.newest == state.newest
 
 
-def collection_files(folder: Path) -> list[Path]:
+def list_collection_files(folder: Path) -> list[Path]:
     """Every file of a fetched folder but the manifest, in the order of their names."""
     found = [
         Path(base, name) for base, _, names in os.walk(folder) for name in names if not name.startswith(".")
     ]
-    return sorted(path for path in found if path != folder / MANIFEST)
+    return sorted(path for path in found if path != folder / FETCH_MANIFEST)
 
 
-def state_of(folder: Path) -> State:
+def read_folder_state(folder: Path) -> FolderState:
     """The number, bytes and newest time of change of a fetched folder's files."""
     number = size = newest = 0
-    for path in collection_files(folder):
+    for path in list_collection_files(folder):
         facts = path.stat()
         number += 1
         size += facts.st_size
         newest = max(newest, facts.st_mtime_ns)
-    return State(number, size, newest)
+    return FolderState(number, size, newest)
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The sha256 of one file."""
     with path.open("rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
-def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
+def combine_hashes(files: Iterable[tuple[str, str]]) -> str:
     """The sha256 over names and sha256s, in the order of the names."""
     whole = hashlib.sha256()
     for name, digest in sorted(files):
@@ -76,18 +76,18 @@ def combined_sha256(files: Iterable[tuple[str, str]]) -> str:
     return whole.hexdigest()
 
 
-def fingerprint_of(folder: Path, files: Iterable[Path]) -> str:
+def fingerprint_files(folder: Path, files: Iterable[Path]) -> str:
     """The sha256 over the names and contents of some files of a folder."""
-    remembered = remembered_fingerprint(folder)
+    remembered = read_valid_fingerprint(folder)
     if remembered is not None:
         return remembered
-    return combined_sha256((path.relative_to(folder).as_posix(), sha256_of(path)) for path in files)
+    return combine_hashes((path.relative_to(folder).as_posix(), hash_file(path)) for path in files)
 
 
-def remembered_fingerprint(folder: Path) -> str | None:
+def read_valid_fingerprint(folder: Path) -> str | None:
     """The fingerprint that the manifest holds, while the folder's files are as fetch left them."""
     manifest = read_manifest(folder)
-    if manifest is not None and manifest.untouched(state_of(folder)):
+    if manifest is not None and manifest.is_untouched(read_folder_state(folder)):
         return manifest.fingerprint
     return None
 
@@ -95,17 +95,17 @@ def remembered_fingerprint(folder: Path) -> str | None:
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder, or nothing where there is none that can be read."""
     try:
-        return Manifest(**json.loads((folder / MANIFEST).read_text(encoding="utf-8")))
+        return Manifest(**json.loads((folder / FETCH_MANIFEST).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
         return None
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Write the manifest so that it is either whole or absent."""
-    temporary = folder / f".{MANIFEST}.{os.getpid()}"
+    temporary = folder / f".{FETCH_MANIFEST}.{os.getpid()}"
     with temporary.open("w", encoding="utf-8") as opened:
         json.dump(asdict(manifest), opened, indent=1)
         opened.write("\n")
         opened.flush()
         os.fsync(opened.fileno())
-    temporary.replace(folder / MANIFEST)
+    temporary.replace(folder / FETCH_MANIFEST)

@@ -22,11 +22,11 @@ from textcat.corpora.own import documents as own
 from textcat.corpora.own import svmlight as own_vectors
 from textcat.corpora.vector_files import VectorCorpus
 from textcat.errors import UsageError
-from textcat.plugins import Plugin, blaming, find, known_names, loaded
+from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, report_plugin_errors
 
 
 @dataclass(frozen=True)
-class CorpusFromElsewhere:
+class PluginCorpus:
     """What a plugin opened; each call of it is watched."""
 
     plugin: Plugin
@@ -40,37 +40,37 @@ class CorpusFromElsewhere:
     @property
     def categories(self) -> tuple[str, ...]:
         """Labels that occur, in the reader's order."""
-        with blaming(self.plugin, "failed"):
+        with report_plugin_errors(self.plugin, "failed"):
             return tuple(self.opened.categories)
 
     def documents(self) -> Iterator[Document]:
         """The documents in the reader's order."""
-        with blaming(self.plugin, "failed"):
+        with report_plugin_errors(self.plugin, "failed"):
             yield from self.opened.documents()
 
     def fingerprint(self) -> str:
         """The sha256 of the contents on disk."""
-        with blaming(self.plugin, "failed"):
+        with report_plugin_errors(self.plugin, "failed"):
             return str(self.opened.fingerprint())
 
 
-def open_from_elsewhere(
+def open_plugin_corpus(
     plugin: Plugin, place: Path, split: str | None, options: dict[str, Any]
-) -> CorpusFromElsewhere:
+) -> PluginCorpus:
     """Open a plugin's collection; `place` is the path of the experiment file, or else its folder of data."""
-    reader = loaded(plugin)
-    with blaming(plugin, "cannot be opened"):
+    reader = load_plugin(plugin)
+    with report_plugin_errors(plugin, "cannot be opened"):
         opened = reader(place, **(options | {"split": split} if split else options))
         if not isinstance(opened, Corpus):
             raise TypeError(
                 f"it must have name, categories, documents() and fingerprint(), and is {opened!r}"
             )
-    return CorpusFromElsewhere(plugin, opened)
+    return PluginCorpus(plugin, opened)
 
 
-Opened = TypeVar("Opened")
+AnyCorpus = TypeVar("AnyCorpus")
 
-_TEXT: dict[str, Callable[..., Corpus]] = {
+_TEXT_READERS: dict[str, Callable[..., Corpus]] = {
     "20newsgroups": newsgroups.Newsgroups,
     "industry-sector": industry.IndustrySector,
     "ohsumed": ohsumed.Ohsumed,
@@ -84,7 +84,7 @@ _TEXT: dict[str, Callable[..., Corpus]] = {
     "jsonl": partial(own.OwnDocuments, "jsonl"),
     "folders": partial(own.OwnDocuments, "folders"),
 }
-_VECTORS: dict[str, Callable[..., VectorCorpus]] = {
+_VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
     "rcv1-subset": rcv1_vectors.open_rcv1_subset,
     "rcv1-vectors": rcv1_vectors.open_rcv1_vectors,
     "svmlight": own_vectors.open_svmlight,
@@ -94,104 +94,106 @@ _VECTORS: dict[str, Callable[..., VectorCorpus]] = {
 OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
 OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
-    "20newsgroups": newsgroups.count,
-    "industry-sector": industry.count,
-    "ohsumed": ohsumed.count,
-    "ohsumed-23": ohsumed23.count,
-    "rcv1": rcv1.count,
+    "20newsgroups": newsgroups.count_newsgroups,
+    "industry-sector": industry.count_industry_sector,
+    "ohsumed": ohsumed.count_ohsumed,
+    "ohsumed-23": ohsumed23.count_ohsumed23,
+    "rcv1": rcv1.count_rcv1,
     "rcv1-subset": rcv1_vectors.count_subset,
     "rcv1-vectors": rcv1_vectors.count_vectors,
-    "reuters21578": reuters.count,
-    "webkb": webkb.count,
+    "reuters21578": reuters.count_reuters21578,
+    "webkb": webkb.count_webkb,
 }
 
 
-def plugin_of(name: str) -> Plugin | None:
+def find_corpus_plugin(name: str) -> Plugin | None:
     """The plugin that opens a collection of that name; None where it is textcat's own, or nobody's."""
-    return find("corpora", name, own_names())
+    return find_plugin("corpora", name, list_builtin_corpora())
 
 
-def own_names() -> frozenset[str]:
+def list_builtin_corpora() -> frozenset[str]:
     """The collections and formats that textcat opens itself."""
-    return frozenset(_TEXT) | frozenset(_VECTORS)
+    return frozenset(_TEXT_READERS) | frozenset(_VECTOR_READERS)
 
 
-def vector_names() -> tuple[str, ...]:
+def list_vector_corpora() -> tuple[str, ...]:
     """The collections and formats that come as vectors."""
-    return tuple(_VECTORS)
+    return tuple(_VECTOR_READERS)
 
 
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
     """Open a collection of text whose files lie in `folder`; its default split is its card's first."""
-    plugin = plugin_of(name)
+    plugin = find_corpus_plugin(name)
     if plugin is not None:
-        return open_from_elsewhere(plugin, folder, split, options)
-    if name in _VECTORS:
+        return open_plugin_corpus(plugin, folder, split, options)
+    if name in _VECTOR_READERS:
         raise UsageError(
             f"{name} comes as vectors, not as text",
             hint="Open it with `open_vectors`, or choose a collection of text.",
         )
-    return _open(_TEXT, name, folder, split, options)
+    return _open(_TEXT_READERS, name, folder, split, options)
 
 
 def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
     """Read a collection of vectors whose files lie in `folder`."""
-    if name in _TEXT:
+    if name in _TEXT_READERS:
         raise UsageError(
             f"{name} comes as text, not as vectors",
             hint="Open it with `open_corpus`, or choose a collection of vectors.",
         )
-    return _open(_VECTORS, name, folder, split, options)
+    return _open(_VECTOR_READERS, name, folder, split, options)
 
 
 def _open(
-    readers: dict[str, Callable[..., Opened]],
+    readers: dict[str, Callable[..., AnyCorpus]],
     name: str,
     folder: Path,
     split: str | None,
     options: dict[str, Any],
-) -> Opened:
+) -> AnyCorpus:
     if name not in readers:
         raise UsageError(
             f"no collection is called {name!r}",
-            hint=f"There are {', '.join(sorted(known_names('corpora', readers)))}.",
+            hint=f"There are {', '.join(sorted(list_known_names('corpora', readers)))}.",
         )
     if split:
         options = options | {"split": split}
-    unknown = sorted(set(options) - _settings(readers[name]))
+    unknown = sorted(set(options) - _list_keyword_options(readers[name]))
     if unknown:
         raise UsageError(
             f"{name} has no setting {unknown[0]!r}",
-            hint=f"It has {', '.join(sorted(_settings(readers[name])))}.",
+            hint=f"It has {', '.join(sorted(_list_keyword_options(readers[name])))}.",
         )
     return readers[name](folder, **options)
 
 
-def reader_options(name: str) -> dict[str, Any]:
+def list_reader_options(name: str) -> dict[str, Any]:
     """The options that a collection's reader takes beside its split, with what they are when left out."""
-    reader = _TEXT.get(name) or _VECTORS[name]
+    reader = _TEXT_READERS.get(name) or _VECTOR_READERS[name]
     taken = {
-        key: each.default for key, each in signature(reader).parameters.items() if key in _settings(reader)
+        key: each.default
+        for key, each in signature(reader).parameters.items()
+        if key in _list_keyword_options(reader)
     }
     return {key: default for key, default in taken.items() if key != "split"}
 
 
-def option_meanings(name: str) -> dict[str, str]:
+def load_option_descriptions(name: str) -> dict[str, str]:
     """What each option of a collection's reader says."""
     table = yaml.safe_load(files("textcat").joinpath("corpora", "options.yaml").read_text(encoding="utf-8"))
     return dict(table.get("own" if name in OWN_TEXT_FORMATS else name, {}))
 
 
-def _settings(reader: Callable[..., Any]) -> set[str]:
+def _list_keyword_options(reader: Callable[..., Any]) -> set[str]:
     return {each.name for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY}
 
 
-def fingerprint(name: str, folder: Path) -> str:
+def fingerprint_corpus(name: str, folder: Path) -> str:
     """The sha256 of the contents of a collection's files."""
-    corpus = open_vectors(name, folder) if name in _VECTORS else open_corpus(name, folder)
+    corpus = open_vectors(name, folder) if name in _VECTOR_READERS else open_corpus(name, folder)
     return corpus.fingerprint()
 
 
-def count(name: str, folder: Path) -> dict[str, int]:
+def count_corpus(name: str, folder: Path) -> dict[str, int]:
     """The counts of a collection's files that its card pins."""
     return _COUNTERS[name](folder)

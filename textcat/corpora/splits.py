@@ -59,7 +59,7 @@ class CategoryCounts:
         return tuple(sorted(self.train, key=lambda label: (-self.train[label], label))[:number])
 
 
-def category_counts(documents: Iterable[Document]) -> CategoryCounts:
+def count_categories(documents: Iterable[Document]) -> CategoryCounts:
     """Count the labels of training and of test documents; unused documents do not count."""
     counts = CategoryCounts(Counter(), Counter())
     for document in documents:
@@ -70,7 +70,7 @@ def category_counts(documents: Iterable[Document]) -> CategoryCounts:
     return counts
 
 
-def random_splits(
+def draw_split_masks(
     n: int, *, seed: int, ratio: float | None = None, repeats: int = 1, folds: int | None = None
 ) -> list[NDArray[np.bool_]]:
     """Masks that are true for training documents, of `n` documents in the corpus's order.
@@ -89,17 +89,17 @@ def random_splits(
                 f"{n} documents cannot be dealt into {folds} folds",
                 hint="Ask for at least 2 folds and no more than there are documents.",
             )
-        return [_all_but(n, part) for part in np.array_split(random.permutation(n), folds)]
+        return [_make_training_mask(n, part) for part in np.array_split(random.permutation(n), folds)]
     if ratio is None or ratio <= 0:
         raise UsageError(
             f"the ratio of a split must be above 0, not {ratio}",
             hint="Give the training documents for each test document, such as 4.",
         )
     tests = round(n / (ratio + 1))
-    return [_all_but(n, random.permutation(n)[:tests]) for _ in range(repeats)]
+    return [_make_training_mask(n, random.permutation(n)[:tests]) for _ in range(repeats)]
 
 
-def _all_but(n: int, test: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _make_training_mask(n: int, test: NDArray[np.int64]) -> NDArray[np.bool_]:
     mask = np.ones(n, dtype=bool)
     mask[test] = False
     return mask

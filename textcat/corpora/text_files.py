@@ -13,7 +13,7 @@ from textcat.errors import BadDataError
 
 _CHUNK = 1 << 22
 # Far beyond any record or line of these collections: a small compressed file must not fill the memory.
-_LONGEST = 1 << 24
+_MAX_LENGTH = 1 << 24
 
 
 @contextmanager
@@ -34,12 +34,12 @@ def open_latin1(path: Path) -> Iterator[TextIO]:
         ) from problem
 
 
-def line_blocks(path: Path) -> Iterator[str]:
+def read_line_blocks(path: Path) -> Iterator[str]:
     """The text of a file in blocks that end where a line ends."""
     with open_latin1(path) as opened:
         while block := opened.read(_CHUNK):
-            rest = opened.readline(_LONGEST)
-            if len(rest) == _LONGEST:
+            rest = opened.readline(_MAX_LENGTH)
+            if len(rest) == _MAX_LENGTH:
                 raise BadDataError(
                     "a line is longer than this format can have",
                     where=str(path),
@@ -48,7 +48,7 @@ def line_blocks(path: Path) -> Iterator[str]:
             yield block + rest
 
 
-def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
+def read_smart_records(path: Path) -> Iterator[tuple[str, str]]:
     """The records of a file in SMART's format: each from a line `.I NUMBER` to the next; number and rest.
 
     The file streams: no more than a chunk and one record are held.
@@ -59,18 +59,18 @@ def dotted_records(path: Path) -> Iterator[tuple[str, str]]:
             *whole, held = (held + chunk).split("\n.I ")
             for record in whole:
                 if record.strip():
-                    yield _headed(record)
-            if len(held) > _LONGEST:
+                    yield _split_record(record)
+            if len(held) > _MAX_LENGTH:
                 raise BadDataError(
                     "a record is longer than this format can have",
                     where=str(path),
                     hint="The file is another one or damaged: fetch the collection again.",
                 )
     if held.strip():
-        yield _headed(held)
+        yield _split_record(held)
 
 
-def _headed(record: str) -> tuple[str, str]:
+def _split_record(record: str) -> tuple[str, str]:
     number, _, rest = record.partition("\n")
     return number.strip(), rest
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from textcat.corpora.text_files import line_blocks
+from textcat.corpora.text_files import read_line_blocks
 from textcat.errors import BadDataError
 
 # One large id would make a model of so many weights a category: more is a damaged file.
@@ -56,7 +56,7 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     columns: list[NDArray[np.int32]] = []
     weights: list[NDArray[np.float32]] = []
     for path in paths:
-        for numbered in _numbered_blocks(path):
+        for numbered in _read_numbered_blocks(path):
             parsed = _parse_block(path, numbered, heads)
             lengths.append(parsed[0])
             columns.append(parsed[1])
@@ -71,9 +71,9 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     return VectorLines(heads, X)
 
 
-def _numbered_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
+def _read_numbered_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
     first = 1
-    for block in line_blocks(path):
+    for block in read_line_blocks(path):
         lines = block.removesuffix("\n").split("\n")
         stripped = ((number, line.partition("#")[0].rstrip()) for number, line in enumerate(lines, first))
         yield [(number, line) for number, line in stripped if line]
@@ -96,7 +96,7 @@ def _parse_block(
         values = np.zeros(0)
     terms, weights = values[::2], values[1::2]
     if values.size != 2 * lengths.sum() or not (_are_terms(terms).all() and _are_weights(weights).all()):
-        raise _first_bad_line(path, numbered)
+        raise _explain_bad_line(path, numbered)
     return lengths, (terms - 1).astype(np.int32), weights.astype(np.float32)
 
 
@@ -112,7 +112,7 @@ def _are_weights(values: NDArray[np.float64]) -> NDArray[np.bool_]:
     return finite
 
 
-def _first_bad_line(path: Path, numbered: list[tuple[int, str]]) -> BadDataError:
+def _explain_bad_line(path: Path, numbered: list[tuple[int, str]]) -> BadDataError:
     for number, line in numbered:
         for pair in line.split()[not line.startswith(" ") :]:
             if not _is_pair(pair):
@@ -136,7 +136,7 @@ def _is_pair(pair: str) -> bool:
     return bool(_are_terms(numbers[:1]).all() and _are_weights(numbers[1:]).all())
 
 
-def label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]) -> NDArray[np.bool_]:
+def make_label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]) -> NDArray[np.bool_]:
     """Documents x categories, true where a document has the label; other labels are left out."""
     column = {category: number for number, category in enumerate(categories)}
     Y = np.zeros((len(labels), len(categories)), dtype=bool)

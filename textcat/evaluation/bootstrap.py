@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.evaluation.contingency import Bools, Contingency
+from textcat.evaluation.contingency import Bools, ContingencyTable
 from textcat.evaluation.measures import Floats, ZeroDivision, macro_f1, micro_f1
 
-BATCH = 100
+SAMPLES_PER_BATCH = 100
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,13 @@ def paired_bootstrap(
             hint="Give both systems' decisions on the same documents and categories.",
         )
     whole = np.ones((1, len(labels)), dtype=np.float32)
-    values = np.stack([next(_f1s(side, labels, whole, zero_division)) for side in (left, right)])
-    drawn = _draw(left, right, labels, np.random.default_rng(seed), zero_division, samples)
+    values = np.stack([next(_compute_f1(side, labels, whole, zero_division)) for side in (left, right)])
+    drawn = _resample_f1(left, right, labels, np.random.default_rng(seed), zero_division, samples)
     names = ("micro.f1", "macro.f1")
-    return {name: _paired(values[:, k], drawn[:, :, k], level) for k, name in enumerate(names)}
+    return {name: _make_paired_intervals(values[:, k], drawn[:, :, k], level) for k, name in enumerate(names)}
 
 
-def _draw(
+def _resample_f1(
     left: Bools,
     right: Bools,
     labels: Bools,
@@ -68,15 +68,15 @@ def _draw(
     documents = len(labels)
     chance = np.full(documents, 1.0 / documents)
     collected: list[list[Floats]] = [[], []]
-    for start in range(0, samples, BATCH):
-        size = min(BATCH, samples - start)
+    for start in range(0, samples, SAMPLES_PER_BATCH):
+        size = min(SAMPLES_PER_BATCH, samples - start)
         times = generator.multinomial(documents, chance, size=size).astype(np.float32)
         for side, decisions in enumerate((left, right)):
-            collected[side].extend(_f1s(decisions, labels, times, zero_division))
+            collected[side].extend(_compute_f1(decisions, labels, times, zero_division))
     return np.array(collected)
 
 
-def _f1s(
+def _compute_f1(
     decisions: Bools, labels: Bools, times: NDArray[np.float32], zero_division: ZeroDivision
 ) -> Iterator[Floats]:
     """Micro and macro F1 with every document counted as often as each row of `times` says."""
@@ -86,18 +86,18 @@ def _f1s(
         for indicator in (decisions & labels, decisions, labels)
     )
     for hits, taken, wanted in zip(tp, accepted, positive, strict=True):
-        table = Contingency(hits, taken - hits, wanted - hits, len(labels) - taken - wanted + hits)
+        table = ContingencyTable(hits, taken - hits, wanted - hits, len(labels) - taken - wanted + hits)
         yield np.array([micro_f1(table, zero_division), macro_f1(table, zero_division)])
 
 
-def _paired(values: Floats, drawn: Floats, level: float) -> PairedIntervals:
+def _make_paired_intervals(values: Floats, drawn: Floats, level: float) -> PairedIntervals:
     return PairedIntervals(
-        left=_interval(float(values[0]), drawn[0], level),
-        right=_interval(float(values[1]), drawn[1], level),
-        difference=_interval(float(values[0] - values[1]), drawn[0] - drawn[1], level),
+        left=_compute_interval(float(values[0]), drawn[0], level),
+        right=_compute_interval(float(values[1]), drawn[1], level),
+        difference=_compute_interval(float(values[0] - values[1]), drawn[0] - drawn[1], level),
     )
 
 
-def _interval(value: float, drawn: Floats, level: float) -> Interval:
+def _compute_interval(value: float, drawn: Floats, level: float) -> Interval:
     low, high = np.nanpercentile(drawn, [(100.0 - level) / 2, (100.0 + level) / 2])
     return Interval(value=value, low=float(low), high=float(high))

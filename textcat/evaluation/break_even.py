@@ -13,7 +13,7 @@ import numpy as np
 
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation.contingency import Bools, Ints
-from textcat.evaluation.measures import Floats, percentage
+from textcat.evaluation.measures import Floats, compute_percentage
 
 
 @dataclass(frozen=True)
@@ -25,16 +25,16 @@ class BreakEven:
 
     def per_category(self) -> Floats:
         """Percent; NaN for a category without positive documents."""
-        return percentage(self.hits, self.positives, "skip")
+        return compute_percentage(self.hits, self.positives, "skip")
 
     def micro(self, categories: Ints | None = None) -> float:
         """Percent over the summed counts of all, or of some, categories."""
         chosen = slice(None) if categories is None else categories
         hits, positives = self.hits[chosen], self.positives[chosen]
-        return float(percentage(hits.sum(keepdims=True), positives.sum(keepdims=True), "skip")[0])
+        return float(compute_percentage(hits.sum(keepdims=True), positives.sum(keepdims=True), "skip")[0])
 
 
-def ranking(scores: Floats) -> Ints:
+def rank_documents(scores: Floats) -> Ints:
     """Document numbers from the highest score down, a column a category; ties in document order."""
     if np.isnan(scores).any():
         document, category = np.argwhere(np.isnan(scores))[0]
@@ -45,7 +45,7 @@ def ranking(scores: Floats) -> Ints:
     return np.argsort(-scores, axis=0, kind="stable")
 
 
-def break_even(scores: Floats, labels: Bools) -> BreakEven:
+def find_break_even(scores: Floats, labels: Bools) -> BreakEven:
     """Count the hits within the first n+ ranks of every category."""
     if scores.shape != labels.shape:
         raise UsageError(
@@ -53,6 +53,6 @@ def break_even(scores: Floats, labels: Bools) -> BreakEven:
             hint="Give both as documents x categories.",
         )
     positives = np.count_nonzero(labels, axis=0).astype(np.int64)
-    ranked = np.take_along_axis(labels, ranking(scores), axis=0)
+    ranked = np.take_along_axis(labels, rank_documents(scores), axis=0)
     within = np.arange(len(labels))[:, np.newaxis] < positives
     return BreakEven(hits=np.count_nonzero(ranked & within, axis=0).astype(np.int64), positives=positives)

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import stats
 
 from textcat.evaluation.bootstrap import PairedIntervals, paired_bootstrap
-from textcat.evaluation.contingency import Bools, Contingency, Ints, contingency
+from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
 from textcat.evaluation.measures import Floats, ZeroDivision, f1, macro_f1, micro_f1
 from textcat.evaluation.significance import (
     PairedTest,
@@ -29,7 +29,7 @@ from textcat.evaluation.significance import (
 
 
 @dataclass(frozen=True)
-class Discordant:
+class DiscordantCounts:
     """By category: documents that only the left or only the right side decides rightly, p and adjusted p."""
 
     only_left: Ints
@@ -43,20 +43,23 @@ class Comparison:
     """Left against right; what needs the single decisions is None where only their counts are known."""
 
     categories: Sequence[str]
-    left: Contingency
-    right: Contingency
+    left: ContingencyTable
+    right: ContingencyTable
     left_f1: Floats
     right_f1: Floats
     macro_sign: PairedTest
     macro_t: PairedTest
     wilcoxon: SignedRank
-    discordant: Discordant | None = None
+    discordant: DiscordantCounts | None = None
     micro_sign: PairedTest | None = None
     intervals: dict[str, PairedIntervals] | None = None
 
 
 def compare_counts(
-    left: Contingency, right: Contingency, categories: Sequence[str], zero_division: ZeroDivision = 1
+    left: ContingencyTable,
+    right: ContingencyTable,
+    categories: Sequence[str],
+    zero_division: ZeroDivision = 1,
 ) -> Comparison:
     """What the contingency tables alone tell."""
     left_f1, right_f1 = f1(left, zero_division), f1(right, zero_division)
@@ -79,11 +82,13 @@ def compare_decisions(
     zero_division: ZeroDivision = 1,
 ) -> Comparison:
     """All tests, on decisions of both sides about the same documents."""
-    counted = compare_counts(contingency(left, labels), contingency(right, labels), categories, zero_division)
+    counted = compare_counts(
+        count_contingency(left, labels), count_contingency(right, labels), categories, zero_division
+    )
     return Comparison(
         **vars(counted)
         | {
-            "discordant": discordant(left, right, labels),
+            "discordant": count_discordant(left, right, labels),
             "micro_sign": micro_sign_test(left, right, labels),
             "intervals": paired_bootstrap(
                 left, right, labels, seed=seed, zero_division=zero_division, samples=samples
@@ -92,7 +97,7 @@ def compare_decisions(
     )
 
 
-def discordant(left: Bools, right: Bools, labels: Bools) -> Discordant:
+def count_discordant(left: Bools, right: Bools, labels: Bools) -> DiscordantCounts:
     """McNemar's exact test in every category; where no document is decided differently p is 1."""
     left_right, right_right = left == labels, right == labels
     only_left = np.count_nonzero(left_right & ~right_right, axis=0).astype(np.int64)
@@ -100,38 +105,49 @@ def discordant(left: Bools, right: Bools, labels: Bools) -> Discordant:
     fewer, both = np.minimum(only_left, only_right), only_left + only_right
     p_value = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, both, 0.5))
     adjusted = stats.false_discovery_control(p_value) if len(p_value) else p_value
-    return Discordant(only_left, only_right, p_value, np.asarray(adjusted))
+    return DiscordantCounts(only_left, only_right, p_value, np.asarray(adjusted))
 
 
-def overall_facts(comparison: Comparison, zero_division: ZeroDivision) -> dict[str, Any]:
+def describe_overall(comparison: Comparison, zero_division: ZeroDivision) -> dict[str, Any]:
     """Micro and macro F1 of both sides, the difference and its interval."""
     facts = {}
     for name, measure in (("micro.f1", micro_f1), ("macro.f1", macro_f1)):
         left, right = (measure(table, zero_division) for table in (comparison.left, comparison.right))
-        facts[name] = {"left": _known(left), "right": _known(right), "difference": _known(left - right)}
+        facts[name] = {
+            "left": _finite_or_none(left),
+            "right": _finite_or_none(right),
+            "difference": _finite_or_none(left - right),
+        }
         if comparison.intervals:
             interval = comparison.intervals[name].difference
-            facts[name]["low"], facts[name]["high"] = _known(interval.low), _known(interval.high)
+            facts[name]["low"], facts[name]["high"] = (
+                _finite_or_none(interval.low),
+                _finite_or_none(interval.high),
+            )
     return facts
 
 
-def facts_of_tests(comparison: Comparison) -> dict[str, dict[str, float | int | None]]:
+def describe_tests(comparison: Comparison) -> dict[str, dict[str, float | int | None]]:
     """Of each test how often either side is better, and the two-sided p."""
     wilcoxon = comparison.wilcoxon
-    tests = {} if comparison.micro_sign is None else {"micro sign test": _paired(comparison.micro_sign)}
+    tests = (
+        {}
+        if comparison.micro_sign is None
+        else {"micro sign test": _describe_paired_test(comparison.micro_sign)}
+    )
     return {
         **tests,
-        "macro sign test": _paired(comparison.macro_sign),
-        "macro t-test": _paired(comparison.macro_t),
+        "macro sign test": _describe_paired_test(comparison.macro_sign),
+        "macro t-test": _describe_paired_test(comparison.macro_t),
         "Wilcoxon, errors": {
             "left_better": wilcoxon.left_less,
             "right_better": wilcoxon.left_more,
-            "p": _known(wilcoxon.p_value),
+            "p": _finite_or_none(wilcoxon.p_value),
         },
     }
 
 
-def category_facts(comparison: Comparison) -> list[dict[str, Any]]:
+def describe_categories(comparison: Comparison) -> list[dict[str, Any]]:
     """A row a category, in the order of the categories."""
     left, right = comparison.left, comparison.right
     rows = []
@@ -139,8 +155,8 @@ def category_facts(comparison: Comparison) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "category": name,
             "documents": int(left.tp[k] + left.fn[k]),
-            "left_f1": _known(comparison.left_f1[k]),
-            "right_f1": _known(comparison.right_f1[k]),
+            "left_f1": _finite_or_none(comparison.left_f1[k]),
+            "right_f1": _finite_or_none(comparison.right_f1[k]),
             "left_errors": int(left.errors[k]),
             "right_errors": int(right.errors[k]),
         }
@@ -155,13 +171,13 @@ def category_facts(comparison: Comparison) -> list[dict[str, Any]]:
     return rows
 
 
-def _paired(test: PairedTest) -> dict[str, float | int | None]:
+def _describe_paired_test(test: PairedTest) -> dict[str, float | int | None]:
     return {
         "left_better": test.left_better,
         "right_better": test.right_better,
-        "p": _known(test.two_sided),
+        "p": _finite_or_none(test.two_sided),
     }
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None

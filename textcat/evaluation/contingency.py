@@ -15,7 +15,7 @@ Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Contingency:
+class ContingencyTable:
     """Four counts a category: accepted rightly, accepted wrongly, missed, refused rightly."""
 
     tp: Ints
@@ -23,19 +23,19 @@ class Contingency:
     fn: Ints
     tn: Ints
 
-    def pooled(self) -> Contingency:
+    def sum_categories(self) -> ContingencyTable:
         """The sums over all categories, as the table of one category."""
-        return Contingency(*(counts.sum(keepdims=True) for counts in self._counts()))
+        return ContingencyTable(*(counts.sum(keepdims=True) for counts in self._counts()))
 
-    def restricted(self, categories: Sequence[int] | Ints) -> Contingency:
+    def restricted(self, categories: Sequence[int] | Ints) -> ContingencyTable:
         """The tables of some categories, in the order asked for."""
         chosen = np.asarray(categories, dtype=np.int64)
-        return Contingency(*(counts[chosen] for counts in self._counts()))
+        return ContingencyTable(*(counts[chosen] for counts in self._counts()))
 
-    def __add__(self, other: Contingency) -> Contingency:
+    def __add__(self, other: ContingencyTable) -> ContingencyTable:
         """Tables of disjoint sets of documents, as of cross-validation's folds, add up."""
         pairs = zip(self._counts(), other._counts(), strict=True)
-        return Contingency(*(ours + theirs for ours, theirs in pairs))
+        return ContingencyTable(*(ours + theirs for ours, theirs in pairs))
 
     def __len__(self) -> int:
         return len(self.tp)
@@ -54,7 +54,7 @@ class Contingency:
         return self.tp, self.fp, self.fn, self.tn
 
 
-def contingency(decisions: Bools, labels: Bools) -> Contingency:
+def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
     """Count the agreement of two documents x categories arrays."""
     if decisions.shape != labels.shape or decisions.ndim != 2:
         raise UsageError(
@@ -65,4 +65,6 @@ def contingency(decisions: Bools, labels: Bools) -> Contingency:
     accepted = np.count_nonzero(decisions, axis=0).astype(np.int64)
     positive = np.count_nonzero(labels, axis=0).astype(np.int64)
     tp = np.count_nonzero(decisions & labels, axis=0).astype(np.int64)
-    return Contingency(tp=tp, fp=accepted - tp, fn=positive - tp, tn=documents - accepted - positive + tp)
+    return ContingencyTable(
+        tp=tp, fp=accepted - tp, fn=positive - tp, tn=documents - accepted - positive + tp
+    )

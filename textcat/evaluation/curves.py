@@ -12,31 +12,31 @@ from typing import Literal
 
 import numpy as np
 
-from textcat.evaluation.break_even import ranking
+from textcat.evaluation.break_even import rank_documents
 from textcat.evaluation.contingency import Bools, Ints
 from textcat.evaluation.measures import Floats
 
 
 @dataclass(frozen=True)
-class Curve:
+class PrecisionRecallCurve:
     """Points of a precision-recall curve in percent, by rising recall."""
 
     recall: Floats
     precision: Floats
 
 
-def micro_curve(
+def compute_micro_curve(
     scores: Floats, labels: Bools, how: Literal["pooled", "proportional"] = "proportional"
-) -> Curve:
+) -> PrecisionRecallCurve:
     """The curve over all categories; those without positive documents take part only in `pooled`."""
     if not labels.any():
-        return Curve(recall=np.empty(0), precision=np.empty(0))
+        return PrecisionRecallCurve(recall=np.empty(0), precision=np.empty(0))
     if how == "pooled":
-        return _pooled(scores, labels)
-    return _proportional(scores, labels)
+        return _compute_pooled_curve(scores, labels)
+    return _compute_proportional_curve(scores, labels)
 
 
-def area(curve: Curve) -> float:
+def area_under_curve(curve: PrecisionRecallCurve) -> float:
     """Percent of the unit square under the curve, by trapezoids; flat from recall 0 to the first point."""
     if not len(curve.recall):
         return float("nan")
@@ -45,18 +45,18 @@ def area(curve: Curve) -> float:
     return float(np.sum(np.diff(recall) * (precision[1:] + precision[:-1])) / 200.0)
 
 
-def _pooled(scores: Floats, labels: Bools) -> Curve:
+def _compute_pooled_curve(scores: Floats, labels: Bools) -> PrecisionRecallCurve:
     flat_scores, flat_labels = scores.ravel(), labels.ravel()
     order = np.argsort(-flat_scores, kind="stable")
     hits = np.cumsum(flat_labels[order], dtype=np.int64)
     accepted = np.arange(1, len(order) + 1, dtype=np.int64)
     ends_a_tie = np.append(np.diff(flat_scores[order]) != 0, True)
-    return _curve(hits[ends_a_tie], accepted[ends_a_tie], int(flat_labels.sum()))
+    return _make_curve(hits[ends_a_tie], accepted[ends_a_tie], int(flat_labels.sum()))
 
 
-def _proportional(scores: Floats, labels: Bools, points: int = 100) -> Curve:
+def _compute_proportional_curve(scores: Floats, labels: Bools, points: int = 100) -> PrecisionRecallCurve:
     """Up to the break-even point in even steps, from there on in growing ones until all is accepted."""
-    ranked = np.take_along_axis(labels, ranking(scores), axis=0)
+    ranked = np.take_along_axis(labels, rank_documents(scores), axis=0)
     positives = np.count_nonzero(labels, axis=0)
     present = positives > 0
     positives = positives[present]
@@ -66,8 +66,8 @@ def _proportional(scores: Floats, labels: Bools, points: int = 100) -> Curve:
     multiples = np.append(np.arange(1, points + 1) / points, beyond)[:, np.newaxis]
     accepted = np.clip(np.ceil(multiples * positives), 1, len(labels)).astype(np.int64)
     found = np.take_along_axis(hits, accepted - 1, axis=0)
-    return _curve(found.sum(axis=1), accepted.sum(axis=1), int(positives.sum()))
+    return _make_curve(found.sum(axis=1), accepted.sum(axis=1), int(positives.sum()))
 
 
-def _curve(hits: Ints, accepted: Ints, positives: int) -> Curve:
-    return Curve(recall=100.0 * hits / positives, precision=100.0 * hits / accepted)
+def _make_curve(hits: Ints, accepted: Ints, positives: int) -> PrecisionRecallCurve:
+    return PrecisionRecallCurve(recall=100.0 * hits / positives, precision=100.0 * hits / accepted)

@@ -12,40 +12,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import BadDataError
-from textcat.evaluation.contingency import Bools, Contingency, Ints
+from textcat.evaluation.contingency import Bools, ContingencyTable, Ints
 
 Floats = NDArray[np.float64]
 ZeroDivision = Literal[1, 0, "skip"]
 
-_VALUE_OF_ZERO_BY_ZERO = {1: 100.0, 0: 0.0, "skip": float("nan")}
+_ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
 
 
-def percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
+def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
     """100 x part / whole, with 0/0 as the rule has it."""
-    undefined = _VALUE_OF_ZERO_BY_ZERO[zero_division]
+    undefined = _ZERO_DIVISION_VALUES[zero_division]
     result = np.full(len(whole), undefined, dtype=np.float64)
     np.divide(100.0 * part, whole, out=result, where=whole != 0)
     return result
 
 
-def precision(table: Contingency, zero_division: ZeroDivision = 1) -> Floats:
+def precision(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
     """Of the accepted documents, how many are in the category."""
-    return percentage(table.tp, table.tp + table.fp, zero_division)
+    return compute_percentage(table.tp, table.tp + table.fp, zero_division)
 
 
-def recall(table: Contingency, zero_division: ZeroDivision = 1) -> Floats:
+def recall(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
     """Of the category's documents, how many are accepted."""
-    return percentage(table.tp, table.tp + table.fn, zero_division)
+    return compute_percentage(table.tp, table.tp + table.fn, zero_division)
 
 
-def f1(table: Contingency, zero_division: ZeroDivision = 1) -> Floats:
+def f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
     """The harmonic mean of precision and recall, from counts (genkin_2004 equation 34)."""
-    return percentage(2 * table.tp, 2 * table.tp + table.fp + table.fn, zero_division)
+    return compute_percentage(2 * table.tp, 2 * table.tp + table.fp + table.fn, zero_division)
 
 
-def error_rate(table: Contingency) -> Floats:
+def error_rate(table: ContingencyTable) -> Floats:
     """Wrong decisions in a hundred (genkin_2004 equation 33); NaN without documents."""
-    return percentage(table.errors, table.documents, "skip")
+    return compute_percentage(table.errors, table.documents, "skip")
 
 
 def mean(values: Floats) -> float:
@@ -54,17 +54,17 @@ def mean(values: Floats) -> float:
     return float(defined.mean()) if len(defined) else float("nan")
 
 
-def micro_f1(table: Contingency, zero_division: ZeroDivision = 1) -> float:
+def micro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
     """F1 of the pooled counts."""
-    return float(f1(table.pooled(), zero_division)[0])
+    return float(f1(table.sum_categories(), zero_division)[0])
 
 
-def macro_f1(table: Contingency, zero_division: ZeroDivision = 1) -> float:
+def macro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
     """The plain mean of the categories' F1."""
     return mean(f1(table, zero_division))
 
 
-def f1_of_means(table: Contingency, zero_division: ZeroDivision = 1) -> float:
+def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
     """Harmonic mean of mean precision and mean recall: macro F1 as gao_2003 equation 6.1 has it."""
     mean_precision = mean(precision(table, zero_division))
     mean_recall = mean(recall(table, zero_division))
@@ -74,7 +74,7 @@ def f1_of_means(table: Contingency, zero_division: ZeroDivision = 1) -> float:
     return 2 * mean_precision * mean_recall / total
 
 
-def by_size(train_counts: Ints) -> Ints:
+def sort_by_size(train_counts: Ints) -> Ints:
     """Categories from the largest to the smallest by training documents; ties in category order."""
     return np.argsort(-np.asarray(train_counts, dtype=np.int64), kind="stable").astype(np.int64)
 
@@ -95,12 +95,12 @@ def argmax_accuracy(scores: Floats, labels: Bools) -> float:
 
 
 # A certain probability that is wrong has an infinite logarithm: none counts as more certain than this.
-MOST_CERTAIN = 1e-7
+PROBABILITY_CLIP = 1e-7
 
 
-def calibration_measures(probabilities: Floats, labels: Bools) -> dict[str, float]:
+def measure_calibration(probabilities: Floats, labels: Bools) -> dict[str, float]:
     """Means over all decisions: squared error (Brier, 1950) and negative log-likelihood, both better when low."""
-    bounded = np.clip(probabilities, MOST_CERTAIN, 1.0 - MOST_CERTAIN)
+    bounded = np.clip(probabilities, PROBABILITY_CLIP, 1.0 - PROBABILITY_CLIP)
     likelihood = np.where(labels, bounded, 1.0 - bounded)
     return {
         "probability.brier": float(np.square(probabilities - labels).mean()),

@@ -19,7 +19,7 @@ from textcat.evaluation.measures import Floats
 
 SignedRankMethod = Literal["auto", "approx", "exact"]
 
-SMALL_SAMPLE = 12
+MAX_EXACT_SAMPLE = 12
 
 
 @dataclass(frozen=True)
@@ -58,11 +58,11 @@ def wilcoxon_signed_rank(
     Numbers of errors are full of ties, where the exact distribution is only approximate, so the normal
     approximation with its correction for ties is the default. Without any difference p is 1.
     """
-    difference = _differences(left, right)
+    difference = _subtract_pairs(left, right)
     nonzero = difference[difference != 0]
     p_value = 1.0
     if len(nonzero):
-        p_value = _signed_rank_p(nonzero, method, continuity)
+        p_value = _compute_signed_rank_p(nonzero, method, continuity)
     return SignedRank(
         left_less=int(np.count_nonzero(difference < 0)),
         left_more=int(np.count_nonzero(difference > 0)),
@@ -71,7 +71,7 @@ def wilcoxon_signed_rank(
     )
 
 
-def comparison_measures(left_errors: ArrayLike, right_errors: ArrayLike) -> dict[str, float]:
+def measure_comparison(left_errors: ArrayLike, right_errors: ArrayLike) -> dict[str, float]:
     """A row of genkin_2004's tables 1 to 3 under dotted names, from two methods' errors by category."""
     result = wilcoxon_signed_rank(left_errors, right_errors)
     return {
@@ -93,32 +93,32 @@ def micro_sign_test(left: Bools, right: Bools, labels: Bools) -> PairedTest:
 
 def macro_sign_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
     """Over the categories whose F1 differs (Yang & Liu's S-test)."""
-    difference = _differences(left, right)
+    difference = _subtract_pairs(left, right)
     return _sign_test(int(np.count_nonzero(difference > 0)), int(np.count_nonzero(difference < 0)))
 
 
 def macro_t_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
     """Student's paired test on the categories' F1 (Yang & Liu's T-test)."""
-    difference = _differences(left, right)
+    difference = _subtract_pairs(left, right)
     better, worse = int(np.count_nonzero(difference > 0)), int(np.count_nonzero(difference < 0))
     if len(difference) < 2:
         return PairedTest(float("nan"), float("nan"), better, worse)
     spread = float(difference.std(ddof=1))
     if spread == 0:
-        return _without_spread(float(difference.mean()), better, worse)
+        return _compute_limit_t_test(float(difference.mean()), better, worse)
     statistic = float(difference.mean()) / (spread / np.sqrt(len(difference)))
     p_value = float(stats.t.sf(abs(statistic), df=len(difference) - 1))
     return PairedTest(float(statistic), p_value, better, worse)
 
 
-def _without_spread(mean: float, better: int, worse: int) -> PairedTest:
+def _compute_limit_t_test(mean: float, better: int, worse: int) -> PairedTest:
     """The limits of the t-test where all differences are the same."""
     if mean == 0:
         return PairedTest(0.0, 0.5, better, worse)
     return PairedTest(float(np.copysign(np.inf, mean)), 0.0, better, worse)
 
 
-def _differences(left: ArrayLike, right: ArrayLike) -> Floats:
+def _subtract_pairs(left: ArrayLike, right: ArrayLike) -> Floats:
     """Left minus right; pairs with a NaN on either side are left out."""
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
@@ -130,7 +130,7 @@ def _differences(left: ArrayLike, right: ArrayLike) -> Floats:
     return difference[~np.isnan(difference)]
 
 
-def _signed_rank_p(nonzero: Floats, method: SignedRankMethod, continuity: bool) -> float:
+def _compute_signed_rank_p(nonzero: Floats, method: SignedRankMethod, continuity: bool) -> float:
     result = stats.wilcoxon(nonzero, zero_method="wilcox", correction=continuity, method=method, axis=None)
     return float(result.pvalue)
 
@@ -141,7 +141,7 @@ def _sign_test(left_better: int, right_better: int) -> PairedTest:
     if trials == 0:
         return PairedTest(0.0, 0.5, 0, 0)
     statistic = (left_better - 0.5 * trials) / (0.5 * np.sqrt(trials))
-    if trials <= SMALL_SAMPLE:
+    if trials <= MAX_EXACT_SAMPLE:
         p_value = float(stats.binom.sf(successes - 1, trials, 0.5))
     else:
         p_value = float(stats.norm.sf(abs(statistic)))

@@ -26,7 +26,7 @@ FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
 Bools = npt.NDArray[np.bool_]
 
 LEAF = -1
-ROWS_AT_ONCE = 4096
+ROWS_PER_CHUNK = 4096
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class BinaryTrees:
                 where="binary_tree",
                 hint="Transform new documents as the training documents were.",
             )
-        parts = [self._descend(X[at : at + ROWS_AT_ONCE]) for at in range(0, X.shape[0], ROWS_AT_ONCE)]
+        parts = [self._descend(X[at : at + ROWS_PER_CHUNK]) for at in range(0, X.shape[0], ROWS_PER_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros((0, self.categories))
 
     def decisions(self, X: FeatureMatrix) -> Bools:
@@ -132,13 +132,13 @@ class BinaryTrees:
             categories=int(description["categories"]),
             settings=dict(description["settings"]),
         )
-        if not trees._sound():
+        if not trees._is_sound():
             raise BadDataError(
                 "nodes that do not make trees", where="binary_tree", hint="Train the model again."
             )
         return trees
 
-    def _sound(self) -> bool:
+    def _is_sound(self) -> bool:
         """Whether every node is whole and every split leads to nodes behind it."""
         nodes, columns = self.split.size, self.splits.offsets.size
         of_integers = all(np.issubdtype(part.dtype, np.integer) for part in (self.yes, self.no, self.split))
@@ -166,7 +166,7 @@ class SplitLearner(Protocol):
 
 
 @dataclass
-class _Growth:
+class _TreeBuilder:
     """The nodes so far, in the order of their making: parents before children."""
 
     yes: list[int] = field(default_factory=list)
@@ -213,17 +213,17 @@ def grow_trees(
         raise UsageError(
             f"max_depth is {max_depth}", where="tree.max_depth", hint="Give 1 or more; 1 is a single split."
         )
-    growth = _Growth()
+    growth = _TreeBuilder()
     categories = Y.shape[1]
     for column in range(categories):
         growth.add_leaf(bool(Y.shape[0]) and bool(Y[:, column].all()))
     level = _Level(np.arange(categories), np.arange(categories), np.ones(Y.shape, dtype=np.bool_))
     for depth in range(max_depth):
-        level = _mixed_only(level, Y)
+        level = _keep_mixed_nodes(level, Y)
         if level.nodes.size == 0:
             break
         level = _split_level(growth, level, X, Y, learn_split, at_root=depth == 0)
-    return _finish(growth, X.shape[1], categories, {"max_depth": max_depth, **(settings or {})})
+    return _build_trees(growth, X.shape[1], categories, {"max_depth": max_depth, **(settings or {})})
 
 
 def check_labels(X: FeatureMatrix, Y: Bools) -> None:
@@ -236,7 +236,7 @@ def check_labels(X: FeatureMatrix, Y: Bools) -> None:
         )
 
 
-def _mixed_only(level: _Level, Y: Bools) -> _Level:
+def _keep_mixed_nodes(level: _Level, Y: Bools) -> _Level:
     """Leave out the nodes whose documents are all alike."""
     positives = Y[:, level.category] & level.member
     count, total = positives.sum(axis=0), level.member.sum(axis=0)
@@ -245,7 +245,13 @@ def _mixed_only(level: _Level, Y: Bools) -> _Level:
 
 
 def _split_level(
-    growth: _Growth, level: _Level, X: FeatureMatrix, Y: Bools, learn_split: SplitLearner, *, at_root: bool
+    growth: _TreeBuilder,
+    level: _Level,
+    X: FeatureMatrix,
+    Y: Bools,
+    learn_split: SplitLearner,
+    *,
+    at_root: bool,
 ) -> _Level:
     """Learn the splits of one level, keep those that help, and return the nodes they made."""
     positive = Y[:, level.category] & level.member
@@ -280,7 +286,9 @@ def _learn_splits(X: FeatureMatrix, positive: Bools, member: Bools, learn_split:
     return LinearNodes(weights, offsets)
 
 
-def _finish(growth: _Growth, features: int, categories: int, settings: Mapping[str, Any]) -> BinaryTrees:
+def _build_trees(
+    growth: _TreeBuilder, features: int, categories: int, settings: Mapping[str, Any]
+) -> BinaryTrees:
     none = LinearNodes(np.zeros((features, 0), dtype=np.float32), np.zeros(0, dtype=np.float32))
     learned = [none, *growth.learned]
     return BinaryTrees(

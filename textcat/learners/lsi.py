@@ -24,7 +24,7 @@ Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Projection = Literal["document", "axis"]
 Solver = Literal["auto", "gram", "lanczos"]
 
-MANY = 2_000
+LARGE_SIDE = 2_000
 """Up to so many documents or terms the whole decomposition takes a second."""
 
 GRAM_LIMIT = 12_000
@@ -33,7 +33,7 @@ GRAM_LIMIT = 12_000
 FEW_AXES = 20
 """Where the sides have so many times more than the axes asked for, Lanczos is the quicker way to the same axes."""
 
-SMALLEST_TOLERANCE = 1e-7
+MIN_TOLERANCE = 1e-7
 """A Gram matrix holds squared singular values: those below about 1e-8 of the largest are rounding."""
 
 
@@ -51,7 +51,7 @@ class LatentAxes:
         """The number of axes, Q in the paper."""
         return int(self.singular_values.size)
 
-    def truncated(self, dimensions: int) -> LatentAxes:
+    def truncate(self, dimensions: int) -> LatentAxes:
         """The first axes only: a smaller feature set of the same decomposition."""
         if not 1 <= dimensions <= self.dimensions:
             raise UsageError(
@@ -75,7 +75,7 @@ class LatentAxes:
         if self.projection == "axis":
             placed = placed / self.singular_values
         if self.length is not None:
-            placed = self.length * _to_unit_length(placed)
+            placed = self.length * _scale_to_unit_length(placed)
         return np.ascontiguousarray(placed, dtype=np.float32)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
@@ -119,10 +119,10 @@ def learn_axes(
     _check_settings(documents, dimensions, tolerance, length)
     chosen = _choose_solver(documents, dimensions, solver)
     if chosen == "gram":
-        axes, values = _by_gram_matrix(documents, dimensions)
+        axes, values = _solve_by_gram_matrix(documents, dimensions)
     else:
-        axes, values = _by_lanczos(documents, dimensions, seed)
-    kept = values > max(tolerance, SMALLEST_TOLERANCE) * values[0]
+        axes, values = _solve_by_lanczos(documents, dimensions, seed)
+    kept = values > max(tolerance, MIN_TOLERANCE) * values[0]
     return LatentAxes(_fix_signs(axes[:, kept]), values[kept], projection, length)
 
 
@@ -157,11 +157,11 @@ def _choose_solver(
     if solver != "auto":
         return solver
     smaller = min(documents.shape)
-    few = dimensions is not None and smaller > MANY and dimensions * FEW_AXES <= smaller
+    few = dimensions is not None and smaller > LARGE_SIDE and dimensions * FEW_AXES <= smaller
     return "lanczos" if few or smaller > GRAM_LIMIT else "gram"
 
 
-def _by_gram_matrix(
+def _solve_by_gram_matrix(
     documents: scipy.sparse.csr_matrix, dimensions: int | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Eigenvectors of H'H (or HH' when terms are fewer): exact, and hardly dearer for a large Q."""
@@ -178,11 +178,11 @@ def _by_gram_matrix(
     vectors = vectors[:, order]
     if by_terms:
         return vectors, values
-    safe = np.where(values > SMALLEST_TOLERANCE * values[0], values, np.inf)
+    safe = np.where(values > MIN_TOLERANCE * values[0], values, np.inf)
     return np.asarray(matrix.T @ vectors) / safe, values
 
 
-def _by_lanczos(
+def _solve_by_lanczos(
     documents: scipy.sparse.csr_matrix, dimensions: int | None, seed: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """ARPACK from a start vector that the seed decides; it needs the number of axes beforehand."""
@@ -208,6 +208,6 @@ def _fix_signs(axes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(axes * signs)
 
 
-def _to_unit_length(placed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def _scale_to_unit_length(placed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     lengths = np.linalg.norm(placed, axis=1, keepdims=True)
     return np.asarray(placed / np.where(lengths > 0, lengths, 1.0))

@@ -23,7 +23,7 @@ import scipy.special
 
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
-from textcat.learners.perceptron_tree import PerceptronSettings, batch_perceptron, initial_nodes
+from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 
 Merit = Literal["f1", "mce"]
 Offset = Literal["zero", "mean"]
@@ -43,14 +43,14 @@ def sigmoid_loss(measure: Array, alpha: float, beta: Array | float) -> Array:
     return np.asarray(scipy.special.expit(alpha * (measure + beta)))
 
 
-def window_offset(measure: Array, members: Array | int, offset: Offset) -> Array | float:
+def compute_window_offset(measure: Array, members: Array | int, offset: Offset) -> Array | float:
     """beta of equation 4.7: 0, or the mean measure of the documents at hand, a constant at each iteration."""
     if offset == "zero":
         return 0.0
     return np.asarray(measure.sum(axis=0) / members)
 
 
-def merit_slopes(
+def compute_merit_slopes(
     merit: Merit, lost_positives: Array, lost_negatives: Array, positives: Array, negatives: Array
 ) -> MeritSlopes:
     """The objective from the summed losses and the numbers of positives and negatives, a column each."""
@@ -119,7 +119,7 @@ class GpdSettings:
 
 
 @dataclass(frozen=True)
-class Descent:
+class GpdDescent:
     """What GPD leaves: the splits at each iteration asked for (0 is the start), and its course, a row a step.
 
     `objective` is the smooth figure, `f1` the true F1 of the training documents (figure 3 of the paper).
@@ -139,7 +139,7 @@ def fit_mfom(
     def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
         return descend(X, positive, member, chosen).nodes[chosen.iterations]
 
-    return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=_described(chosen))
+    return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=_describe_settings(chosen))
 
 
 def fit_mfom_at(
@@ -158,12 +158,12 @@ def fit_mfom_at(
     last = grow_trees(X, Y, learn_split)
     for number in wanted:
         splits = runs[number] if runs else last.splits
-        described = {"max_depth": 1, **_described(longest), "iterations": number}
+        described = {"max_depth": 1, **_describe_settings(longest), "iterations": number}
         models[number] = replace(last, splits=splits, settings=described)
     return models
 
 
-def _described(settings: GpdSettings) -> dict[str, Any]:
+def _describe_settings(settings: GpdSettings) -> dict[str, Any]:
     described = asdict(settings)
     described["horizon"] = settings.horizon or settings.iterations
     if settings.start == "mean":
@@ -179,55 +179,55 @@ def descend(
     *,
     initial: LinearNodes | None = None,
     keep: Iterable[int] = (),
-) -> Descent:
+) -> GpdDescent:
     """Equation 5.3 for all columns at once; `keep` lists iterations wanted beside the last."""
     wanted = {*keep, settings.iterations}
-    start = initial or _start(X, positive, member, settings)
+    start = initial or _make_start(X, positive, member, settings)
     weights, offsets = start.weights.copy(), start.offsets.copy()
-    sides = Sides.of(positive, member)
+    sides = ColumnSides.of(positive, member)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     course = np.empty((settings.iterations, positive.shape[1]))
     course_f1 = np.empty_like(course)
     nodes = {0: start} if 0 in wanted else {}
     for iteration in range(settings.iterations):
         values = LinearNodes(weights, offsets).values(X)
-        course_f1[iteration] = _true_f1(values, positive, member)
-        course[iteration], slope = objective_and_slope(values, sides, settings)
+        course_f1[iteration] = _compute_true_f1(values, positive, member)
+        course[iteration], slope = compute_objective_and_slope(values, sides, settings)
         step = np.float32(settings.step(iteration))
         weights -= step * np.asarray(across @ slope)
         offsets += step * slope.sum(axis=0)
         if iteration + 1 in wanted:
             nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
-    return Descent(nodes, course, course_f1)
+    return GpdDescent(nodes, course, course_f1)
 
 
-def _true_f1(values: npt.NDArray[Any], positive: Bools, member: Bools) -> npt.NDArray[np.float64]:
+def _compute_true_f1(values: npt.NDArray[Any], positive: Bools, member: Bools) -> npt.NDArray[np.float64]:
     """Equation 4.3 counted, not smoothed; 1 where there is nothing to find and nothing was found."""
     accepted = (values > 0) & member
     found, whole = (accepted & positive).sum(axis=0), accepted.sum(axis=0) + positive.sum(axis=0)
     return np.where(whole > 0, 2 * found / np.maximum(whole, 1), 1.0)
 
 
-def _start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> LinearNodes:
+def _make_start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> LinearNodes:
     if settings.start == "mean":
-        return initial_nodes(X, positive, member)
-    return batch_perceptron(X, positive, member, settings.perceptron)
+        return make_initial_nodes(X, positive, member)
+    return run_batch_perceptron(X, positive, member, settings.perceptron)
 
 
-class Sides(NamedTuple):
+class ColumnSides(NamedTuple):
     """The positives and negatives of each column, as numbers: documents of no side are 0 in both."""
 
     positive: npt.NDArray[Any]
     negative: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> Sides:
+    def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> ColumnSides:
         """From bool arrays, documents x columns."""
         return cls(positive.astype(kind), (member & ~positive).astype(kind))
 
 
-def objective_and_slope(
-    values: npt.NDArray[Any], sides: Sides, settings: GpdSettings
+def compute_objective_and_slope(
+    values: npt.NDArray[Any], sides: ColumnSides, settings: GpdSettings
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     """The objective of each column and its slope in each value w.x - w0 (beta held fixed, as in the paper).
 
@@ -236,9 +236,9 @@ def objective_and_slope(
     positive, negative = sides
     positives, negatives = positive.sum(axis=0), negative.sum(axis=0)
     measure = (negative - positive) * values
-    beta = window_offset(measure, np.maximum(positives + negatives, 1), settings.offset)
+    beta = compute_window_offset(measure, np.maximum(positives + negatives, 1), settings.offset)
     loss = sigmoid_loss(measure, settings.alpha, beta)
-    slopes = merit_slopes(
+    slopes = compute_merit_slopes(
         settings.merit,
         np.einsum("ij,ij->j", loss, positive),
         np.einsum("ij,ij->j", loss, negative),

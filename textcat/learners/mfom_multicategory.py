@@ -22,7 +22,7 @@ import scipy.special
 
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix
-from textcat.learners.mfom import GpdSettings, merit_slopes, sigmoid_loss, window_offset
+from textcat.learners.mfom import GpdSettings, compute_merit_slopes, compute_window_offset, sigmoid_loss
 from textcat.learners.multiclass_model import Bools, Floats, MulticlassModel, check_one_category_each
 
 ScoreKind = Literal["power", "exponential"]
@@ -55,12 +55,12 @@ def fit_multicategory_mfom(
             where="mfom.start",
             hint="Leave `start` out: the multi-category form starts from means.",
         )
-    weights, offsets = _category_means(X, Y)
+    weights, offsets = _compute_category_means(X, Y)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     course = np.empty(chosen.iterations)
     for iteration in range(chosen.iterations):
         values = np.asarray(X @ weights - offsets)
-        course[iteration], slope = multicategory_objective(values, Y, chosen, eta, score)
+        course[iteration], slope = compute_multicategory_objective(values, Y, chosen, eta, score)
         weights -= chosen.step(iteration) * np.asarray(across @ slope)
         offsets += chosen.step(iteration) * slope.sum(axis=0)
     described: dict[str, Any] = {"learner": "mfom_multicategory", "eta": eta, "score": score}
@@ -69,32 +69,32 @@ def fit_multicategory_mfom(
     return MulticategoryDescent(model, course)
 
 
-def _category_means(X: FeatureMatrix, Y: Bools) -> tuple[Floats, Floats]:
+def _compute_category_means(X: FeatureMatrix, Y: Bools) -> tuple[Floats, Floats]:
     """Section 5.3 for each category: the mean of its documents and the least value among them."""
     weights = np.asarray(X.T @ Y.astype(np.float64)) / np.maximum(Y.sum(axis=0), 1)
     lowest = np.where(Y, np.asarray(X @ weights), np.inf).min(axis=0)
     return weights, np.where(np.isfinite(lowest), lowest, 0.0)
 
 
-def multicategory_objective(
+def compute_multicategory_objective(
     values: Floats, Y: Bools, settings: GpdSettings, eta: float, score: ScoreKind
 ) -> tuple[float, Floats]:
     """The objective and its slope in each value f_j(x), beta held fixed."""
-    measure, competitors = misclassification(values, eta, score)
+    measure, competitors = measure_misclassification(values, eta, score)
     if settings.merit == "f1":
         objective, by_measure = _mean_f1(measure, Y, settings)
     else:
         objective, by_measure = _mean_error(measure, Y, settings)
-    return objective, _through_measure(by_measure, values, competitors, score)
+    return objective, _backpropagate_measure(by_measure, values, competitors, score)
 
 
 def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
     """Equation 4.9: a document of another category is falsely accepted by j to the degree 1 - l_j (4.5)."""
-    beta = window_offset(measure, measure.shape[0], settings.offset)
+    beta = compute_window_offset(measure, measure.shape[0], settings.offset)
     loss = sigmoid_loss(measure, settings.alpha, beta).astype(np.float64)
     positives = Y.sum(axis=0).astype(np.float64)
     accepted = np.where(Y, 0.0, 1 - loss).sum(axis=0)
-    slopes = merit_slopes(
+    slopes = compute_merit_slopes(
         "f1", np.where(Y, loss, 0.0).sum(axis=0), accepted, positives, Y.shape[0] - positives
     )
     weight = np.where(Y, slopes.positive, -slopes.negative) / Y.shape[1]
@@ -145,7 +145,7 @@ class Competitors:
         return np.asarray(self.terms * (share.sum(axis=1, keepdims=True) - share) + of_best)
 
 
-def misclassification(
+def measure_misclassification(
     values: Floats, eta: float, score: ScoreKind
 ) -> tuple[Floats, tuple[Competitors, Floats]]:
     """d_j of equation 4.13 for every document and category, and what its derivative needs."""
@@ -165,7 +165,7 @@ def _log_softplus(values: Floats) -> Floats:
     return np.where(values < -30, values, np.log(np.logaddexp(0, np.maximum(values, -30))))
 
 
-def _through_measure(
+def _backpropagate_measure(
     slope: Floats, values: Floats, parts: tuple[Competitors, Floats], score: ScoreKind
 ) -> npt.NDArray[np.float64]:
     """The chain rule from d_j back to f_i: exponential d ln-mean = eta df, power g' = sigmoid(f)."""

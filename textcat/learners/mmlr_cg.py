@@ -19,9 +19,9 @@ import scipy.special
 from textcat.errors import UsageError
 from textcat.learners.multiclass_model import (
     Bools,
-    Certificate,
     Features,
     Floats,
+    MulticlassCertificate,
     MulticlassModel,
     check_one_category_each,
 )
@@ -29,9 +29,9 @@ from textcat.learners.multiclass_model import (
 Direction = Literal["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
 
 MARGIN = 2.0
-SLOPE_LEFT = 0.1
+REMAINING_SLOPE_SHARE = 0.1
 """A step ends where the slope along the direction is this part of the slope at its start."""
-TRIALS = 40
+MAX_TRIALS = 40
 
 
 @dataclass(frozen=True)
@@ -71,20 +71,20 @@ class MarginProblem:
         """f_k(x_i), documents x categories."""
         return np.asarray(self.X @ weights[:-1] + weights[-1])
 
-    def leads(self, scores: Floats) -> Floats:
+    def compute_leads(self, scores: Floats) -> Floats:
         """f_y - f_k; 0 in the column of y itself."""
         return scores[self.Y][:, None] - scores
 
     def smooth(self, weights: Floats, leads: Floats, gamma: float) -> float:
         """O_gamma at weights with these leads."""
         losses = np.logaddexp(0, -gamma * (leads - MARGIN)) / gamma
-        return self._total(losses, weights)
+        return self._compute_total(losses, weights)
 
     def hinge(self, weights: Floats, leads: Floats) -> float:
         """O_svm, the objective that O_gamma approaches from above."""
-        return self._total(np.maximum(0, MARGIN - leads), weights)
+        return self._compute_total(np.maximum(0, MARGIN - leads), weights)
 
-    def _total(self, losses: Floats, weights: Floats) -> float:
+    def _compute_total(self, losses: Floats, weights: Floats) -> float:
         mean = np.sum(losses, where=~self.Y) / self.Y.shape[0]
         return float(mean + self.lam * np.sum(weights[:-1] ** 2))
 
@@ -103,14 +103,14 @@ class MarginProblem:
 
 
 @dataclass(frozen=True)
-class CourseOfTraining:
+class MmlrCgResult:
     """A model and the SVM objective after each CG step."""
 
     model: MulticlassModel
     hinge_objective: Floats
 
 
-def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> CourseOfTraining:
+def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> MmlrCgResult:
     """Algorithm 1 on the multiclass objective, from zero weights."""
     check_one_category_each(X, Y)
     chosen = settings or Continuation()
@@ -120,11 +120,11 @@ def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> 
     for done in range(0, chosen.steps, chosen.steps_each):
         gamma = chosen.gamma + chosen.increase * (done // chosen.steps_each)
         steps = min(chosen.steps_each, chosen.steps - done)
-        weights, part, used = conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
+        weights, part, used = run_conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
         course += part
         passes += used
-    leads = problem.leads(problem.scores(weights))
-    certificate = Certificate(
+    leads = problem.compute_leads(problem.scores(weights))
+    certificate = MulticlassCertificate(
         objective=problem.smooth(weights, leads, gamma),
         violation=float(np.max(np.abs(problem.gradient(weights, leads, gamma)))),
         gap=float("nan"),
@@ -133,32 +133,32 @@ def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> 
         reason=f"{chosen.steps} steps done, the last at gamma {gamma:g}",
     )
     model = MulticlassModel(weights[:-1], weights[-1], certificate, {"learner": "mmlr_cg", **asdict(chosen)})
-    return CourseOfTraining(model, np.array(course))
+    return MmlrCgResult(model, np.array(course))
 
 
-def conjugate_gradient(
+def run_conjugate_gradient(
     problem: MarginProblem, weights: Floats, gamma: float, steps: int, kind: Direction
 ) -> tuple[Floats, list[float], int]:
     """Steps of CG on O_gamma, begun from minus the gradient; also the SVM objective after each."""
     scores = problem.scores(weights)
-    slope = problem.gradient(weights, problem.leads(scores), gamma)
+    slope = problem.gradient(weights, problem.compute_leads(scores), gamma)
     direction, course, passes = -slope, [], 1
     for _ in range(steps):
         if np.sum(direction * slope) >= 0:
             direction = -slope
         along = problem.scores(direction)
-        step, trials = line_search(problem, weights, direction, scores, along, gamma)
+        step, trials = search_line(problem, weights, direction, scores, along, gamma)
         weights, scores = weights + step * direction, scores + step * along
-        leads = problem.leads(scores)
+        leads = problem.compute_leads(scores)
         course.append(problem.hinge(weights, leads))
         new_slope = problem.gradient(weights, leads, gamma)
-        direction = conjugacy(kind, new_slope, slope, direction) * direction - new_slope
+        direction = compute_conjugacy(kind, new_slope, slope, direction) * direction - new_slope
         slope = new_slope
         passes += 1 + trials
     return weights, course, passes
 
 
-def conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> float:
+def compute_conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> float:
     """How much of the last direction is kept, by the three rules that the paper compares."""
     if kind == "fletcher-reeves":
         above, below = np.sum(new * new), np.sum(old * old)
@@ -169,31 +169,31 @@ def conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> f
     return float(above / below) if below != 0 else 0.0
 
 
-def line_search(
+def search_line(
     problem: MarginProblem, weights: Floats, direction: Floats, scores: Floats, along: Floats, gamma: float
 ) -> tuple[float, int]:
     """A step that lowers O_gamma and leaves a tenth of the slope at most: Newton inside a closing bracket.
 
     O_gamma is convex along the direction, so the sign of the slope says on which side the minimum lies.
     """
-    leads, change = problem.leads(scores), problem.leads(along)
+    leads, change = problem.compute_leads(scores), problem.compute_leads(along)
     start = problem.smooth(weights, leads, gamma)
-    first, curvature = _slopes_along(problem, weights, direction, leads, change, gamma)
+    first, curvature = _differentiate_along(problem, weights, direction, leads, change, gamma)
     low, high, step = 0.0, np.inf, -first / curvature if curvature > 0 else 1.0
     if first >= 0:
         return 0.0, 0
-    for trial in range(1, TRIALS + 1):
+    for trial in range(1, MAX_TRIALS + 1):
         moved, moved_leads = weights + step * direction, leads + step * change
-        slope, curvature = _slopes_along(problem, moved, direction, moved_leads, change, gamma)
+        slope, curvature = _differentiate_along(problem, moved, direction, moved_leads, change, gamma)
         lower = problem.smooth(moved, moved_leads, gamma) <= start
-        if lower and abs(slope) <= SLOPE_LEFT * abs(first):
+        if lower and abs(slope) <= REMAINING_SLOPE_SHARE * abs(first):
             return step, trial
         low, high = (step, high) if slope < 0 else (low, step)
-        step = _next_trial(step, slope, curvature, low, high)
-    return low, TRIALS
+        step = _choose_next_trial(step, slope, curvature, low, high)
+    return low, MAX_TRIALS
 
 
-def _next_trial(step: float, slope: float, curvature: float, low: float, high: float) -> float:
+def _choose_next_trial(step: float, slope: float, curvature: float, low: float, high: float) -> float:
     """Newton's step where it stays inside the bracket; else its middle, or twice as far where it is open."""
     newton = step - slope / curvature if curvature > 0 else np.inf
     if low < newton < min(high, 4 * step):
@@ -201,7 +201,7 @@ def _next_trial(step: float, slope: float, curvature: float, low: float, high: f
     return 2 * step if np.isinf(high) else 0.5 * (low + high)
 
 
-def _slopes_along(
+def _differentiate_along(
     problem: MarginProblem, weights: Floats, direction: Floats, leads: Floats, change: Floats, gamma: float
 ) -> tuple[float, float]:
     """First and second derivative of O_gamma along the direction."""

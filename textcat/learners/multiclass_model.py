@@ -18,7 +18,7 @@ Bools = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Certificate:
+class MulticlassCertificate:
     """What a solver can prove about its answer.
 
     `violation` is the largest component of the least subgradient; `gap` bounds how far the objective lies
@@ -39,7 +39,7 @@ class MulticlassModel:
 
     coef: Floats
     intercept: Floats
-    certificate: Certificate | None = None
+    certificate: MulticlassCertificate | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def scores(self, X: Features) -> Floats:

@@ -22,18 +22,20 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from textcat.errors import BadDataError
-from textcat.learners.inputs import Bools, as_documents, as_labels, as_mask, require_positive
+from textcat.learners.checks import Bools, as_documents, as_labels, as_mask, require_positive
 from textcat.learners.scorer import Floats, LinearScorer
 
 
 def fit_naive_bayes(X: Any, Y: ArrayLike, lam: float = 0.01, mask: ArrayLike | None = None) -> LinearScorer:
     """Naive Bayes 2: every category against its complement; scores are log odds."""
-    documents, labels = _counts(X), as_labels(Y, X.shape[0])
+    documents, labels = _read_counts(X), as_labels(Y, X.shape[0])
     require_positive("lam", lam)
     selected = as_mask(mask, documents.shape[1], labels.shape[1])
-    inside = _counts_by_category(documents, labels)
+    inside = _count_by_category(documents, labels)
     everywhere = np.asarray(documents.sum(axis=0), dtype=np.float64).reshape(-1, 1)
-    coef = _log_probabilities(inside, selected, lam) - _log_probabilities(everywhere - inside, selected, lam)
+    coef = _compute_log_probabilities(inside, selected, lam) - _compute_log_probabilities(
+        everywhere - inside, selected, lam
+    )
     positives = labels.sum(axis=0, dtype=np.float64)
     intercept = np.log(positives + lam) - np.log(labels.shape[0] - positives + lam)
     return LinearScorer(np.where(selected, coef, 0.0), intercept, "naive-bayes-2", {"lam": lam})
@@ -43,16 +45,16 @@ def fit_multiclass_naive_bayes(
     X: Any, Y: ArrayLike, lam: float = 0.01, features: ArrayLike | None = None
 ) -> LinearScorer:
     """Naive Bayes 1: one multinomial a class over shared features (`features`: bool, one a feature)."""
-    documents, labels = _counts(X), as_labels(Y, X.shape[0])
+    documents, labels = _read_counts(X), as_labels(Y, X.shape[0])
     require_positive("lam", lam)
     selected = as_mask(features, documents.shape[1], 1)
-    coef = _log_probabilities(_counts_by_category(documents, labels), selected, lam)
+    coef = _compute_log_probabilities(_count_by_category(documents, labels), selected, lam)
     positives = labels.sum(axis=0, dtype=np.float64)
     intercept = np.log(positives + lam) - np.log(positives.sum() + lam * labels.shape[1])
     return LinearScorer(np.where(selected, coef, 0.0), intercept, "naive-bayes-1", {"lam": lam})
 
 
-def _counts(X: Any) -> sp.csr_matrix:
+def _read_counts(X: Any) -> sp.csr_matrix:
     documents = as_documents(X)
     negative = np.flatnonzero(documents.data < 0)
     if negative.size:
@@ -65,11 +67,11 @@ def _counts(X: Any) -> sp.csr_matrix:
     return documents
 
 
-def _counts_by_category(documents: sp.csr_matrix, labels: Bools) -> Floats:
+def _count_by_category(documents: sp.csr_matrix, labels: Bools) -> Floats:
     return np.asarray(documents.T @ labels.astype(np.float64), dtype=np.float64)
 
 
-def _log_probabilities(counts: Floats, selected: Bools, lam: float) -> Floats:
+def _compute_log_probabilities(counts: Floats, selected: Bools, lam: float) -> Floats:
     kept = np.where(selected, counts, 0.0)
     totals = kept.sum(axis=0) + lam * selected.sum(axis=0)
     return np.asarray(np.log(kept + lam) - np.log(np.where(totals > 0, totals, 1.0)))

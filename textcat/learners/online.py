@@ -23,28 +23,28 @@ import scipy.sparse as sp
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 from textcat.errors import UsageError
-from textcat.learners.inputs import as_documents, as_labels, as_mask, require_positive
-from textcat.learners.scorer import Certificate, LinearScorer
+from textcat.learners.checks import as_documents, as_labels, as_mask, require_positive
+from textcat.learners.scorer import LinearScorer, ScorerCertificate
 from textcat.linear.lane_math import exponential
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-TIE = 1e-9  # a multiplicative score within this many priors of 0 is rounding, and counts as 0
-STEEPEST = 300.0  # exponents act as if they ended here, far beyond sense and well before overflow
+TIE_TOLERANCE = 1e-9  # a multiplicative score within this many priors of 0 is rounding, and counts as 0
+MAX_EXPONENT = 300.0  # exponents act as if they ended here, far beyond sense and well before overflow
 
 
-@compiled
-def halves(exponent: float, prior: float) -> tuple[float, float]:
+@compile_kernel
+def compute_halves(exponent: float, prior: float) -> tuple[float, float]:
     """The weights that a feature and its negative copy have under this exponent."""
-    grown = math.exp(min(max(exponent, -STEEPEST), STEEPEST))
+    grown = math.exp(min(max(exponent, -MAX_EXPONENT), MAX_EXPONENT))
     return prior * grown, prior / grown
 
 
-@compiled
+@compile_kernel
 def _score_lanes(indices: Integers, data: Floats, weights: Floats, scores: Floats) -> None:
     """scores <- the document's inner product with every lane of weights."""
     scores[:] = 0.0
@@ -54,7 +54,7 @@ def _score_lanes(indices: Integers, data: Floats, weights: Floats, scores: Float
             scores[k] += value * row[k]
 
 
-@compiled
+@compile_kernel
 def _move_lane(
     indices: Integers, data: Floats, kept: Bools, lane: int, step: float, exponents: Floats, weights: Floats
 ) -> None:
@@ -66,7 +66,7 @@ def _move_lane(
             weights[j, lane] = exponents[j, lane]
 
 
-@compiled
+@compile_kernel
 def _grow_lane(
     indices: Integers,
     data: Floats,
@@ -87,7 +87,7 @@ def _grow_lane(
         j = indices[position]
         if kept[j, lane]:
             exponents[j, lane] += step * data[position]
-        grown[position] = min(max(exponents[j, lane], -STEEPEST), STEEPEST)
+        grown[position] = min(max(exponents[j, lane], -MAX_EXPONENT), MAX_EXPONENT)
     for position in range(indices.size):
         grown[position] = prior * exponential(grown[position])
     change = 0.0
@@ -99,8 +99,8 @@ def _grow_lane(
     return change
 
 
-@compiled
-def mistake_pass(
+@compile_kernel
+def run_mistake_pass(
     indptr: Integers,
     indices: Integers,
     data: Floats,
@@ -121,14 +121,14 @@ def mistake_pass(
         features, values = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
         _score_lanes(features, values, weights, scores)
         for k in range(scores.size):
-            if (scores[k] >= -TIE * prior) != (sign[i, k] > 0.0):
+            if (scores[k] >= -TIE_TOLERANCE * prior) != (sign[i, k] > 0.0):
                 mistakes[k] += 1
-                _count_mistake(features, values, kept, k, sign[i, k], rate, prior, exponents, weights)
+                _correct_mistake(features, values, kept, k, sign[i, k], rate, prior, exponents, weights)
     return mistakes
 
 
-@compiled
-def _count_mistake(
+@compile_kernel
+def _correct_mistake(
     indices: Integers,
     data: Floats,
     kept: Bools,
@@ -146,12 +146,12 @@ def _count_mistake(
             if prior == 0.0:
                 weights[j, lane] = exponents[j, lane]
             else:
-                grown, shrunk = halves(rate * exponents[j, lane], prior)
+                grown, shrunk = compute_halves(rate * exponents[j, lane], prior)
                 weights[j, lane] = grown - shrunk
 
 
-@compiled
-def margin_pass(
+@compile_kernel
+def run_margin_pass(
     indptr: Integers,
     indices: Integers,
     data: Floats,
@@ -171,7 +171,7 @@ def margin_pass(
     Winnow). Returns how many multipliers moved in each lane.
     """
     moved, scores = np.zeros(sign.shape[1], np.int64), np.empty(sign.shape[1])
-    totals, grown = one_norms(exponents, kept, prior, norm), np.empty(np.diff(indptr).max())
+    totals, grown = compute_one_norms(exponents, kept, prior, norm), np.empty(np.diff(indptr).max())
     for i in range(sign.shape[0]):
         features, values = indices[indptr[i] : indptr[i + 1]], data[indptr[i] : indptr[i + 1]]
         _score_lanes(features, values, weights, scores)
@@ -191,26 +191,28 @@ def margin_pass(
     return moved
 
 
-@compiled
-def one_norms(exponents: Floats, kept: Bools, prior: float, norm: Floats) -> Floats:
+@compile_kernel
+def compute_one_norms(exponents: Floats, kept: Bools, prior: float, norm: Floats) -> Floats:
     """The one-norm of both halves of every lane that is normalized, summed anew; 0 for the others."""
     totals = np.zeros(norm.size)
     if norm.max() > 0.0:
         for j in range(kept.shape[0]):
             for k in range(norm.size):
                 if kept[j, k] and norm[k] > 0.0:
-                    weight, negative = halves(exponents[j, k], prior)
+                    weight, negative = compute_halves(exponents[j, k], prior)
                     totals[k] += weight + negative
     return totals
 
 
-LANES = 32  # 32 lanes of 14,000 float64 weights are 3.5 MB; measured fastest between 16 and 118 on Reuters
+ONLINE_LANES = (
+    32  # 32 lanes of 14,000 float64 weights are 3.5 MB; measured fastest between 16 and 118 on Reuters
+)
 
-State = tuple[Floats, ...]
+LaneState = tuple[Floats, ...]
 
 
 @dataclass(frozen=True)
-class Documents:
+class OnlineDocuments:
     """Documents x features in visiting order, the constant feature last in every document."""
 
     indptr: Integers
@@ -225,34 +227,36 @@ class Documents:
 
 
 @dataclass(frozen=True)
-class Lanes:
+class OnlineLanes:
     """Labels (+1, -1) and selected features of the categories that are trained side by side."""
 
     sign: Floats
     kept: Bools
 
-    def only(self, lanes: Integers) -> Lanes:
+    def select_lanes(self, lanes: Integers) -> OnlineLanes:
         """The given lanes, laid out contiguously again."""
-        return Lanes(np.ascontiguousarray(self.sign[:, lanes]), np.ascontiguousarray(self.kept[:, lanes]))
+        return OnlineLanes(
+            np.ascontiguousarray(self.sign[:, lanes]), np.ascontiguousarray(self.kept[:, lanes])
+        )
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedBlock:
     """The state of a block's lanes after their last pass, and for each lane its passes and seconds."""
 
-    lanes: Lanes
-    state: State
+    lanes: OnlineLanes
+    state: LaneState
     passes: Integers
     settled: Bools
     seconds: float
 
 
-Pass = Callable[[Documents, Lanes, State], Integers]
+PassFunction = Callable[[OnlineDocuments, OnlineLanes, LaneState], Integers]
 
 
-def prepare(
+def prepare_documents(
     X: Any, Y: ArrayLike, mask: ArrayLike | None, bias: float, seed: int | None
-) -> tuple[Documents, Floats, Bools]:
+) -> tuple[OnlineDocuments, Floats, Bools]:
     """Documents with the constant feature, labels as +1 and -1, and the mask, which always keeps the
     constant.
 
@@ -268,7 +272,7 @@ def prepare(
     if seed is not None:
         order = np.random.default_rng(seed).permutation(labels.shape[0])
         extended, labels = extended[order], labels[order]
-    documents = Documents(
+    documents = OnlineDocuments(
         extended.indptr.astype(np.int64), extended.indices.astype(np.int64), extended.data, extended.shape[1]
     )
     kept = np.vstack([selected, np.ones((1, labels.shape[1]), dtype=np.bool_)])
@@ -276,29 +280,31 @@ def prepare(
 
 
 def train_in_blocks(
-    documents: Documents,
+    documents: OnlineDocuments,
     sign: Floats,
     kept: Bools,
-    start: Callable[[Lanes], State],
-    one_pass: Pass,
+    start: Callable[[OnlineLanes], LaneState],
+    one_pass: PassFunction,
     passes: int,
     n_jobs: int,
-) -> list[Trained]:
+) -> list[TrainedBlock]:
     """Train every block of lanes for `passes` passes, or until a whole pass moves nothing."""
     require_positive("passes", passes)
-    everything = Lanes(sign, kept)
+    everything = OnlineLanes(sign, kept)
     blocks = [
-        everything.only(np.arange(begin, min(begin + LANES, sign.shape[1])))
-        for begin in range(0, sign.shape[1], LANES)
+        everything.select_lanes(np.arange(begin, min(begin + ONLINE_LANES, sign.shape[1])))
+        for begin in range(0, sign.shape[1], ONLINE_LANES)
     ]
     return list(
         Parallel(n_jobs=n_jobs, backend="threading")(
-            delayed(_train_block)(documents, block, start(block), one_pass, passes) for block in blocks
+            delayed(_train_lanes)(documents, block, start(block), one_pass, passes) for block in blocks
         )
     )
 
 
-def _train_block(documents: Documents, block: Lanes, state: State, one_pass: Pass, passes: int) -> Trained:
+def _train_lanes(
+    documents: OnlineDocuments, block: OnlineLanes, state: LaneState, one_pass: PassFunction, passes: int
+) -> TrainedBlock:
     """Lanes that a whole pass left untouched have settled for good and leave once they are a quarter."""
     began, count = perf_counter(), block.sign.shape[1]
     taken, settled = np.full(count, passes, dtype=np.int64), np.zeros(count, dtype=np.bool_)
@@ -308,30 +314,30 @@ def _train_block(documents: Documents, block: Lanes, state: State, one_pass: Pas
         fresh = running[still & ~settled[running]]
         taken[fresh], settled[fresh] = number, True
         if 4 * np.count_nonzero(settled[running]) >= running.size:
-            _put_back(final, state, running)
+            _store_lanes(final, state, running)
             staying = np.flatnonzero(~settled[running])
             if staying.size == 0:
                 break
             state = tuple(np.ascontiguousarray(part[:, staying]) for part in state)
-            lanes, running = lanes.only(staying), running[staying]
-    _put_back(final, state, running)
-    return Trained(block, final, taken, settled, perf_counter() - began)
+            lanes, running = lanes.select_lanes(staying), running[staying]
+    _store_lanes(final, state, running)
+    return TrainedBlock(block, final, taken, settled, perf_counter() - began)
 
 
-def _put_back(final: State, state: State, running: Integers) -> None:
+def _store_lanes(final: LaneState, state: LaneState, running: Integers) -> None:
     if state is not final:
         for whole, part in zip(final, state, strict=True):
             whole[:, running] = part
 
 
-def merged(trained: list[Trained], part: int) -> Floats:
+def merge_state(trained: list[TrainedBlock], part: int) -> Floats:
     """One part of the state, all lanes side by side."""
     return np.concatenate([block.state[part] for block in trained], axis=1)
 
 
 def as_model(
     weights: Floats,
-    trained: list[Trained],
+    trained: list[TrainedBlock],
     kind: str,
     parameters: Mapping[str, Any],
     bias: float,
@@ -348,11 +354,11 @@ def as_model(
         primal = None if values is None else float(values[0][k])
         gap = None if values is None else max(0.0, float(values[0][k] - values[1][k]))
         reason = "a whole pass moved nothing" if settled[k] else "all passes done"
-        certificate.append(Certificate(primal, gap, int(passes[k]), float(seconds[k]), reason))
+        certificate.append(ScorerCertificate(primal, gap, int(passes[k]), float(seconds[k]), reason))
     return LinearScorer(weights[:-1].copy(), bias * weights[-1], kind, dict(parameters), tuple(certificate))
 
 
-def hinge_losses(documents: Documents, sign: Floats, weights: Floats) -> Floats:
+def sum_hinge_losses(documents: OnlineDocuments, sign: Floats, weights: Floats) -> Floats:
     """The sum over documents of max(0, 1 - y w.x), one a category."""
     matrix = sp.csr_matrix(
         (documents.data, documents.indices, documents.indptr), shape=(sign.shape[0], documents.features)

@@ -25,19 +25,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from textcat.learners.inputs import require_positive
+from textcat.learners.checks import require_positive
 from textcat.learners.online import (
-    Documents,
     Floats,
     Integers,
-    Lanes,
-    State,
+    LaneState,
+    OnlineDocuments,
+    OnlineLanes,
     as_model,
-    hinge_losses,
-    margin_pass,
-    merged,
-    mistake_pass,
-    prepare,
+    merge_state,
+    prepare_documents,
+    run_margin_pass,
+    run_mistake_pass,
+    sum_hinge_losses,
     train_in_blocks,
 )
 from textcat.learners.scorer import LinearScorer
@@ -56,10 +56,10 @@ def fit_perceptron(
 ) -> LinearScorer:
     """The Perceptron; a category stops at its first pass without a mistake."""
     require_positive("rate", rate)
-    documents, sign, kept = prepare(X, Y, mask, bias, seed)
-    trained = train_in_blocks(documents, sign, kept, _start_at_zero, _perceptron_pass, passes, n_jobs)
+    documents, sign, kept = prepare_documents(X, Y, mask, bias, seed)
+    trained = train_in_blocks(documents, sign, kept, _make_zero_state, _run_perceptron_pass, passes, n_jobs)
     parameters = {"rate": rate, "passes": passes, "bias": bias, "seed": seed}
-    return as_model(rate * merged(trained, 0), trained, "perceptron", parameters, bias)
+    return as_model(rate * merge_state(trained, 0), trained, "perceptron", parameters, bias)
 
 
 def fit_dual_svm(
@@ -78,35 +78,35 @@ def fit_dual_svm(
     require_positive("C", C)
     require_positive("rate", rate)
 
-    def one_pass(documents: Documents, lanes: Lanes, state: State) -> Integers:
+    def one_pass(documents: OnlineDocuments, lanes: OnlineLanes, state: LaneState) -> Integers:
         weights, alpha = state
         plain = np.zeros(lanes.sign.shape[1])
-        return margin_pass(
+        return run_margin_pass(
             *documents.arrays, lanes.sign, lanes.kept, rate, C, 0.0, plain, weights, weights, alpha
         )
 
-    documents, sign, kept = prepare(X, Y, mask, bias, seed)
-    trained = train_in_blocks(documents, sign, kept, _start_with_alpha, one_pass, passes, n_jobs)
-    weights, alpha = merged(trained, 0), merged(trained, 1)
+    documents, sign, kept = prepare_documents(X, Y, mask, bias, seed)
+    trained = train_in_blocks(documents, sign, kept, _make_dual_state, one_pass, passes, n_jobs)
+    weights, alpha = merge_state(trained, 0), merge_state(trained, 1)
     half_norm = np.square(weights).sum(axis=0) / 2.0
-    primal = (half_norm + C * hinge_losses(documents, sign, weights)) / (C * sign.shape[0])
+    primal = (half_norm + C * sum_hinge_losses(documents, sign, weights)) / (C * sign.shape[0])
     dual = (alpha.sum(axis=0) - half_norm) / (C * sign.shape[0])
     parameters = {"C": C, "rate": rate, "passes": passes, "bias": bias, "seed": seed}
     return as_model(weights, trained, "svm-dual-ascent", parameters, bias, (primal, dual))
 
 
-def _perceptron_pass(documents: Documents, lanes: Lanes, state: State) -> Integers:
+def _run_perceptron_pass(documents: OnlineDocuments, lanes: OnlineLanes, state: LaneState) -> Integers:
     (weights,) = state
-    return mistake_pass(*documents.arrays, lanes.sign, lanes.kept, 1.0, 0.0, weights, weights)
+    return run_mistake_pass(*documents.arrays, lanes.sign, lanes.kept, 1.0, 0.0, weights, weights)
 
 
-def _start_at_zero(lanes: Lanes) -> State:
-    return (_zeros_like_mask(lanes),)
+def _make_zero_state(lanes: OnlineLanes) -> LaneState:
+    return (_make_zeros(lanes),)
 
 
-def _start_with_alpha(lanes: Lanes) -> State:
-    return _zeros_like_mask(lanes), np.zeros(lanes.sign.shape)
+def _make_dual_state(lanes: OnlineLanes) -> LaneState:
+    return _make_zeros(lanes), np.zeros(lanes.sign.shape)
 
 
-def _zeros_like_mask(lanes: Lanes) -> Floats:
+def _make_zeros(lanes: OnlineLanes) -> Floats:
     return np.zeros(lanes.kept.shape)

@@ -19,7 +19,7 @@ from textcat.errors import UsageError
 from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
 
 
-def initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+def make_initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
     """Section 5.3: w is the mean of the class with fewer documents, w0 the least w.x of that class.
 
     Where the negatives are fewer the same is done with the sign turned: a split still says Yes above 0.
@@ -60,17 +60,17 @@ def fit_perceptron_trees(
     chosen = settings or PerceptronSettings()
 
     def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-        return batch_perceptron(X, positive, member, chosen)
+        return run_batch_perceptron(X, positive, member, chosen)
 
     described = {"learner": "perceptron", **asdict(chosen)}
     return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=described)
 
 
-def batch_perceptron(
+def run_batch_perceptron(
     X: FeatureMatrix, positive: Bools, member: Bools, settings: PerceptronSettings
 ) -> LinearNodes:
     """Equation 5.2: add the misclassified documents, signed by their class, until none is left."""
-    start = initial_nodes(X, positive, member)
+    start = make_initial_nodes(X, positive, member)
     weights, offsets = start.weights.copy(), start.offsets.copy()
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     for iteration in range(settings.iterations):

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Certificate:
+class ScorerCertificate:
     """How one category was solved; objective and gap are None for learners that minimise nothing.
 
     `gap` is the objective less the value of a feasible dual point: no solution is better by more than that.
@@ -38,7 +38,7 @@ class LinearScorer:
     intercept: Floats
     kind: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    certificate: Sequence[Certificate] = ()
+    certificate: Sequence[ScorerCertificate] = ()
 
     def scores(self, X: Any) -> Floats:
         """Documents x categories; a document is accepted where its score reaches the category's threshold."""
@@ -77,5 +77,5 @@ class LinearScorer:
             intercept=np.asarray(arrays["intercept"], dtype=np.float64),
             kind=str(description["kind"]),
             parameters=dict(description.get("parameters", {})),
-            certificate=tuple(Certificate(**entry) for entry in description.get("certificate", ())),
+            certificate=tuple(ScorerCertificate(**entry) for entry in description.get("certificate", ())),
         )

@@ -32,18 +32,20 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
-from textcat.compile import compiled
-from textcat.learners.inputs import Bools, as_documents, as_labels, as_mask, require_positive
-from textcat.learners.scorer import Certificate, LinearScorer
+from textcat.compile import compile_kernel
+from textcat.learners.checks import Bools, as_documents, as_labels, as_mask, require_positive
+from textcat.learners.scorer import LinearScorer, ScorerCertificate
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-FLAT = 1e-12  # curvature below which two documents count as the same point
+MIN_PAIR_CURVATURE = 1e-12  # curvature below which two documents count as the same point
 
 
-@compiled
-def outputs(indptr: Integers, indices: Integers, data: Floats, weights: Floats, result: Floats) -> None:
+@compile_kernel
+def compute_outputs(
+    indptr: Integers, indices: Integers, data: Floats, weights: Floats, result: Floats
+) -> None:
     """Write w.x_i for every document."""
     for i in range(result.size):
         total = 0.0
@@ -52,7 +54,7 @@ def outputs(indptr: Integers, indices: Integers, data: Floats, weights: Floats, 
         result[i] = total
 
 
-@compiled
+@compile_kernel
 def add_documents(
     indptr: Integers,
     indices: Integers,
@@ -70,15 +72,15 @@ def add_documents(
                 weights[j] += steps[r] * data[position] * kept[j]
 
 
-@compiled
-def inner_products(
+@compile_kernel
+def fill_gram_matrix(
     indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers, known: int, gram: Floats
 ) -> None:
     """Fill the Gram matrix of `rows` on the kept features; its first `known` rows and columns stand already.
 
     Goes through postings (for each feature the rows that hold it), so that only common features cost time.
     """
-    starts, holders, values = _postings(indptr, indices, data, kept, rows)
+    starts, holders, values = _build_postings(indptr, indices, data, kept, rows)
     for a in range(known, rows.size):
         gram[a, : rows.size] = 0.0
         for position in range(indptr[rows[a]], indptr[rows[a] + 1]):
@@ -88,8 +90,8 @@ def inner_products(
         gram[:a, a] = gram[a, :a]
 
 
-@compiled
-def _postings(
+@compile_kernel
+def _build_postings(
     indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers
 ) -> tuple[Integers, Integers, Floats]:
     """The kept part of the rows turned over: where each feature's entries start, their rows, their values."""
@@ -110,8 +112,8 @@ def _postings(
     return starts, holders, values
 
 
-@compiled
-def steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
+@compile_kernel
+def find_steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
     """The document that can go up with the largest error, or -1."""
     best = -1
     for i in range(beta.size):
@@ -120,22 +122,22 @@ def steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
     return best
 
 
-@compiled
-def best_partner(gram: Floats, up: int, beta: Floats, low: Floats, error: Floats) -> tuple[int, float]:
+@compile_kernel
+def find_best_partner(gram: Floats, up: int, beta: Floats, low: Floats, error: Floats) -> tuple[int, float]:
     """The document to go down whose pair step with `up` gains most, and the largest violation with `up`."""
     best, best_gain, violation = -1, 0.0, 0.0
     for j in range(beta.size):
         difference = error[up] - error[j]
         if beta[j] > low[j] and difference > 0.0:
             violation = max(violation, difference)
-            curvature = max(gram[up, up] + gram[j, j] - 2.0 * gram[up, j], FLAT)
+            curvature = max(gram[up, up] + gram[j, j] - 2.0 * gram[up, j], MIN_PAIR_CURVATURE)
             gain = difference * difference / curvature
             if gain > best_gain:
                 best, best_gain = j, gain
     return best, violation
 
 
-@compiled
+@compile_kernel
 def optimise_pairs(
     gram: Floats, low: Floats, high: Floats, beta: Floats, error: Floats, tolerance: float, max_steps: int
 ) -> int:
@@ -145,18 +147,18 @@ def optimise_pairs(
     Algorithm: sequential minimal optimization (Platt 1999), the pair by second order (Fan, Chen & Lin 2005).
     """
     for step in range(max_steps):
-        up = steepest_upward(beta, high, error)
+        up = find_steepest_upward(beta, high, error)
         if up < 0:
             return step
-        down, violation = best_partner(gram, up, beta, low, error)
+        down, violation = find_best_partner(gram, up, beta, low, error)
         if down < 0 or violation <= tolerance:
             return step
-        curvature = max(gram[up, up] + gram[down, down] - 2.0 * gram[up, down], FLAT)
+        curvature = max(gram[up, up] + gram[down, down] - 2.0 * gram[up, down], MIN_PAIR_CURVATURE)
         room = min(high[up] - beta[up], beta[down] - low[down])
         change = (error[up] - error[down]) / curvature
         if change >= room:
             change = room
-            beta[up], beta[down] = _moved(beta[up], beta[down], low[down], high[up], room)
+            beta[up], beta[down] = _move_pair(beta[up], beta[down], low[down], high[up], room)
         else:
             beta[up] += change
             beta[down] -= change
@@ -165,15 +167,17 @@ def optimise_pairs(
     return max_steps
 
 
-@compiled
-def _moved(rising: float, falling: float, floor: float, ceiling: float, room: float) -> tuple[float, float]:
+@compile_kernel
+def _move_pair(
+    rising: float, falling: float, floor: float, ceiling: float, room: float
+) -> tuple[float, float]:
     """Both multipliers after the longest step in the box; the one that meets its bound lies on it exactly."""
     if ceiling - rising <= falling - floor:
         return ceiling, (floor if ceiling - rising == falling - floor else falling - room)
     return rising + room, floor
 
 
-Arrays = tuple[Integers, Integers, Floats]  # row starts, features, values
+CsrArrays = tuple[Integers, Integers, Floats]  # row starts, features, values
 
 INNER_SHARE = (
     0.1  # pairs are optimised until this share of the outermost violation is left, then the set grows
@@ -228,10 +232,10 @@ def fit_svm(
 
 
 def _solve_category(
-    arrays: Arrays, labels: Bools, selected: Bools, settings: SmoSettings
-) -> tuple[Floats, float, Certificate]:
+    arrays: CsrArrays, labels: Bools, selected: Bools, settings: SmoSettings
+) -> tuple[Floats, float, ScorerCertificate]:
     began = perf_counter()
-    state = _State(arrays, labels, selected, settings)
+    state = _SmoState(arrays, labels, selected, settings)
     reason = "most rounds allowed"
     for _ in range(settings.max_rounds):
         if state.gap() <= settings.tol * state.objective():
@@ -241,14 +245,16 @@ def _solve_category(
             reason = "no pair improves"
             break
     state.refresh(exactly=True)
-    entry = Certificate(state.objective(), state.gap(), state.pair_steps, perf_counter() - began, reason)
-    return state.weights, state.best_intercept(), entry
+    entry = ScorerCertificate(
+        state.objective(), state.gap(), state.pair_steps, perf_counter() - began, reason
+    )
+    return state.weights, state.find_best_intercept(), entry
 
 
-class _State:
+class _SmoState:
     """Multipliers, weights and errors of one category between rounds."""
 
-    def __init__(self, arrays: Arrays, labels: Bools, selected: Bools, settings: SmoSettings) -> None:
+    def __init__(self, arrays: CsrArrays, labels: Bools, selected: Bools, settings: SmoSettings) -> None:
         self.settings = settings
         self.arrays = arrays
         self.sign: Floats = np.where(labels, 1.0, -1.0)
@@ -268,9 +274,9 @@ class _State:
             self.weights[:] = 0.0
             support = np.flatnonzero(self.beta)
             add_documents(*self.arrays, self.kept, support, self.beta[support], self.weights)
-        outputs(*self.arrays, self.weights, self.output)
+        compute_outputs(*self.arrays, self.weights, self.output)
 
-    def best_intercept(self) -> float:
+    def find_best_intercept(self) -> float:
         """The intercept with the least hinge loss under the present weights.
 
         The loss is convex and piecewise linear with a breakpoint y_i - w.x_i a document; its slope starts at
@@ -287,16 +293,16 @@ class _State:
 
     def objective(self) -> float:
         """The primal objective at the best intercept."""
-        margins = self.sign * (self.output + self.best_intercept())
+        margins = self.sign * (self.output + self.find_best_intercept())
         loss = float(np.maximum(0.0, 1.0 - margins).mean())
-        return loss + self.settings.lam * self._squared_norm()
+        return loss + self.settings.lam * self._compute_squared_norm()
 
     def gap(self) -> float:
         """The primal objective less the dual, never below 0 by rounding."""
-        dual = float(np.abs(self.beta).sum()) - self._squared_norm() / 2.0
+        dual = float(np.abs(self.beta).sum()) - self._compute_squared_norm() / 2.0
         return max(0.0, self.objective() - 2.0 * self.settings.lam * dual)
 
-    def _squared_norm(self) -> float:
+    def _compute_squared_norm(self) -> float:
         # Not a BLAS product: its threads cost more than they bring, and their number moves the last digit.
         return float(np.square(self.weights).sum())
 
@@ -309,12 +315,12 @@ class _State:
         highest, lowest = error[rising].max(), error[falling].min()
         if highest <= lowest:
             return False
-        self._let_in(
+        self._activate_violators(
             error, np.flatnonzero(rising & (error > lowest)), np.flatnonzero(falling & (error < highest))
         )
         return self._optimise(error, INNER_SHARE * float(highest - lowest))
 
-    def _let_in(self, error: Floats, rising: Integers, falling: Integers) -> None:
+    def _activate_violators(self, error: Floats, rising: Integers, falling: Integers) -> None:
         """Active documents grow by the worst `batch` of either kind."""
         batch = self.settings.batch
         worst = np.concatenate(
@@ -324,7 +330,7 @@ class _State:
             ]
         )
         if self.active.size + worst.size > self.settings.capacity:
-            self._let_go(worst)
+            self._drop_inactive(worst)
         fresh = np.setdiff1d(worst, self.active)
         known = self.active.size
         self.active = np.concatenate([self.active, fresh])
@@ -333,9 +339,9 @@ class _State:
             grown = np.empty((room, room))
             grown[:known, :known] = self.gram[:known, :known]
             self.gram = grown
-        inner_products(*self.arrays, self.kept, self.active, known, self.gram)
+        fill_gram_matrix(*self.arrays, self.kept, self.active, known, self.gram)
 
-    def _let_go(self, worst: Integers) -> None:
+    def _drop_inactive(self, worst: Integers) -> None:
         """Only documents with a free multiplier and the worst violators stay active."""
         beta = self.beta[self.active]
         free = (beta > self.low[self.active]) & (beta < self.high[self.active])

@@ -27,29 +27,29 @@ from scipy.sparse.linalg import LinearOperator, cg
 from textcat.errors import UsageError
 from textcat.learners.multiclass_model import (
     Bools,
-    Certificate,
     Features,
     Floats,
+    MulticlassCertificate,
     MulticlassModel,
     check_one_category_each,
 )
 
-MOST_STEPS = 5
-MOST_INNER_STEPS = 100
+MAX_NEWTON_STEPS = 5
+MAX_INNER_STEPS = 100
 
 
-def polished(problem: SoftmaxProblem, weights: Floats, aim: float) -> Floats:
+def polish_weights(problem: SoftmaxProblem, weights: Floats, aim: float) -> Floats:
     """Weights whose violation, in units, is at `aim` or as near to it as Newton steps bring it."""
-    units = problem.units()
-    downhill = problem.downhill(weights)
-    for _ in range(MOST_STEPS):
+    units = problem.compute_units()
+    downhill = problem.compute_downhill(weights)
+    for _ in range(MAX_NEWTON_STEPS):
         violation = np.max(np.abs(downhill) / units)
         if violation <= aim:
             break
-        trial = weights + _newton_step(problem, weights, downhill, units)
-        ahead = problem.downhill(trial)
+        trial = weights + _compute_newton_step(problem, weights, downhill, units)
+        ahead = problem.compute_downhill(trial)
         turned = problem.prior == "laplace" and bool(
-            (trial * weights < 0)[problem.penalties()[:, 0] > 0].any()
+            (trial * weights < 0)[problem.compute_penalties()[:, 0] > 0].any()
         )
         if turned or not np.max(np.abs(ahead) / units) < violation:
             break
@@ -57,9 +57,9 @@ def polished(problem: SoftmaxProblem, weights: Floats, aim: float) -> Floats:
     return weights
 
 
-def _newton_step(problem: SoftmaxProblem, weights: Floats, downhill: Floats, units: Floats) -> Floats:
+def _compute_newton_step(problem: SoftmaxProblem, weights: Floats, downhill: Floats, units: Floats) -> Floats:
     """Minus the inverse Hessian times the gradient, over the weights that move, by conjugate gradient."""
-    moving = (weights != 0) | (problem.prior == "gaussian") | (problem.penalties() == 0)
+    moving = (weights != 0) | (problem.prior == "gaussian") | (problem.compute_penalties() == 0)
     scale = np.broadcast_to(units, problem.shape)[moving]
     chances = problem.probabilities(weights)
 
@@ -72,20 +72,20 @@ def _newton_step(problem: SoftmaxProblem, weights: Floats, downhill: Floats, uni
         direction = spread(flat)
         change = problem.scores(direction)
         bent = chances * (change - (chances * change).sum(axis=1, keepdims=True))
-        product = problem.backward(problem.weighed(bent) / problem.total)
+        product = problem.multiply_backward(problem.apply_weights(bent) / problem.total)
         if problem.prior == "gaussian":
-            product = product + 2 * problem.penalties() * direction
+            product = product + 2 * problem.compute_penalties() * direction
         return np.asarray(product[moving] / scale)
 
     size = int(moving.sum())
     hessian = LinearOperator((size, size), matvec=curved, dtype=np.float64)
-    step, _ = cg(hessian, downhill[moving] / scale, rtol=1e-6, maxiter=MOST_INNER_STEPS)
+    step, _ = cg(hessian, downhill[moving] / scale, rtol=1e-6, maxiter=MAX_INNER_STEPS)
     return spread(step)
 
 
-Prior = Literal["gaussian", "laplace"]
+PriorName = Literal["gaussian", "laplace"]
 
-WELL_BELOW = 1e-2
+SMALL_VIOLATION_SHARE = 1e-2
 """A violation counts as small only well below the Laplace penalty itself, however small that is."""
 
 
@@ -95,7 +95,7 @@ class SoftmaxProblem:
 
     X: Features
     Y: Bools
-    prior: Prior
+    prior: PriorName
     lam: float
     bias: float = 1.0
     penalize_bias: bool = True
@@ -106,7 +106,7 @@ class SoftmaxProblem:
         """What a sum over documents is divided by: their number, or their weights together."""
         return float(self.Y.shape[0] if self.weights is None else self.weights.sum())
 
-    def weighed(self, values: Floats) -> Floats:
+    def apply_weights(self, values: Floats) -> Floats:
         """Each document's values times its weight."""
         if self.weights is None:
             return values
@@ -117,13 +117,13 @@ class SoftmaxProblem:
         """Features plus the constant, by categories."""
         return self.X.shape[1] + 1, self.Y.shape[1]
 
-    def penalties(self) -> Floats:
+    def compute_penalties(self) -> Floats:
         """lam for every row of weights, 0 for a constant that is left free."""
         lam = np.full((self.shape[0], 1), self.lam)
         lam[-1] *= self.penalize_bias
         return lam
 
-    def units(self) -> Floats:
+    def compute_units(self) -> Floats:
         """The root of a bound on the curvature in each row of weights: descents and violations count in it.
 
         A feature measured in other units, even a million times larger, then gives the same course.
@@ -133,51 +133,53 @@ class SoftmaxProblem:
         power = np.append(np.asarray(mean, dtype=np.float64).ravel(), self.bias**2)
         curvature = power[:, None] / 4
         if self.prior == "gaussian":
-            curvature = curvature + 2 * self.penalties()
+            curvature = curvature + 2 * self.compute_penalties()
         return np.sqrt(np.where(curvature > 0, curvature, 1.0))
 
     def scores(self, weights: Floats) -> Floats:
         """f_k(x_i), documents x categories."""
         return np.asarray(self.X @ weights[:-1] + self.bias * weights[-1])
 
-    def backward(self, residual: Floats) -> Floats:
+    def multiply_backward(self, residual: Floats) -> Floats:
         """The transposed features, constant included, times documents x categories."""
         return np.vstack([np.asarray(self.X.T @ residual), self.bias * residual.sum(axis=0)])
 
-    def loss_and_residual(self, weights: Floats) -> tuple[float, Floats]:
+    def compute_loss_and_residual(self, weights: Floats) -> tuple[float, Floats]:
         """Mean loss, and its slope in every score: (probability - label) / n, by the documents' weights."""
         scores = self.scores(weights)
         normaliser = scipy.special.logsumexp(scores, axis=1, keepdims=True)
-        loss = float(np.sum(self.weighed(normaliser[:, 0] - scores[self.Y]))) / self.total
-        return loss, self.weighed(np.exp(scores - normaliser) - self.Y) / self.total
+        loss = float(np.sum(self.apply_weights(normaliser[:, 0] - scores[self.Y]))) / self.total
+        return loss, self.apply_weights(np.exp(scores - normaliser) - self.Y) / self.total
 
     def probabilities(self, weights: Floats) -> Floats:
         """Of each category, documents x categories."""
         return np.asarray(scipy.special.softmax(self.scores(weights), axis=1))
 
-    def least_subgradient(self, weights: Floats, slope: Floats) -> Floats:
+    def compute_least_subgradient(self, weights: Floats, slope: Floats) -> Floats:
         """Of the objective, where the loss has the gradient `slope`."""
-        lam = self.penalties()
+        lam = self.compute_penalties()
         if self.prior == "gaussian":
             return slope + 2 * lam * weights
         at_zero = np.sign(slope) * np.maximum(np.abs(slope) - lam, 0)
         return np.where(weights == 0, at_zero, slope + lam * np.sign(weights))
 
-    def downhill(self, weights: Floats) -> Floats:
+    def compute_downhill(self, weights: Floats) -> Floats:
         """Minus the least subgradient of the objective."""
-        return -self.least_subgradient(weights, self.backward(self.loss_and_residual(weights)[1]))
+        return -self.compute_least_subgradient(
+            weights, self.multiply_backward(self.compute_loss_and_residual(weights)[1])
+        )
 
     def penalty(self, weights: Floats) -> float:
         """lam * penalty."""
         size = weights**2 if self.prior == "gaussian" else np.abs(weights)
-        return float(np.sum(self.penalties() * size))
+        return float(np.sum(self.compute_penalties() * size))
 
 
 def fit_softmax(
     X: Features,
     Y: Bools,
     *,
-    prior: Prior = "gaussian",
+    prior: PriorName = "gaussian",
     lam: float = 1e-4,
     bias: float = 1.0,
     penalize_bias: bool = True,
@@ -228,18 +230,18 @@ def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Flo
     optimal stay there, others may move to the side that is downhill.
     """
     weights, passes, reached = np.zeros(problem.shape), 0, np.inf
-    units = problem.units()
+    units = problem.compute_units()
     while passes < max_passes:
-        loss, residual = problem.loss_and_residual(weights)
+        loss, residual = problem.compute_loss_and_residual(weights)
         objective = loss + problem.penalty(weights)
-        downhill = -problem.least_subgradient(weights, problem.backward(residual))
+        downhill = -problem.compute_least_subgradient(weights, problem.multiply_backward(residual))
         aim = tol * min(1.0, objective)
         if problem.prior == "laplace":
-            aim = min(aim, WELL_BELOW * problem.lam / float(units.max()))
+            aim = min(aim, SMALL_VIOLATION_SHARE * problem.lam / float(units.max()))
         if np.max(np.abs(downhill) / units) <= aim:
             break
         if not objective < reached:
-            weights = polished(problem, weights, aim)
+            weights = polish_weights(problem, weights, aim)
             break
         reached = objective
         side = np.where(weights != 0, np.sign(weights), np.sign(downhill))
@@ -257,8 +259,10 @@ def _minimise_round(
     free = np.full(problem.shape, problem.prior == "gaussian")
     free[-1] |= not problem.penalize_bias
     box = (np.where((side < 0) | free, -np.inf, 0.0), np.where((side > 0) | free, np.inf, 0.0))
-    stiffness = 2 * problem.penalties() if problem.prior == "gaussian" else 0.0
-    return _minimise_in_box(problem, weights, stiffness, problem.penalties() * side, box, tol, max_passes)
+    stiffness = 2 * problem.compute_penalties() if problem.prior == "gaussian" else 0.0
+    return _minimise_in_box(
+        problem, weights, stiffness, problem.compute_penalties() * side, box, tol, max_passes
+    )
 
 
 def _minimise_in_box(
@@ -272,14 +276,14 @@ def _minimise_in_box(
 ) -> tuple[Floats, int]:
     """L-BFGS-B on loss + stiffness w^2 / 2 + tilt w between bounds, over weights that the bounds let move."""
     moving = box[0] < box[1]
-    units = np.broadcast_to(problem.units(), problem.shape)[moving]
+    units = np.broadcast_to(problem.compute_units(), problem.shape)[moving]
 
     def objective(flat: Floats) -> tuple[float, Floats]:
         weights = np.zeros(problem.shape)
         weights[moving] = flat / units
-        loss, residual = problem.loss_and_residual(weights)
+        loss, residual = problem.compute_loss_and_residual(weights)
         push = stiffness * weights + tilt
-        slope = problem.backward(residual) + push
+        slope = problem.multiply_backward(residual) + push
         return loss + float(np.sum(0.5 * weights * (push + tilt))), slope[moving] / units
 
     found = scipy.optimize.minimize(
@@ -295,16 +299,22 @@ def _minimise_in_box(
     return weights, int(found.nfev)
 
 
-def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float) -> Certificate:
+def certify(
+    problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float
+) -> MulticlassCertificate:
     """Objective, largest component of the least subgradient (in units), and duality gap of any weights."""
-    loss, residual = problem.loss_and_residual(weights)
+    loss, residual = problem.compute_loss_and_residual(weights)
     objective = loss + problem.penalty(weights)
-    slope = problem.backward(residual)
-    violation = float(np.max(np.abs(problem.least_subgradient(weights, slope)) / problem.units()))
-    return Certificate(
+    slope = problem.multiply_backward(residual)
+    violation = float(
+        np.max(np.abs(problem.compute_least_subgradient(weights, slope)) / problem.compute_units())
+    )
+    return MulticlassCertificate(
         objective=objective,
         violation=violation,
-        gap=objective - _dual_value(problem, residual, slope) if problem.penalize_bias else float("nan"),
+        gap=objective - _compute_dual_value(problem, residual, slope)
+        if problem.penalize_bias
+        else float("nan"),
         passes=passes,
         seconds=seconds,
         reason="converged"
@@ -313,7 +323,7 @@ def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, s
     )
 
 
-def _dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> float:
+def _compute_dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> float:
     """The dual objective at the residual, shrunk by s until feasible: the entropy of (1 - s) y + s p."""
     shrink, cost = 1.0, 0.0
     if problem.prior == "laplace":
@@ -322,5 +332,5 @@ def _dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> flo
         cost = float(np.sum(slope**2)) / (4 * problem.lam)
     moved = shrink * residual * problem.total
     mixed = problem.Y + (moved if problem.weights is None else moved / problem.weights[:, None])
-    entropy = float(np.sum(problem.weighed(scipy.special.entr(np.maximum(mixed, 0)))))
+    entropy = float(np.sum(problem.apply_weights(scipy.special.entr(np.maximum(mixed, 0)))))
     return float(entropy / problem.total - cost)

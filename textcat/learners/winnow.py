@@ -29,20 +29,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from textcat.learners.inputs import Bools, require_positive
+from textcat.learners.checks import Bools, require_positive
 from textcat.learners.online import (
-    STEEPEST,
-    Documents,
+    MAX_EXPONENT,
     Floats,
     Integers,
-    Lanes,
-    State,
+    LaneState,
+    OnlineDocuments,
+    OnlineLanes,
     as_model,
-    hinge_losses,
-    margin_pass,
-    merged,
-    mistake_pass,
-    prepare,
+    merge_state,
+    prepare_documents,
+    run_margin_pass,
+    run_mistake_pass,
+    sum_hinge_losses,
     train_in_blocks,
 )
 from textcat.learners.scorer import LinearScorer
@@ -63,20 +63,24 @@ def fit_winnow(
     n_jobs: int = 1,
 ) -> LinearScorer:
     """Balanced Winnow, mistake driven; a category stops at its first pass without a mistake."""
-    _check(rate, prior, norm)
+    _check_settings(rate, prior, norm)
 
-    def one_pass(documents: Documents, lanes: Lanes, state: State) -> Integers:
+    def one_pass(documents: OnlineDocuments, lanes: OnlineLanes, state: LaneState) -> Integers:
         exponents, weights = state
-        return mistake_pass(*documents.arrays, lanes.sign, lanes.kept, rate, prior, exponents, weights)
+        return run_mistake_pass(*documents.arrays, lanes.sign, lanes.kept, rate, prior, exponents, weights)
 
-    documents, sign, kept = prepare(X, Y, mask, bias, seed)
-    trained = train_in_blocks(documents, sign, kept, _start, one_pass, passes, n_jobs)
-    weights = merged(trained, 1)
+    documents, sign, kept = prepare_documents(X, Y, mask, bias, seed)
+    trained = train_in_blocks(documents, sign, kept, _make_start_state, one_pass, passes, n_jobs)
+    weights = merge_state(trained, 1)
     if normalized:
         weights = (
-            weights * _target_norms(kept, prior, norm) / _one_norms(rate * merged(trained, 0), kept, prior)
+            weights
+            * _compute_target_norms(kept, prior, norm)
+            / _compute_one_norms(rate * merge_state(trained, 0), kept, prior)
         )
-    parameters = _described(normalized, norm, rate=rate, prior=prior, passes=passes, bias=bias, seed=seed)
+    parameters = _describe_parameters(
+        normalized, norm, rate=rate, prior=prior, passes=passes, bias=bias, seed=seed
+    )
     return as_model(weights, trained, "nwin" if normalized else "uwin", parameters, bias)
 
 
@@ -97,24 +101,28 @@ def fit_large_margin_winnow(
 ) -> LinearScorer:
     """Large margin balanced Winnow by dual ascent with a fixed learning rate."""
     require_positive("C", C)
-    _check(rate, prior, norm)
+    _check_settings(rate, prior, norm)
 
-    def one_pass(documents: Documents, lanes: Lanes, state: State) -> Integers:
+    def one_pass(documents: OnlineDocuments, lanes: OnlineLanes, state: LaneState) -> Integers:
         exponents, weights, alpha = state
-        target = _target_norms(lanes.kept, prior, norm) if normalized else np.zeros(lanes.sign.shape[1])
-        return margin_pass(
+        target = (
+            _compute_target_norms(lanes.kept, prior, norm) if normalized else np.zeros(lanes.sign.shape[1])
+        )
+        return run_margin_pass(
             *documents.arrays, lanes.sign, lanes.kept, rate, C, prior, target, exponents, weights, alpha
         )
 
-    documents, sign, kept = prepare(X, Y, mask, bias, seed)
-    trained = train_in_blocks(documents, sign, kept, _start_with_alpha, one_pass, passes, n_jobs)
-    exponents, weights, alpha = (merged(trained, part) for part in range(3))
+    documents, sign, kept = prepare_documents(X, Y, mask, bias, seed)
+    trained = train_in_blocks(documents, sign, kept, _make_dual_state, one_pass, passes, n_jobs)
+    exponents, weights, alpha = (merge_state(trained, part) for part in range(3))
     if normalized:
-        weights = weights * _target_norms(kept, prior, norm) / _one_norms(exponents, kept, prior)
-    entropy, conjugate = _entropies(exponents, kept, prior, norm, normalized)
-    primal = (entropy + C * hinge_losses(documents, sign, weights)) / (C * sign.shape[0])
+        weights = (
+            weights * _compute_target_norms(kept, prior, norm) / _compute_one_norms(exponents, kept, prior)
+        )
+    entropy, conjugate = _compute_entropies(exponents, kept, prior, norm, normalized)
+    primal = (entropy + C * sum_hinge_losses(documents, sign, weights)) / (C * sign.shape[0])
     dual = (alpha.sum(axis=0) - conjugate) / (C * sign.shape[0])
-    parameters = _described(
+    parameters = _describe_parameters(
         normalized, norm, C=C, rate=rate, prior=prior, passes=passes, bias=bias, seed=seed
     )
     return as_model(
@@ -122,45 +130,45 @@ def fit_large_margin_winnow(
     )
 
 
-def _check(rate: float, prior: float, norm: float | None) -> None:
+def _check_settings(rate: float, prior: float, norm: float | None) -> None:
     require_positive("rate", rate)
     require_positive("prior", prior)
     if norm is not None:
         require_positive("norm", norm)
 
 
-def _described(normalized: bool, norm: float | None, **parameters: Any) -> dict[str, Any]:
+def _describe_parameters(normalized: bool, norm: float | None, **parameters: Any) -> dict[str, Any]:
     return {**parameters, "norm": norm} if normalized else parameters
 
 
-def _start(lanes: Lanes) -> State:
+def _make_start_state(lanes: OnlineLanes) -> LaneState:
     return np.zeros(lanes.kept.shape), np.zeros(lanes.kept.shape)
 
 
-def _start_with_alpha(lanes: Lanes) -> State:
-    return (*_start(lanes), np.zeros(lanes.sign.shape))
+def _make_dual_state(lanes: OnlineLanes) -> LaneState:
+    return (*_make_start_state(lanes), np.zeros(lanes.sign.shape))
 
 
-def _target_norms(kept: Bools, prior: float, norm: float | None) -> Floats:
+def _compute_target_norms(kept: Bools, prior: float, norm: float | None) -> Floats:
     if norm is not None:
         return np.full(kept.shape[1], norm)
     return np.asarray(2.0 * prior * kept.sum(axis=0), dtype=np.float64)
 
 
-def _one_norms(exponents: Floats, kept: Bools, prior: float) -> Floats:
-    bounded = np.clip(exponents, -STEEPEST, STEEPEST)
+def _compute_one_norms(exponents: Floats, kept: Bools, prior: float) -> Floats:
+    bounded = np.clip(exponents, -MAX_EXPONENT, MAX_EXPONENT)
     return np.asarray((2.0 * prior * np.cosh(bounded) * kept).sum(axis=0))
 
 
-def _entropies(
+def _compute_entropies(
     exponents: Floats, kept: Bools, prior: float, norm: float | None, normalized: bool
 ) -> tuple[Floats, Floats]:
     """The entropy of the primal, counted from its least value, and the conjugate that the dual subtracts."""
-    bounded = np.clip(exponents, -STEEPEST, STEEPEST)
+    bounded = np.clip(exponents, -MAX_EXPONENT, MAX_EXPONENT)
     alignment = (2.0 * prior * np.sinh(bounded) * bounded * kept).sum(axis=0)
-    total, start = _one_norms(exponents, kept, prior), _target_norms(kept, prior, None)
+    total, start = _compute_one_norms(exponents, kept, prior), _compute_target_norms(kept, prior, None)
     if not normalized:
         return np.asarray(alignment - (total - start)), np.asarray(total - start)
-    target = _target_norms(kept, prior, norm)
+    target = _compute_target_norms(kept, prior, norm)
     conjugate = target * np.log(total / start)
     return np.asarray(target / total * alignment - conjugate), np.asarray(conjugate)

@@ -1,11 +1,11 @@
 """Linear learners: a loss, a prior and an algorithm, for all categories in one go."""
 
+from textcat.linear.algorithm_options import Options
 from textcat.linear.certificate import Certificate
-from textcat.linear.combinations import learner, named_learners
+from textcat.linear.combinations import find_learner, load_named_learners
 from textcat.linear.fit import fit, fit_path
 from textcat.linear.losses import Loss
 from textcat.linear.model import LinearModel
-from textcat.linear.options import Options
 from textcat.linear.priors import Prior
 from textcat.linear.problem import PenaltyShape
 from textcat.linear.stopping import BlockResult, Progress
@@ -21,8 +21,8 @@ __all__ = [
     "PenaltyShape",
     "Prior",
     "Progress",
+    "find_learner",
     "fit",
     "fit_path",
-    "learner",
-    "named_learners",
+    "load_named_learners",
 ]

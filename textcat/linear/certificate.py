@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.problem import Floats, Penalty, Problem
-from textcat.linear.products import times
+from textcat.linear.problem import Floats, LinearProblem, Penalty
+from textcat.linear.products import multiply_matrix
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Certificate:
 
 
 @dataclass(frozen=True)
-class Measures:
+class OptimalityMeasures:
     """Objective, optimality violation and duality gap of each category of a block."""
 
     objective: Floats
     violation: Floats
     gap: Floats
 
-    def within(self, tolerance: float, start: Floats) -> NDArray[np.bool_]:
+    def is_within(self, tolerance: float, start: Floats) -> NDArray[np.bool_]:
         """Relative gap within the tolerance; where there is no gap, violation relative to that at the
         start."""
         by_gap = self.gap <= tolerance * np.abs(self.objective)
@@ -55,31 +55,33 @@ class Measures:
         return np.asarray(by_gap | by_violation)
 
 
-def signs_of(problem: Problem, block: slice) -> Floats:
+def signs_of(problem: LinearProblem, block: slice) -> Floats:
     """The labels of a block as -1 and +1."""
     return np.where(problem.positive[:, block], 1.0, -1.0)
 
 
-def scores_of(problem: Problem, weights: Floats) -> Floats:
+def scores_of(problem: LinearProblem, weights: Floats) -> Floats:
     """Documents x categories of a block."""
-    return times(problem.rows, weights)
+    return multiply_matrix(problem.rows, weights)
 
 
-def weigh(problem: Problem, block: slice, values: Floats) -> Floats:
+def apply_document_weights(problem: LinearProblem, block: slice, values: Floats) -> Floats:
     """Each document's weight times its value."""
     return values if problem.weights is None else problem.weights[:, block] * values
 
 
-def objective_of(problem: Problem, block: slice, weights: Floats, scores: Floats | None = None) -> Floats:
+def compute_objective(
+    problem: LinearProblem, block: slice, weights: Floats, scores: Floats | None = None
+) -> Floats:
     """(1/n) sum of losses + penalty, for each category of a block."""
     scores = scores_of(problem, weights) if scores is None else scores
-    losses = weigh(problem, block, problem.loss.value(scores * signs_of(problem, block)))
+    losses = apply_document_weights(problem, block, problem.loss.value(scores * signs_of(problem, block)))
     return np.asarray(losses.sum(axis=0) / problem.documents + problem.penalty.values(weights, block))
 
 
-def pull_of(problem: Problem, block: slice, dual: Floats) -> Floats:
+def pull_of(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
     """G = (1/n) X' (c v y) on the selected features: the slope of the loss when v = f'(r)."""
-    pulled = problem.matrix.pull(weigh(problem, block, dual) * signs_of(problem, block))
+    pulled = problem.matrix.pull(apply_document_weights(problem, block, dual) * signs_of(problem, block))
     return pulled * problem.free(block) / problem.documents
 
 
@@ -100,9 +102,9 @@ def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats
     return np.asarray(total)
 
 
-def balanced(problem: Problem, block: slice, dual: Floats) -> Floats:
+def balance_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
     """Scale one side of the dual point down so that the unpenalized constant's G vanishes."""
-    weighted = weigh(problem, block, dual)
+    weighted = apply_document_weights(problem, block, dual)
     inside = problem.positive[:, block]
     on_positive, on_negative = (weighted * inside).sum(axis=0), (weighted * ~inside).sum(axis=0)
     same = on_positive * on_negative > 0
@@ -112,7 +114,7 @@ def balanced(problem: Problem, block: slice, dual: Floats) -> Floats:
     return np.asarray(dual * np.where(inside, shrink_positive, shrink_negative))
 
 
-def _laplace_scale(penalty: Penalty, block: slice, pull: Floats) -> Floats:
+def _compute_laplace_scale(penalty: Penalty, block: slice, pull: Floats) -> Floats:
     strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
     excess = np.abs(pull)
     if penalty.low is not None and penalty.high is not None:
@@ -123,7 +125,7 @@ def _laplace_scale(penalty: Penalty, block: slice, pull: Floats) -> Floats:
     return np.asarray(allowed.min(axis=0, initial=1.0))
 
 
-def _least(penalty: Penalty, block: slice, pull: Floats) -> Floats:
+def _minimise_penalty_term(penalty: Penalty, block: slice, pull: Floats) -> Floats:
     """min over w of [G w + lam pen(w - mode)] within the bounds, summed over features."""
     strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
     mode = (
@@ -142,27 +144,31 @@ def _least(penalty: Penalty, block: slice, pull: Floats) -> Floats:
     return np.asarray(np.where(np.isnan(value), -np.inf, value).sum(axis=0))
 
 
-def dual_value(problem: Problem, block: slice, dual: Floats) -> Floats:
+def compute_dual_value(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
     """The dual objective at a point made feasible; -inf where the prior bounds nothing."""
     penalty = problem.penalty
     if problem.bias != 0.0 and not np.any(penalty.strength[-1:, block]):
-        dual = balanced(problem, block, dual)
+        dual = balance_dual(problem, block, dual)
     pull = pull_of(problem, block, dual)
     if problem.bias != 0.0 and not np.any(penalty.strength[-1:, block]):
         pull[-1] = 0.0
     if penalty.prior == "laplace":
-        scale = _laplace_scale(penalty, block, pull)
+        scale = _compute_laplace_scale(penalty, block, pull)
         dual, pull = dual * scale, pull * scale
     if problem.loss.conjugate is None:
         raise ValueError(f"the {problem.loss.name} loss has no conjugate, and its problem no dual")
-    conjugate = weigh(problem, block, problem.loss.conjugate(dual)).sum(axis=0) / problem.documents
-    return np.asarray(_least(penalty, block, pull) - conjugate)
+    conjugate = (
+        apply_document_weights(problem, block, problem.loss.conjugate(dual)).sum(axis=0) / problem.documents
+    )
+    return np.asarray(_minimise_penalty_term(penalty, block, pull) - conjugate)
 
 
-def measure(problem: Problem, block: slice, weights: Floats, dual: Floats | None = None) -> Measures:
+def measure(
+    problem: LinearProblem, block: slice, weights: Floats, dual: Floats | None = None
+) -> OptimalityMeasures:
     """Objective, violation and gap of a block; `dual` when the algorithm keeps a dual point of its own."""
     scores = scores_of(problem, weights)
-    objective = objective_of(problem, block, weights, scores)
+    objective = compute_objective(problem, block, weights, scores)
     slope = problem.loss.derivative(scores * signs_of(problem, block))
     if problem.loss.smooth:
         violation = np.abs(penalty_slope(problem.penalty, block, weights, pull_of(problem, block, slope)))
@@ -172,5 +178,5 @@ def measure(problem: Problem, block: slice, weights: Floats, dual: Floats | None
     if problem.penalty.shape is not None or problem.loss.conjugate is None:
         gap = np.full(objective.shape, np.nan)
     else:
-        gap = objective - dual_value(problem, block, slope if dual is None else dual)
-    return Measures(objective, violation, gap)
+        gap = objective - compute_dual_value(problem, block, slope if dual is None else dual)
+    return OptimalityMeasures(objective, violation, gap)

@@ -17,11 +17,11 @@ import yaml
 from textcat.errors import UsageError
 from textcat.linear.losses import LOSS_NAMES, Loss
 from textcat.linear.priors import ALL_PRIORS, PRIORS
-from textcat.plugins import find, known_names
+from textcat.plugins import find_plugin, list_known_names
 
 
 @dataclass(frozen=True)
-class Request:
+class SolveRequest:
     """What a combination is asked to solve, as far as possibility depends on it."""
 
     loss: Loss
@@ -33,10 +33,10 @@ class Request:
     class_weights: bool = False
 
 
-Rule = Callable[[Request], str | None]
+RefusalRule = Callable[[SolveRequest], str | None]
 
 
-def _kernels(request: Request) -> str | None:
+def _refuse_without_kernels(request: SolveRequest) -> str | None:
     """What has compiled kernels takes textcat's own losses and priors only."""
     if request.loss.name not in LOSS_NAMES:
         return f"only conjugate gradient takes a loss from elsewhere, such as {request.loss.name}"
@@ -45,15 +45,15 @@ def _kernels(request: Request) -> str | None:
     return None
 
 
-def _column(request: Request) -> str | None:
+def _refuse_column(request: SolveRequest) -> str | None:
     if not request.loss.smooth:
         return (
             f"column relaxation needs a bound on the curvature, and the {request.loss.name} loss has a corner"
         )
-    return _kernels(request)
+    return _refuse_without_kernels(request)
 
 
-def _row(request: Request) -> str | None:
+def _refuse_row(request: SolveRequest) -> str | None:
     if request.prior != "gaussian":
         return f"row relaxation works on the dual of a Gaussian prior, not of prior {request.prior!r}"
     if not request.penalize_bias and request.bias != 0.0:
@@ -62,10 +62,10 @@ def _row(request: Request) -> str | None:
         )
     if request.informed or not request.one_strength:
         return "row relaxation takes one lam for all features of a category, no modes and no signs"
-    return _kernels(request)
+    return _refuse_without_kernels(request)
 
 
-def _conjugate_gradient(request: Request) -> str | None:
+def _refuse_conjugate_gradient(request: SolveRequest) -> str | None:
     if not request.loss.smooth:
         return f"conjugate gradient needs a derivative, and the {request.loss.name} loss has a corner"
     if request.prior == "laplace":
@@ -75,7 +75,7 @@ def _conjugate_gradient(request: Request) -> str | None:
     return None
 
 
-def _fast(request: Request) -> str | None:
+def _refuse_fast(request: SolveRequest) -> str | None:
     if request.loss.name not in ("logistic", "hinge", "squared_hinge"):
         return f"the fast path has no {request.loss.name} loss"
     if request.prior == "laplace" and not request.loss.smooth:
@@ -89,28 +89,28 @@ def _fast(request: Request) -> str | None:
     return None
 
 
-RULES: dict[str, Rule] = {
-    "column": _column,
-    "row": _row,
-    "conjugate_gradient": _conjugate_gradient,
-    "fast": _fast,
+REFUSAL_RULES: dict[str, RefusalRule] = {
+    "column": _refuse_column,
+    "row": _refuse_row,
+    "conjugate_gradient": _refuse_conjugate_gradient,
+    "fast": _refuse_fast,
 }
 QUICKEST_FIRST = ("fast", "column", "row", "conjugate_gradient")
 # Where time does not matter: a few dozen steps settle every digit, also of features on scales of their own.
 EXACTEST_FIRST = ("conjugate_gradient", "fast", "column", "row")
 
 
-def check(algorithm: str, request: Request, elsewhere: Rule | None = None) -> None:
+def check_combination(algorithm: str, request: SolveRequest, elsewhere: RefusalRule | None = None) -> None:
     """Refuse an impossible combination with its reason; `elsewhere` is the rule of an algorithm not in RULES."""
-    if request.prior not in PRIORS and find("priors", request.prior, ALL_PRIORS) is None:
-        known = known_names("priors", ALL_PRIORS)
+    if request.prior not in PRIORS and find_plugin("priors", request.prior, ALL_PRIORS) is None:
+        known = list_known_names("priors", ALL_PRIORS)
         raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(known))
-    if algorithm not in RULES and elsewhere is None:
-        known = known_names("algorithms", RULES)
+    if algorithm not in REFUSAL_RULES and elsewhere is None:
+        known = list_known_names("algorithms", REFUSAL_RULES)
         raise UsageError(f"there is no algorithm {algorithm!r}", hint="Algorithms: " + ", ".join(known))
-    reason = (elsewhere or RULES[algorithm])(request)
+    reason = (elsewhere or REFUSAL_RULES[algorithm])(request)
     if reason is not None:
-        able = [name for name, rule in RULES.items() if rule(request) is None]
+        able = [name for name, rule in REFUSAL_RULES.items() if rule(request) is None]
         raise UsageError(
             reason,
             where=f"{request.loss.name} x {request.prior} x {algorithm}",
@@ -118,9 +118,9 @@ def check(algorithm: str, request: Request, elsewhere: Rule | None = None) -> No
         )
 
 
-def first_able(request: Request, order: Sequence[str] = QUICKEST_FIRST) -> str:
+def choose_algorithm(request: SolveRequest, order: Sequence[str] = QUICKEST_FIRST) -> str:
     """The first algorithm that can; where none can, one whose refusal says why."""
-    return next((name for name in order if RULES[name](request) is None), "column")
+    return next((name for name in order if REFUSAL_RULES[name](request) is None), "column")
 
 
 @dataclass(frozen=True)
@@ -132,14 +132,14 @@ class NamedLearner:
     where: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def changed(self, **changes: Any) -> dict[str, Any]:
+    def merge_changes(self, **changes: Any) -> dict[str, Any]:
         """Keyword arguments for `fit` with some of them changed; `options` are merged one by one."""
         options = {**self.settings.get("options", {}), **(changes.get("options") or {})}
         return {**self.settings, **changes, "options": options}
 
 
 @cache
-def named_learners() -> dict[str, NamedLearner]:
+def load_named_learners() -> dict[str, NamedLearner]:
     """The table of named learners."""
     text = resources.files("textcat.linear").joinpath("learners.yaml").read_text(encoding="utf-8")
     return {
@@ -148,9 +148,9 @@ def named_learners() -> dict[str, NamedLearner]:
     }
 
 
-def learner(name: str) -> NamedLearner:
+def find_learner(name: str) -> NamedLearner:
     """Look a named learner up."""
-    table = named_learners()
+    table = load_named_learners()
     if name not in table:
         raise UsageError(f"there is no learner {name!r}", hint="Learners: " + ", ".join(table))
     return table[name]

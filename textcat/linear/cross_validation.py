@@ -16,18 +16,18 @@ from numpy.typing import ArrayLike, NDArray
 from textcat.errors import UsageError
 from textcat.linear.fast import solver as fast
 from textcat.linear.fit import fit, fit_path
-from textcat.linear.mapped_arrays import some_rows
+from textcat.linear.mapped_arrays import select_rows
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
-from textcat.linear.problem import Floats, labels_as_columns, matrix_with_bias
+from textcat.linear.problem import Floats, labels_as_columns, make_matrix_with_bias
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
-from textcat.linear.training import Settings, pose, start_of
-from textcat.parallel import Alone, Crew
+from textcat.linear.training import FitSettings, make_problem, make_start
+from textcat.parallel import Executor, SerialExecutor
 
 Numbers = NDArray[np.int64]
 
 
-def held_out_scores(
+def score_held_out_folds(
     X: Any,
     Y: ArrayLike,
     folds: Sequence[tuple[Numbers, Numbers]],
@@ -47,17 +47,17 @@ def held_out_scores(
             where="held-out scores",
             hint="Give one for each fold, one fold at least, and documents to each.",
         )
-    if _share_rows(settings):
-        return _on_shared_rows(X, Y, folds, lams, init, settings)
+    if _can_share_rows(settings):
+        return _score_on_shared_rows(X, Y, folds, lams, init, settings)
     start = init if settings.get("algorithm") == "fast" else None
     labels, found = np.asarray(Y), []
     for (kept, held), lam in zip(folds, lams, strict=True):
-        model = fit(some_rows(X, kept), labels[kept], lam=lam, init=start, **settings)
-        found.append(model.scores(some_rows(X, held)))
+        model = fit(select_rows(X, kept), labels[kept], lam=lam, init=start, **settings)
+        found.append(model.scores(select_rows(X, held)))
     return found
 
 
-def _share_rows(settings: dict[str, Any]) -> bool:
+def _can_share_rows(settings: dict[str, Any]) -> bool:
     """Whether the lanes can leave documents out: as they hold all features, and all documents weigh the same."""
     prior = settings.get("prior", "gaussian")
     plain = all(settings.get(name) is None for name in ("mask", "sample_weight", "class_weight"))
@@ -65,7 +65,7 @@ def _share_rows(settings: dict[str, Any]) -> bool:
     return settings.get("algorithm") == "fast" and name == "gaussian" and plain
 
 
-def _on_shared_rows(
+def _score_on_shared_rows(
     X: Any,
     Y: ArrayLike,
     folds: Sequence[tuple[Numbers, Numbers]],
@@ -75,14 +75,14 @@ def _on_shared_rows(
 ) -> list[Floats]:
     prior = settings.get("prior", "gaussian")
     chosen = Prior(prior) if isinstance(prior, str) else prior
-    known = Settings(**{**settings, "prior": chosen, "lam": lams[0], "init": init})
-    options = known.algorithm_options()
+    known = FitSettings(**{**settings, "prior": chosen, "lam": lams[0], "init": init})
+    options = known.read_algorithm_options()
     if not isinstance(options, fast.FastOptions):
         raise TypeError("the fast path has options of its own")
-    problem = pose(X, Y, known, options)
+    problem = make_problem(X, Y, known, options)
     strengths = [np.broadcast_to(np.asarray(lam, np.float64), problem.categories) for lam in lams]
-    start = start_of(problem, init, False)
-    return fast.scores_of_folds(problem, options, folds, strengths, start)
+    start = make_start(problem, init, False)
+    return fast.score_fast_folds(problem, options, folds, strengths, start)
 
 
 # The grids of section 4.4, from the strongest prior to the weakest.
@@ -90,7 +90,7 @@ GAUSSIAN_VARIANCES = tuple(10.0**k for k in range(-4, 5))
 LAPLACE_RATES = tuple(10.0 ** (k / 2) for k in range(5, -5, -1))
 
 
-def norm_based_variance(
+def compute_norm_based_variance(
     X: Any, bias: float = 1.0, mask: NDArray[np.bool_] | None = None, squared: bool = True
 ) -> Floats:
     """Equation 29: d / u, d the number of features with the constant, u the mean squared norm of a document.
@@ -98,7 +98,7 @@ def norm_based_variance(
     One number for each column of the mask (one number without a mask). The equation prints the norm and
     its text says the squared norm; `squared` chooses.
     """
-    matrix = matrix_with_bias(X, 0.0)
+    matrix = make_matrix_with_bias(X, 0.0)
     selected = np.ones((matrix.shape[1], 1)) if mask is None else np.asarray(mask, dtype=np.float64)
     squares = np.asarray(matrix.multiply(matrix).tocsr() @ selected) + bias * bias
     size = (squares if squared else np.sqrt(squares)).mean(axis=0)
@@ -107,7 +107,7 @@ def norm_based_variance(
 
 
 @dataclass(frozen=True)
-class Choice:
+class HyperparameterChoice:
     """The lam of each grid value for the whole training set, held-out log-likelihoods, and the best index."""
 
     lams: Floats
@@ -120,7 +120,7 @@ class Choice:
         return self.lams[self.best]
 
 
-def lams_of(prior: str, documents: int, grid: Sequence[float] | None = None) -> Floats:
+def convert_grid_to_lams(prior: str, documents: int, grid: Sequence[float] | None = None) -> Floats:
     """The lam of each value of a grid: variances for the Gaussian prior, rates for the Laplace prior."""
     if prior == "gaussian":
         return lam_from_variance(np.asarray(grid or GAUSSIAN_VARIANCES, dtype=np.float64), documents)
@@ -133,10 +133,10 @@ def lams_of(prior: str, documents: int, grid: Sequence[float] | None = None) -> 
     )
 
 
-def cross_validated(
+def choose_lam_by_cross_validation(
     X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
-    runs: int = 2, seed: int = 0, crew: Crew | None = None, **settings: Any,
-) -> Choice:  # fmt: skip
+    runs: int = 2, seed: int = 0, crew: Executor | None = None, **settings: Any,
+) -> HyperparameterChoice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
     Held-out documents count 1 each, also under sample weights. The paper splits anew for every category;
@@ -144,7 +144,7 @@ def cross_validated(
     Of equal likelihoods the strongest prior wins. A crew works on several parts at a time. `settings` go to
     `fit`.
     """
-    matrix = matrix_with_bias(X, 0.0)
+    matrix = make_matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
     n = labels.shape[0]
     if not 1 <= runs <= folds or folds < 2 or n < folds:
@@ -155,17 +155,19 @@ def cross_validated(
         )
     weight = settings.pop("sample_weight", None)
     part = np.random.default_rng(seed).permutation(n) % folds
-    strengths = np.sort(lams_of(prior, n, grid))[::-1]
+    strengths = np.sort(convert_grid_to_lams(prior, n, grid))[::-1]
     chosen = {**settings, "prior": prior, "seed": seed, "loss": "logistic"}
-    parts = _Parts(matrix, labels, part, None if weight is None else np.asarray(weight), strengths, chosen)
+    parts = _CrossValidationData(
+        matrix, labels, part, None if weight is None else np.asarray(weight), strengths, chosen
+    )
     likelihood = np.zeros((len(strengths), labels.shape[1]))
-    for of_part in (crew or Alone()).each(_held_out_likelihood, parts, range(runs)):
+    for of_part in (crew or SerialExecutor()).each(_compute_held_out_likelihood, parts, range(runs)):
         likelihood += of_part
-    return Choice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
+    return HyperparameterChoice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
 
 
 @dataclass(frozen=True)
-class _Parts:
+class _CrossValidationData:
     """What all parts share: documents with their numbers of part, the grid, and the settings of `fit`."""
 
     matrix: Any
@@ -176,15 +178,15 @@ class _Parts:
     settings: dict[str, Any]
 
 
-def _held_out_likelihood(parts: _Parts, number: int) -> Floats:
+def _compute_held_out_likelihood(parts: _CrossValidationData, number: int) -> Floats:
     """The log-likelihood of one part by models of the others: grid x categories."""
     kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
     lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
     weight = None if parts.weight is None else parts.weight[kept]
     path = fit_path(
-        some_rows(parts.matrix, kept), parts.labels[kept], lams, sample_weight=weight, **parts.settings
+        select_rows(parts.matrix, kept), parts.labels[kept], lams, sample_weight=weight, **parts.settings
     )
     signs = np.where(parts.labels[held], 1.0, -1.0)
-    documents = some_rows(parts.matrix, held)
+    documents = select_rows(parts.matrix, held)
     scores = (model.scores(documents) for model in path)
     return np.array([-np.logaddexp(0.0, -signs * each).sum(axis=0) for each in scores])

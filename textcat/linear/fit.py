@@ -13,7 +13,7 @@ from textcat.errors import UsageError
 from textcat.linear.model import LinearModel
 from textcat.linear.papers.jeffreys import train_jeffreys
 from textcat.linear.priors import Prior
-from textcat.linear.training import Settings, matrix_for, train
+from textcat.linear.training import FitSettings, make_matrix, train
 
 
 def fit(
@@ -41,11 +41,11 @@ def fit(
     category. bias: the value of the appended constant feature, 0 for none. mask: bool, features x
     categories, the selected features of each. init: a model to start from (one that kept its dual
     variables, for algorithm "row"). options: what is particular to the algorithm, see
-    textcat.linear.options. The answer depends neither on n_jobs nor on the company in which a category is
+    textcat.linear.algorithm_options. The answer depends neither on n_jobs nor on the company in which a category is
     trained.
     """
     chosen = Prior(prior) if isinstance(prior, str) else prior
-    settings = Settings(
+    settings = FitSettings(
         loss, chosen, lam, algorithm, bias, tol, max_passes, n_jobs, mask, sample_weight, class_weight,
         penalize_bias, init, seed, dict(options or {}),
     )  # fmt: skip
@@ -62,7 +62,7 @@ def fit_path(X: Any, Y: ArrayLike, lams: Sequence[float | ArrayLike], **settings
     if settings.get("algorithm") == "row":
         settings["options"] = {**(settings.get("options") or {}), "keep_dual": True}
     known = {name: settings[name] for name in ("algorithm", "bias") if name in settings}
-    matrix = X if settings.get("prior") == "jeffreys" else matrix_for(X, Settings(**known))
+    matrix = X if settings.get("prior") == "jeffreys" else make_matrix(X, FitSettings(**known))
     models: list[LinearModel] = []
     for lam in lams:
         models.append(fit(matrix, Y, lam=lam, init=models[-1] if models else None, **settings))

@@ -14,8 +14,17 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from textcat.compile import compiled
-from textcat.linear.simd import Lanes, fused, larger, magnitude, nearest, power_of_two, smaller, splat
+from textcat.compile import compile_kernel
+from textcat.linear.simd import (
+    Lanes,
+    fused_multiply_add,
+    lane_absolute,
+    lane_maximum,
+    lane_minimum,
+    power_of_two,
+    round_to_nearest,
+    splat,
+)
 
 LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693145751953125
@@ -31,7 +40,7 @@ def exponential(x: Any) -> Any:
     raise NotImplementedError(f"{x!r}: only compiled kernels call this")
 
 
-def _single(x: Any) -> Any:
+def _exponential_single(x: Any) -> Any:
     limit = np.float32(LIMIT_SINGLE)
     x = min(max(x, -limit), limit)
     k = np.floor(x * np.float32(LOG2_E) + np.float32(0.5))
@@ -47,7 +56,7 @@ def _single(x: Any) -> Any:
     return p * np.int32((np.int32(k) + 127) << 23).view(np.float32)
 
 
-def _double(x: Any) -> Any:
+def _exponential_double(x: Any) -> Any:
     x = min(max(x, -LIMIT_DOUBLE), LIMIT_DOUBLE)
     k = np.floor(x * LOG2_E + 0.5)
     r = (x - k * LN2_HIGH) - k * LN2_LOW
@@ -68,61 +77,61 @@ def _double(x: Any) -> Any:
     return p * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
 
 
-@compiled
-def _reduced(x: Any, k: Any) -> Any:
-    return fused(k, splat(x, -LN2_LOW), fused(k, splat(x, -LN2_HIGH), x))
+@compile_kernel
+def _reduce_argument(x: Any, k: Any) -> Any:
+    return fused_multiply_add(k, splat(x, -LN2_LOW), fused_multiply_add(k, splat(x, -LN2_HIGH), x))
 
 
-def _single_lanes(x: Any) -> Any:
-    bounded = larger(splat(x, -LIMIT_SINGLE), smaller(splat(x, LIMIT_SINGLE), x))
-    k = nearest(bounded * splat(x, LOG2_E))
-    r = _reduced(bounded, k)
+def _exponential_single_lanes(x: Any) -> Any:
+    bounded = lane_maximum(splat(x, -LIMIT_SINGLE), lane_minimum(splat(x, LIMIT_SINGLE), x))
+    k = round_to_nearest(bounded * splat(x, LOG2_E))
+    r = _reduce_argument(bounded, k)
     p = splat(x, 1.0 / 5040.0)
-    p = fused(p, r, splat(x, 1.0 / 720.0))
-    p = fused(p, r, splat(x, 1.0 / 120.0))
-    p = fused(p, r, splat(x, 1.0 / 24.0))
-    p = fused(p, r, splat(x, 1.0 / 6.0))
-    p = fused(p, r, splat(x, 0.5))
-    p = fused(p, r, splat(x, 1.0))
-    p = fused(p, r, splat(x, 1.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 720.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 120.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 24.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 6.0))
+    p = fused_multiply_add(p, r, splat(x, 0.5))
+    p = fused_multiply_add(p, r, splat(x, 1.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0))
     return p * power_of_two(k)
 
 
-def _double_lanes(x: Any) -> Any:
-    bounded = larger(splat(x, -LIMIT_DOUBLE), smaller(splat(x, LIMIT_DOUBLE), x))
-    k = nearest(bounded * splat(x, LOG2_E))
-    r = _reduced(bounded, k)
+def _exponential_double_lanes(x: Any) -> Any:
+    bounded = lane_maximum(splat(x, -LIMIT_DOUBLE), lane_minimum(splat(x, LIMIT_DOUBLE), x))
+    k = round_to_nearest(bounded * splat(x, LOG2_E))
+    r = _reduce_argument(bounded, k)
     p = splat(x, 1.0 / 6227020800.0)
-    p = fused(p, r, splat(x, 1.0 / 479001600.0))
-    p = fused(p, r, splat(x, 1.0 / 39916800.0))
-    p = fused(p, r, splat(x, 1.0 / 3628800.0))
-    p = fused(p, r, splat(x, 1.0 / 362880.0))
-    p = fused(p, r, splat(x, 1.0 / 40320.0))
-    p = fused(p, r, splat(x, 1.0 / 5040.0))
-    p = fused(p, r, splat(x, 1.0 / 720.0))
-    p = fused(p, r, splat(x, 1.0 / 120.0))
-    p = fused(p, r, splat(x, 1.0 / 24.0))
-    p = fused(p, r, splat(x, 1.0 / 6.0))
-    p = fused(p, r, splat(x, 0.5))
-    p = fused(p, r, splat(x, 1.0))
-    p = fused(p, r, splat(x, 1.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 479001600.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 39916800.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 3628800.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 362880.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 40320.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 5040.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 720.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 120.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 24.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0 / 6.0))
+    p = fused_multiply_add(p, r, splat(x, 0.5))
+    p = fused_multiply_add(p, r, splat(x, 1.0))
+    p = fused_multiply_add(p, r, splat(x, 1.0))
     return p * power_of_two(k)
 
 
 @overload(exponential)
-def _choose(x: Any) -> Any:
+def _choose_exponential(x: Any) -> Any:
     if isinstance(x, Lanes):
-        return _single_lanes if x.dtype == types.float32 else _double_lanes
-    return _single if x == types.float32 else _double
+        return _exponential_single_lanes if x.dtype == types.float32 else _exponential_double_lanes
+    return _exponential_single if x == types.float32 else _exponential_double
 
 
-@compiled
-def soft_plus(x: Any) -> Any:
+@compile_kernel
+def lane_softplus(x: Any) -> Any:
     """log(1 + exp(x)) in each lane, in float64: max(x, 0) + 2 artanh(e / (2 + e)) with e = exp(-|x|)."""
-    e = exponential(splat(x, 0.0) - magnitude(x))
+    e = exponential(splat(x, 0.0) - lane_absolute(x))
     s = e / (splat(x, 2.0) + e)
     square = s * s
     series = splat(x, 1.0 / 33.0)
     for k in range(15, -1, -1):
-        series = fused(series, square, splat(x, 1.0 / (2 * k + 1)))
-    return larger(x, splat(x, 0.0)) + (s + s) * series
+        series = fused_multiply_add(series, square, splat(x, 1.0 / (2 * k + 1)))
+    return lane_maximum(x, splat(x, 0.0)) + (s + s) * series

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
 from textcat.errors import UsageError
-from textcat.plugins import Plugin, find, guarded, known_names, loaded
+from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, wrap_plugin_function
 
 Values = NDArray[np.float64]
-Curve = Callable[[Values], Values]
+LossFunction = Callable[[Values], Values]
 
 
 @dataclass(frozen=True)
@@ -27,9 +27,9 @@ class Loss:
     the kernels. Without a conjugate there are no duality gaps, and optimality is judged by the gradient."""
 
     name: str
-    value: Curve
-    derivative: Curve
-    conjugate: Curve | None
+    value: LossFunction
+    derivative: LossFunction
+    conjugate: LossFunction | None
     curvature: float | None
     target: float
     gamma: float = 1.0
@@ -113,26 +113,26 @@ LOSSES: dict[str, Callable[[], Loss]] = {
 LOSS_NAMES = (*LOSSES, "modified_logistic")
 
 
-def loss_named(name: str, gamma: float = 10.0) -> Loss:
+def find_loss(name: str, gamma: float = 10.0) -> Loss:
     """Look a loss up; `gamma` is the sharpness of the modified logistic loss."""
-    plugin = find("losses", name, LOSS_NAMES)
+    plugin = find_plugin("losses", name, LOSS_NAMES)
     if plugin is not None:
-        return _guarded_loss(plugin)
+        return _guard_loss(plugin)
     if name == "modified_logistic":
         return modified_logistic(gamma)
     if name not in LOSSES:
-        known = known_names("losses", LOSS_NAMES)
+        known = list_known_names("losses", LOSS_NAMES)
         raise UsageError(f"there is no loss {name!r}", hint="Losses: " + ", ".join(known))
     return LOSSES[name]()
 
 
-def _guarded_loss(plugin: Plugin) -> Loss:
+def _guard_loss(plugin: Plugin) -> Loss:
     """A plugin's loss under its own name, whose errors name the plugin."""
-    loss: Loss = loaded(plugin, Loss)
+    loss: Loss = load_plugin(plugin, Loss)
     return replace(
         loss,
         name=plugin.name,
-        value=guarded(plugin, loss.value),
-        derivative=guarded(plugin, loss.derivative),
-        conjugate=None if loss.conjugate is None else guarded(plugin, loss.conjugate),
+        value=wrap_plugin_function(plugin, loss.value),
+        derivative=wrap_plugin_function(plugin, loss.derivative),
+        conjugate=None if loss.conjugate is None else wrap_plugin_function(plugin, loss.conjugate),
     )

@@ -17,10 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import DTypeLike, NDArray
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 
 # How many entries are worked on at a time: few enough to fit into memory whatever the size of the whole.
-ENTRIES = 1_000_000
+ENTRIES_PER_PIECE = 1_000_000
 
 
 def is_mapped(values: Any) -> bool:
@@ -32,7 +32,7 @@ def is_mapped(values: Any) -> bool:
     return False
 
 
-def room_like(source: NDArray[Any], length: int, dtype: DTypeLike) -> NDArray[Any]:
+def allocate_like(source: NDArray[Any], length: int, dtype: DTypeLike) -> NDArray[Any]:
     """An array to be filled: in memory, or in a file where `source` is in one."""
     if not length or not is_mapped(source):
         return np.empty(length, dtype)
@@ -41,54 +41,54 @@ def room_like(source: NDArray[Any], length: int, dtype: DTypeLike) -> NDArray[An
         return room
 
 
-def pieces(length: int) -> Iterator[slice]:
+def split_into_pieces(length: int) -> Iterator[slice]:
     """An array of so many entries in pieces that fit into memory."""
-    for start in range(0, length, ENTRIES):
-        yield slice(start, min(start + ENTRIES, length))
+    for start in range(0, length, ENTRIES_PER_PIECE):
+        yield slice(start, min(start + ENTRIES_PER_PIECE, length))
 
 
-def converted(source: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
+def convert_dtype(source: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
     """The same numbers in another element type."""
-    room = room_like(source, len(source), dtype)
-    for piece in pieces(len(source)):
+    room = allocate_like(source, len(source), dtype)
+    for piece in split_into_pieces(len(source)):
         room[piece] = source[piece]
     return room
 
 
-def row_pieces(indptr: NDArray[Any]) -> Iterator[slice]:
-    """Rows in pieces of about `ENTRIES` entries, a row at least."""
+def split_rows(indptr: NDArray[Any]) -> Iterator[slice]:
+    """Rows in pieces of about `ENTRIES_PER_PIECE` entries, a row at least."""
     start, rows = 0, len(indptr) - 1
     while start < rows:
-        stop = int(np.searchsorted(indptr, indptr[start] + ENTRIES, side="right")) - 1
+        stop = int(np.searchsorted(indptr, indptr[start] + ENTRIES_PER_PIECE, side="right")) - 1
         stop = min(max(stop, start + 1), rows)
         yield slice(start, stop)
         start = stop
 
 
-def with_constant(rows: sp.csr_matrix, value: float) -> sp.csr_matrix:
+def append_constant(rows: sp.csr_matrix, value: float) -> sp.csr_matrix:
     """The matrix with a last column that holds `value` in every row."""
     documents, features = rows.shape
     total = rows.nnz + documents
-    width = _positions_up_to(max(total, features))
+    width = _choose_position_type(max(total, features))
     indptr = (rows.indptr + np.arange(documents + 1, dtype=np.int64)).astype(width)
-    data, indices = room_like(rows.data, total, np.float64), room_like(rows.indices, total, width)
-    for part in row_pieces(rows.indptr):
+    data, indices = allocate_like(rows.data, total, np.float64), allocate_like(rows.indices, total, width)
+    for part in split_rows(rows.indptr):
         old = slice(rows.indptr[part.start], rows.indptr[part.stop])
         new = slice(indptr[part.start], indptr[part.stop])
         ends = rows.indptr[part.start + 1 : part.stop + 1] - rows.indptr[part.start]
         data[new] = np.insert(rows.data[old], ends, value)
         indices[new] = np.insert(rows.indices[old], ends, features)
-    return assembled(data, indices, indptr, (documents, features + 1))
+    return assemble_csr(data, indices, indptr, (documents, features + 1))
 
 
-def some_rows(X: Any, documents: NDArray[np.int64]) -> Any:
+def select_rows(X: Any, documents: NDArray[np.int64]) -> Any:
     """Some rows of a matrix, sparse or dense; those of a CSR matrix that is mapped from a file go to a file too."""
     if not is_mapped(getattr(X, "data", None)) or getattr(X, "format", None) != "csr":
         return X[documents]
     lengths = np.diff(X.indptr)[documents]
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(X.indptr.dtype)
-    data, indices = (room_like(each, int(indptr[-1]), each.dtype) for each in (X.data, X.indices))
-    for part in row_pieces(indptr):
+    data, indices = (allocate_like(each, int(indptr[-1]), each.dtype) for each in (X.data, X.indices))
+    for part in split_rows(indptr):
         piece, place = X[documents[part]], slice(indptr[part.start], indptr[part.stop])
         data[place], indices[place] = piece.data, piece.indices
     rows = type(X)((len(documents), X.shape[1]), dtype=X.dtype)
@@ -97,12 +97,12 @@ def some_rows(X: Any, documents: NDArray[np.int64]) -> Any:
     return rows
 
 
-def _positions_up_to(most: int) -> type[np.signedinteger[Any]]:
+def _choose_position_type(most: int) -> type[np.signedinteger[Any]]:
     """The narrow type where it serves: scipy copies positions whose type differs from that of the starts."""
     return np.int32 if most < np.iinfo(np.int32).max else np.int64
 
 
-@compiled
+@compile_kernel
 def _sort_into_columns(indptr: Any, indices: Any, data: Any, free: Any, positions: Any, values: Any) -> None:
     for i in range(len(indptr) - 1):
         for t in range(indptr[i], indptr[i + 1]):
@@ -112,22 +112,29 @@ def _sort_into_columns(indptr: Any, indices: Any, data: Any, free: Any, position
             values[place] = data[t]
 
 
-def by_columns(
+def convert_to_columns(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], features: int
 ) -> sp.csc_matrix:
     """The rows of a CSR matrix as columns, documents in ascending order."""
     lengths = np.zeros(features, np.int64)
-    for piece in pieces(len(indices)):
+    for piece in split_into_pieces(len(indices)):
         lengths += np.bincount(indices[piece], minlength=features)
     ends = np.concatenate([[0], np.cumsum(lengths)])
-    positions, values = room_like(indices, len(indices), np.int32), room_like(data, len(data), np.float64)
+    positions, values = (
+        allocate_like(indices, len(indices), np.int32),
+        allocate_like(data, len(data), np.float64),
+    )
     _sort_into_columns(indptr, indices, data, ends[:-1].copy(), positions, values)
     matrix = sp.csc_matrix((len(indptr) - 1, features), dtype=np.float64)
-    matrix.data, matrix.indices, matrix.indptr = values, positions, ends.astype(_positions_up_to(len(data)))
+    matrix.data, matrix.indices, matrix.indptr = (
+        values,
+        positions,
+        ends.astype(_choose_position_type(len(data))),
+    )
     return matrix
 
 
-def assembled(
+def assemble_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> sp.csr_matrix:
     """A CSR matrix around canonical arrays as they are: scipy's own constructor would read or copy them."""

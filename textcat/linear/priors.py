@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from textcat.errors import UsageError
 from textcat.linear.problem import Floats, Penalty, PenaltyShape
 from textcat.linear.regularization import lam_from_variance
-from textcat.plugins import Plugin, find, guarded, loaded
+from textcat.plugins import Plugin, find_plugin, load_plugin, wrap_plugin_function
 
 PRIORS = ("gaussian", "laplace", "none")
 ALL_PRIORS = (*PRIORS, "jeffreys")
@@ -41,7 +41,9 @@ class Prior:
         return self.mode is not None or self.sign is not None
 
 
-def _by_feature(name: str, given: ArrayLike, shape: tuple[int, int], constant: bool, fill: float) -> Floats:
+def _expand_by_feature(
+    name: str, given: ArrayLike, shape: tuple[int, int], constant: bool, fill: float
+) -> Floats:
     values = np.asarray(given, dtype=np.float64)
     values = values[:, None] if values.ndim == 1 else values
     if values.shape[0] != shape[0] - constant or values.shape[1] not in (1, shape[1]):
@@ -56,7 +58,9 @@ def _by_feature(name: str, given: ArrayLike, shape: tuple[int, int], constant: b
     return np.broadcast_to(values, shape)
 
 
-def _strength(prior: Prior, lam: Any, shape: tuple[int, int], documents: int, constant: bool) -> Floats:
+def _compute_strength(
+    prior: Prior, lam: Any, shape: tuple[int, int], documents: int, constant: bool
+) -> Floats:
     lams = np.asarray(lam, dtype=np.float64)
     if lams.ndim > 1 or (lams.ndim == 1 and lams.shape[0] != shape[1]):
         raise UsageError(
@@ -73,25 +77,25 @@ def _strength(prior: Prior, lam: Any, shape: tuple[int, int], documents: int, co
     strength = np.broadcast_to(lams, shape)
     if prior.variance is None:
         return strength
-    variance = _by_feature("variance", prior.variance, shape, constant, np.nan)
+    variance = _expand_by_feature("variance", prior.variance, shape, constant, np.nan)
     if (variance <= 0).any():
         raise UsageError("a prior variance must be above 0", where="fit", hint="To drop a feature, mask it.")
     return np.where(np.isnan(variance), strength, lam_from_variance(variance, documents, prior.name))
 
 
-def penalty_of(
+def make_penalty(
     prior: Prior, lam: Any, shape: tuple[int, int], documents: int, constant: bool, penalize_bias: bool
 ) -> Penalty:
     """The penalty on weights of the given shape, whose last row is the constant when there is one."""
-    strength = _strength(prior, lam, shape, documents, constant)
+    strength = _compute_strength(prior, lam, shape, documents, constant)
     if constant and not penalize_bias:
         strength = strength.copy()
         strength[-1] = 0.0
-    plugin = find("priors", prior.name, ALL_PRIORS)
-    form = None if plugin is None else _guarded_shape(plugin)
+    plugin = find_plugin("priors", prior.name, ALL_PRIORS)
+    form = None if plugin is None else _guard_shape(plugin)
     mode = low = high = None
     if prior.mode is not None:
-        mode = _by_feature("mode", prior.mode, shape, constant, 0.0)
+        mode = _expand_by_feature("mode", prior.mode, shape, constant, 0.0)
         if not np.isfinite(mode).all():
             raise UsageError(
                 "a prior mode must be finite",
@@ -99,7 +103,7 @@ def penalty_of(
                 hint="Replace what is not a number, by 0 where nothing is known.",
             )
     if prior.sign is not None:
-        sign = _by_feature("sign", prior.sign, shape, constant, 0.0)
+        sign = _expand_by_feature("sign", prior.sign, shape, constant, 0.0)
         low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
         if mode is not None and (mode * sign < 0).any():
             raise UsageError(
@@ -110,6 +114,8 @@ def penalty_of(
     return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high, form)
 
 
-def _guarded_shape(plugin: Plugin) -> PenaltyShape:
-    shape: PenaltyShape = loaded(plugin, PenaltyShape)
-    return PenaltyShape(guarded(plugin, shape.value), guarded(plugin, shape.derivative))
+def _guard_shape(plugin: Plugin) -> PenaltyShape:
+    shape: PenaltyShape = load_plugin(plugin, PenaltyShape)
+    return PenaltyShape(
+        wrap_plugin_function(plugin, shape.value), wrap_plugin_function(plugin, shape.derivative)
+    )

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.losses import Loss
-from textcat.linear.mapped_arrays import assembled, converted, pieces, with_constant
-from textcat.linear.products import added_rows, transposed_times
+from textcat.linear.mapped_arrays import append_constant, assemble_csr, convert_dtype, split_into_pieces
+from textcat.linear.products import multiply_transposed, multiply_transposed_by_rows
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
 # A block holds at most this many categories: rows of 256 bytes in single precision, 512 in double.
-LANES = 64
+BLOCK_LANES = 64
 LANE_STEP = 8
 
 
@@ -63,7 +63,7 @@ class Penalty:
 
 
 @dataclass(frozen=True)
-class Matrix:
+class ProblemMatrix:
     """Documents by rows and, where the algorithm reads them, the same by columns: a second copy otherwise."""
 
     rows: sp.csr_matrix
@@ -71,17 +71,21 @@ class Matrix:
 
     def pull(self, dense: Floats) -> Floats:
         """X' V for documents x categories."""
-        return added_rows(self.rows, dense) if self.columns is None else transposed_times(self.columns, dense)
+        return (
+            multiply_transposed_by_rows(self.rows, dense)
+            if self.columns is None
+            else multiply_transposed(self.columns, dense)
+        )
 
 
 @dataclass(frozen=True)
-class Problem:
+class LinearProblem:
     """min over W of (1/n) sum_i c_i f(y_i w.x_i) + penalty, a column of W for each category.
 
     `mask` says which weights are free; `weights` is None when every document weighs 1.
     """
 
-    matrix: Matrix
+    matrix: ProblemMatrix
     positive: Bools
     mask: Bools | None
     weights: Floats | None
@@ -123,32 +127,32 @@ class Problem:
         return self.mask[:, block]
 
 
-def blocks_of(categories: int) -> list[slice]:
+def split_into_blocks(categories: int) -> list[slice]:
     """Split the categories into blocks of at most LANES, of nearly equal width; the split knows nothing
     of jobs."""
-    count = -(-categories // LANES)
+    count = -(-categories // BLOCK_LANES)
     edges = np.linspace(0, categories, count + 1).round().astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
-def lanes_of(width: int) -> int:
+def compute_lane_width(width: int) -> int:
     """The width of the arrays that hold a block: 1, or the next multiple of LANE_STEP (idle lanes are masked)."""
     return width if width < 2 else -(-width // LANE_STEP) * LANE_STEP
 
 
-def matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
+def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
     """Bring any matrix to canonical CSR in double precision, with the constant feature appended.
 
     What is so already is not copied, and what is mapped from a file stays in files.
     """
-    rows = _canonical(X) if sp.issparse(X) else _from_dense(X)
+    rows = _make_canonical(X) if sp.issparse(X) else _from_dense(X)
     if rows.shape[0] == 0:
         raise UsageError("X has no documents", where="fit", hint="Give at least one row.")
-    if not all(np.isfinite(rows.data[piece]).all() for piece in pieces(rows.nnz)):
+    if not all(np.isfinite(rows.data[piece]).all() for piece in split_into_pieces(rows.nnz)):
         raise UsageError(
             "X holds values that are not finite", where="fit", hint="Remove NaN and infinity first."
         )
-    return rows if bias == 0.0 else with_constant(rows, float(bias))
+    return rows if bias == 0.0 else append_constant(rows, float(bias))
 
 
 def _from_dense(X: Any) -> sp.csr_matrix:
@@ -162,11 +166,11 @@ def _from_dense(X: Any) -> sp.csr_matrix:
     return sp.csr_matrix(dense)
 
 
-def _canonical(X: Any) -> sp.csr_matrix:
+def _make_canonical(X: Any) -> sp.csr_matrix:
     given = X if X.format == "csr" else sp.csr_matrix(X)
-    if given.has_canonical_format and all(given.data[piece].all() for piece in pieces(given.nnz)):
-        data = given.data if given.dtype == np.float64 else converted(given.data, np.float64)
-        return assembled(data, given.indices, given.indptr, given.shape)
+    if given.has_canonical_format and all(given.data[piece].all() for piece in split_into_pieces(given.nnz)):
+        data = given.data if given.dtype == np.float64 else convert_dtype(given.data, np.float64)
+        return assemble_csr(data, given.indices, given.indptr, given.shape)
     rows = sp.csr_matrix(given, dtype=np.float64, copy=True)
     rows.sum_duplicates()
     rows.eliminate_zeros()
@@ -195,7 +199,7 @@ def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
     return np.ascontiguousarray(labels)
 
 
-def document_weights(
+def compute_document_weights(
     positive: Bools, sample_weight: ArrayLike | None, class_weight: str | Mapping[bool, float] | None
 ) -> Floats | None:
     """Weights of documents x categories, or None when all are 1; "balanced" gives each side n / 2 in

@@ -11,14 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.compile import compiled
-from textcat.parallel.threads import in_threads
+from textcat.compile import compile_kernel
+from textcat.parallel.threads import run_in_threads
 
 Array = Any
 
 
-@compiled
-def row_dot(columns: Array, values: Array, start: int, stop: int, weight: Array, total: Array) -> None:
+@compile_kernel
+def accumulate_row_product(
+    columns: Array, values: Array, start: int, stop: int, weight: Array, total: Array
+) -> None:
     """One sparse row times a dense matrix, four nonzeros a turn."""
     for k in range(total.shape[0]):
         total[k] = 0
@@ -36,13 +38,13 @@ def row_dot(columns: Array, values: Array, start: int, stop: int, weight: Array,
         t += 1
 
 
-@compiled
+@compile_kernel
 def _multiply(starts: Array, columns: Array, values: Array, dense: Array, out: Array) -> None:
     for i in range(out.shape[0]):
-        row_dot(columns, values, starts[i], starts[i + 1], dense, out[i])
+        accumulate_row_product(columns, values, starts[i], starts[i + 1], dense, out[i])
 
 
-@compiled
+@compile_kernel
 def _multiply_four(starts: Array, columns: Array, values: Array, dense: Array, out: Array) -> None:
     """The same sums in the same order for four categories, kept in registers: three times as fast."""
     for i in range(out.shape[0]):
@@ -69,16 +71,18 @@ def _multiply_four(starts: Array, columns: Array, values: Array, dense: Array, o
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = one, two, three, four
 
 
-def _product(matrix: Any, rows: int, dense: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
+def _multiply_in_threads(
+    matrix: Any, rows: int, dense: NDArray[np.float64], jobs: int
+) -> NDArray[np.float64]:
     """Compressed rows (or columns) of a matrix times a dense one, a share of the rows in each of `jobs` threads."""
     width = dense.shape[1]
     lanes, kernel = (4, _multiply_four) if width <= 4 else (width, _multiply)
-    starts, positions = matrix.indptr.astype(np.int64), _unsigned(matrix.indices)
+    starts, positions = matrix.indptr.astype(np.int64), _view_as_unsigned(matrix.indices)
     padded, out = np.zeros((dense.shape[0], lanes)), np.empty((rows, lanes))
     padded[:, :width] = dense
     ends = np.searchsorted(starts, np.linspace(0, starts[-1], jobs + 1)[1:-1])
     shares = pairwise([0, *ends.tolist(), rows])
-    in_threads(
+    run_in_threads(
         jobs,
         [
             partial(kernel, starts[first : last + 1], positions, matrix.data, padded, out[first:last])
@@ -88,7 +92,7 @@ def _product(matrix: Any, rows: int, dense: NDArray[np.float64], jobs: int) -> N
     return out if lanes == width else np.ascontiguousarray(out[:, :width])
 
 
-@compiled
+@compile_kernel
 def _add_rows(starts: Array, columns: Array, values: Array, dense: Array, out: Array) -> None:
     for i in range(dense.shape[0]):
         for t in range(starts[i], starts[i + 1]):
@@ -97,24 +101,26 @@ def _add_rows(starts: Array, columns: Array, values: Array, dense: Array, out: A
                 out[j, k] += x * dense[i, k]
 
 
-def _unsigned(positions: NDArray[Any]) -> NDArray[np.uint32]:
+def _view_as_unsigned(positions: NDArray[Any]) -> NDArray[np.uint32]:
     """Positions as the kernels take them, not copied where their bits are the same."""
     return positions.view(np.uint32) if positions.dtype == np.int32 else positions.astype(np.uint32)
 
 
-def times(matrix: sp.csr_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
+def multiply_matrix(matrix: sp.csr_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
     """X W for CSR X, the same for any number of jobs."""
-    return _product(matrix, matrix.shape[0], dense, jobs)
+    return _multiply_in_threads(matrix, matrix.shape[0], dense, jobs)
 
 
-def transposed_times(matrix: sp.csc_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
+def multiply_transposed(
+    matrix: sp.csc_matrix, dense: NDArray[np.float64], jobs: int = 1
+) -> NDArray[np.float64]:
     """X' V for CSC X, the same for any number of jobs."""
-    return _product(matrix, matrix.shape[1], dense, jobs)
+    return _multiply_in_threads(matrix, matrix.shape[1], dense, jobs)
 
 
-def added_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
+def multiply_transposed_by_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
     """X' V for CSR X, row after row; sums are rounded in another order than by columns."""
     out = np.zeros((matrix.shape[1], dense.shape[1]))
-    starts, columns = matrix.indptr.astype(np.int64), _unsigned(matrix.indices)
+    starts, columns = matrix.indptr.astype(np.int64), _view_as_unsigned(matrix.indices)
     _add_rows(starts, columns, matrix.data, np.ascontiguousarray(dense), out)
     return out

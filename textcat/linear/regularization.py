@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 
-Number = TypeVar("Number", float, NDArray[np.float64])
+FloatOrArray = TypeVar("FloatOrArray", float, NDArray[np.float64])
 
 GAUSSIAN, LAPLACE = "gaussian", "laplace"
 
 
-def _check(prior: str) -> None:
+def _check_prior(prior: str) -> None:
     if prior not in (GAUSSIAN, LAPLACE):
         raise UsageError(
             f"prior {prior!r} has no strength to convert",
@@ -32,35 +32,39 @@ def _check(prior: str) -> None:
         )
 
 
-def lam_from_c(c: Number, documents: float, prior: str = GAUSSIAN) -> Number:
+def lam_from_c(c: FloatOrArray, documents: float, prior: str = GAUSSIAN) -> FloatOrArray:
     """lam of a cost C: 1 / (2 C n) for the Gaussian prior, 1 / (C n) for the Laplace prior."""
-    _check(prior)
+    _check_prior(prior)
     return 1.0 / ((2.0 if prior == GAUSSIAN else 1.0) * documents * c)
 
 
-def c_from_lam(lam: Number, documents: float, prior: str = GAUSSIAN) -> Number:
+def c_from_lam(lam: FloatOrArray, documents: float, prior: str = GAUSSIAN) -> FloatOrArray:
     """The cost C of a lam; the conversion is its own inverse."""
     return lam_from_c(lam, documents, prior)
 
 
-def lam_from_variance(variance: Number, documents: int, prior: str = GAUSSIAN, bare: bool = False) -> Number:
+def lam_from_variance(
+    variance: FloatOrArray, documents: int, prior: str = GAUSSIAN, bare: bool = False
+) -> FloatOrArray:
     """lam of a prior variance; `bare` takes 1 / tau where the Gaussian density says 1 / (2 tau)."""
-    _check(prior)
+    _check_prior(prior)
     if prior == GAUSSIAN:
         return 1.0 / ((1.0 if bare else 2.0) * documents * variance)
-    rate: Number = (2.0 / variance) ** 0.5
+    rate: FloatOrArray = (2.0 / variance) ** 0.5
     return rate / documents
 
 
-def variance_from_lam(lam: Number, documents: int, prior: str = GAUSSIAN, bare: bool = False) -> Number:
+def variance_from_lam(
+    lam: FloatOrArray, documents: int, prior: str = GAUSSIAN, bare: bool = False
+) -> FloatOrArray:
     """The prior variance that a lam stands for."""
-    _check(prior)
+    _check_prior(prior)
     if prior == GAUSSIAN:
         return 1.0 / ((1.0 if bare else 2.0) * documents * lam)
     return 2.0 / (documents * lam) ** 2
 
 
-def lam_from_laplace_rate(rate: Number, documents: int) -> Number:
+def lam_from_laplace_rate(rate: FloatOrArray, documents: int) -> FloatOrArray:
     """lam of the rate lambda_j of the Laplace density (equation 6 of genkin_2004), whose variance is 2
     / rate^2."""
     return rate / documents

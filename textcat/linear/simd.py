@@ -37,22 +37,22 @@ class Lanes(types.Type):
 @register_model(Lanes)
 class _LanesModel(models.PrimitiveModel):
     def __init__(self, manager: Any, frontend_type: Lanes) -> None:
-        super().__init__(manager, frontend_type, _vector(frontend_type.dtype))  # type: ignore[no-untyped-call]
+        super().__init__(manager, frontend_type, _make_vector_type(frontend_type.dtype))  # type: ignore[no-untyped-call]
 
 
-def _element(dtype: Any) -> ir.Type:
+def _make_element_type(dtype: Any) -> ir.Type:
     return ir.FloatType() if dtype == types.float32 else ir.DoubleType()
 
 
-def _vector(dtype: Any) -> ir.VectorType:
-    return ir.VectorType(_element(dtype), WIDTH)
+def _make_vector_type(dtype: Any) -> ir.VectorType:
+    return ir.VectorType(_make_element_type(dtype), WIDTH)
 
 
-def _pointer(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
+def _build_pointer(context: Any, builder: Any, kind: Any, array: Any, row: Any) -> Any:
     data = context.make_array(kind)(context, builder, array).data
     start = builder.mul(row, ir.Constant(row.type, WIDTH))
     first = builder.gep(data, [start])
-    return builder.bitcast(first, ir.PointerType(_vector(kind.dtype)))
+    return builder.bitcast(first, ir.PointerType(_make_vector_type(kind.dtype)))
 
 
 @intrinsic
@@ -60,7 +60,7 @@ def load(typingctx: Any, array: Any, row: Any) -> Any:
     """The sixteen numbers of a row of a C-contiguous rows x 16 array."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = _build_pointer(context, builder, signature.args[0], args[0], args[1])
         return builder.load(pointer, align=signature.args[0].dtype.bitwidth // 8)
 
     return Lanes(array.dtype)(array, types.int64), codegen
@@ -71,7 +71,7 @@ def store(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
     """Write sixteen numbers into a row of a C-contiguous rows x 16 array."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = _pointer(context, builder, signature.args[0], args[0], args[1])
+        pointer = _build_pointer(context, builder, signature.args[0], args[0], args[1])
         builder.store(args[2], pointer, align=signature.args[0].dtype.bitwidth // 8)
         return context.get_dummy_value()
 
@@ -104,20 +104,20 @@ def splat(typingctx: Any, like: Any, number: Any) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         scalar = context.cast(builder, args[1], signature.args[1], like.dtype)
-        return _spread(builder, scalar, like.dtype)
+        return _build_splat(builder, scalar, like.dtype)
 
     return kind(like, number), codegen
 
 
-def _spread(builder: Any, scalar: Any, dtype: Any) -> Any:
-    undefined = ir.Constant(_vector(dtype), ir.Undefined)
+def _build_splat(builder: Any, scalar: Any, dtype: Any) -> Any:
+    undefined = ir.Constant(_make_vector_type(dtype), ir.Undefined)
     index = ir.IntType(32)
     one = builder.insert_element(undefined, scalar, index(0))
     return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH))
 
 
-def _library(builder: Any, name: str, dtype: Any, args: list[Any]) -> Any:
-    vector = _vector(dtype)
+def _call_library(builder: Any, name: str, dtype: Any, args: list[Any]) -> Any:
+    vector = _make_vector_type(dtype)
     suffix = f"v{WIDTH}f{dtype.bitwidth}"
     kind = ir.FunctionType(vector, [vector] * len(args))
     function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
@@ -127,37 +127,43 @@ def _library(builder: Any, name: str, dtype: Any, args: list[Any]) -> Any:
 
 
 @intrinsic
-def fused(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
+def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
     """a * b + c with one rounding."""
-    return a(a, b, c), lambda context, builder, signature, args: _library(builder, "fma", a.dtype, list(args))
+    return a(a, b, c), lambda context, builder, signature, args: _call_library(
+        builder, "fma", a.dtype, list(args)
+    )
 
 
 @intrinsic
-def smaller(typingctx: Any, a: Any, b: Any) -> Any:
+def lane_minimum(typingctx: Any, a: Any, b: Any) -> Any:
     """The smaller of two, lane by lane."""
-    return a(a, b), lambda context, builder, signature, args: _library(builder, "minnum", a.dtype, list(args))
+    return a(a, b), lambda context, builder, signature, args: _call_library(
+        builder, "minnum", a.dtype, list(args)
+    )
 
 
 @intrinsic
-def larger(typingctx: Any, a: Any, b: Any) -> Any:
+def lane_maximum(typingctx: Any, a: Any, b: Any) -> Any:
     """The larger of two, lane by lane."""
-    return a(a, b), lambda context, builder, signature, args: _library(builder, "maxnum", a.dtype, list(args))
+    return a(a, b), lambda context, builder, signature, args: _call_library(
+        builder, "maxnum", a.dtype, list(args)
+    )
 
 
 @intrinsic
-def magnitude(typingctx: Any, a: Any) -> Any:
+def lane_absolute(typingctx: Any, a: Any) -> Any:
     """The absolute value, lane by lane."""
-    return a(a), lambda context, builder, signature, args: _library(builder, "fabs", a.dtype, list(args))
+    return a(a), lambda context, builder, signature, args: _call_library(builder, "fabs", a.dtype, list(args))
 
 
 @intrinsic
-def nearest(typingctx: Any, a: Any) -> Any:
+def round_to_nearest(typingctx: Any, a: Any) -> Any:
     """Rounded to the nearest integer, lane by lane."""
-    return a(a), lambda context, builder, signature, args: _library(builder, "rint", a.dtype, list(args))
+    return a(a), lambda context, builder, signature, args: _call_library(builder, "rint", a.dtype, list(args))
 
 
 @intrinsic
-def differs(typingctx: Any, a: Any, b: Any) -> Any:
+def any_differs(typingctx: Any, a: Any, b: Any) -> Any:
     """Whether any lane of `a` differs from `b`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -188,12 +194,12 @@ def power_of_two(typingctx: Any, exponent: Any) -> Any:
         integer = builder.fptosi(args[0], whole)
         biased = builder.add(integer, ir.Constant(whole, [offset] * WIDTH))
         shifted = builder.shl(biased, ir.Constant(whole, [fraction] * WIDTH))
-        return builder.bitcast(shifted, _vector(exponent.dtype))
+        return builder.bitcast(shifted, _make_vector_type(exponent.dtype))
 
     return exponent(exponent), codegen
 
 
-def _binary(operation: Any, instruction: str) -> None:
+def _register_binary(operation: Any, instruction: str) -> None:
     @intrinsic
     def apply(typingctx: Any, a: Any, b: Any) -> Any:
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -217,4 +223,4 @@ for _operation, _instruction in (
     (operator.mul, "fmul"),
     (operator.truediv, "fdiv"),
 ):
-    _binary(_operation, _instruction)
+    _register_binary(_operation, _instruction)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.linear.certificate import Certificate, Measures
+from textcat.linear.certificate import Certificate, OptimalityMeasures
 from textcat.linear.problem import Floats
 
 
@@ -36,7 +36,7 @@ class Progress:
         self._start = np.ones(width)
         self._next_look = 1
 
-    def begin(self, scores: Floats, measured: Callable[[], Measures]) -> None:
+    def begin(self, scores: Floats, measured: Callable[[], OptimalityMeasures]) -> None:
         """Note where the solver starts."""
         if self.stop == "scores":
             self._scores = scores.copy()
@@ -44,7 +44,7 @@ class Progress:
             self._start = measured().violation
 
     def end_pass(
-        self, scores: Callable[[], Floats], measured: Callable[[], Measures], settled: bool = True
+        self, scores: Callable[[], Floats], measured: Callable[[], OptimalityMeasures], settled: bool = True
     ) -> None:
         """After a pass: retire categories; `settled` is False while the problem itself is still moving."""
         self.passes += 1
@@ -56,7 +56,7 @@ class Progress:
             self._scores = now
         elif self.stop == "optimality" and settled and self.passes >= self._next_look:
             self._next_look = self.passes + max(1, self.passes // 4)
-            self._retire(measured().within(self.tol, self._start), "optimality")
+            self._retire(measured().is_within(self.tol, self._start), "optimality")
         if self.passes >= self.max_passes:
             self.running[:] = False
 
@@ -66,7 +66,7 @@ class Progress:
             self._done[k] = self.passes
             self._reasons[k] = reason
 
-    def certificates(self, final: Measures, began: float) -> list[Certificate]:
+    def certificates(self, final: OptimalityMeasures, began: float) -> list[Certificate]:
         """One certificate a category; a block's seconds are shared out evenly over its passes."""
         spent = time.perf_counter() - began
         share = self._done / max(int(self._done.sum()), 1)

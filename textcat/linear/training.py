@@ -21,92 +21,100 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear import combinations
+from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
 from textcat.linear.fast import solver as fast
-from textcat.linear.losses import loss_named
+from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel
-from textcat.linear.options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
 from textcat.linear.papers import column_relaxation as column
 from textcat.linear.papers import conjugate_gradient
 from textcat.linear.papers import row_relaxation as row
-from textcat.linear.priors import Prior, penalty_of
+from textcat.linear.priors import Prior, make_penalty
 from textcat.linear.problem import (
     Bools,
     Floats,
-    Matrix,
+    LinearProblem,
     Penalty,
-    Problem,
-    blocks_of,
-    document_weights,
+    ProblemMatrix,
+    compute_document_weights,
+    compute_lane_width,
     labels_as_columns,
-    lanes_of,
-    matrix_with_bias,
+    make_matrix_with_bias,
+    split_into_blocks,
 )
 from textcat.linear.stopping import BlockResult
-from textcat.plugins import find, guarded, loaded
+from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 # What it costs to come to a number of the matrix, in lanes that are then worked on.
-READING = 8
+READING_COST = 8
 
 SolveBlock = Callable[..., BlockResult]
 
 
-def divided(problem: Problem, blocks: list[slice]) -> list[slice]:
+def divide_blocks(problem: LinearProblem, blocks: list[slice]) -> list[slice]:
     """The blocks, halved again and again wherever the halves together cost less than the whole."""
     if problem.mask is None:
         return blocks
     sizes = np.diff(problem.columns.indptr)
-    return [part for block in blocks for part in _cheapest(problem.mask, sizes, problem.documents, block)[1]]
+    return [
+        part
+        for block in blocks
+        for part in _find_cheapest_division(problem.mask, sizes, problem.documents, block)[1]
+    ]
 
 
-def _cheapest(mask: Bools, sizes: NDArray[Any], documents: int, block: slice) -> tuple[int, list[slice]]:
+def _find_cheapest_division(
+    mask: Bools, sizes: NDArray[Any], documents: int, block: slice
+) -> tuple[int, list[slice]]:
     """The least cost of a pass, in lanes times the numbers that each reads, and the division that has it."""
     width = block.stop - block.start
-    cost = (READING + lanes_of(width)) * (documents + int(sizes[mask[:, block].any(axis=1)].sum()))
+    cost = (READING_COST + compute_lane_width(width)) * (
+        documents + int(sizes[mask[:, block].any(axis=1)].sum())
+    )
     if width < 2:
         return cost, [block]
     middle = block.start + width // 2
     halves = [
-        _cheapest(mask, sizes, documents, half)
+        _find_cheapest_division(mask, sizes, documents, half)
         for half in (slice(block.start, middle), slice(middle, block.stop))
     ]
     apart = sum(each for each, _ in halves)
     return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
 
 
-def solve_narrow(
-    solve_block: SolveBlock, problem: Problem, block: slice, options: Any, start: Floats, *, dual: bool
+def solve_on_used_features(
+    solve_block: SolveBlock, problem: LinearProblem, block: slice, options: Any, start: Floats, *, dual: bool
 ) -> BlockResult:
     """Solve a block on its features; `dual` says that `start` holds dual variables, not weights."""
     used = np.asarray(problem.free(block).any(axis=1))
     if used.all():
         return solve_block(problem, block, options, start)
-    found = solve_block(_of_features(problem, used), block, options, start if dual else start[used])
+    found = solve_block(_restrict_problem(problem, used), block, options, start if dual else start[used])
     weights = np.zeros((problem.features, found.weights.shape[1]))
     weights[used] = found.weights
     return replace(found, weights=weights)
 
 
-def _of_features(problem: Problem, used: NDArray[np.bool_]) -> Problem:
+def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
     """The same problem on some of the features."""
     columns = problem.columns[:, used]
     mask = None if problem.mask is None else problem.mask[used]
-    penalty = _penalty_of(problem.penalty, used)
-    return replace(problem, matrix=Matrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
+    penalty = _restrict_penalty(problem.penalty, used)
+    return replace(problem, matrix=ProblemMatrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
 
 
-def _penalty_of(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
+def _restrict_penalty(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
     mode, low, high = (
         values if values is None else values[used] for values in (penalty.mode, penalty.low, penalty.high)
     )
     return replace(penalty, strength=penalty.strength[used], mode=mode, low=low, high=high)
 
 
-def lane_blocks(problem: Problem, options: Options) -> list[slice]:
+def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
     """Blocks of lanes, whatever the options."""
-    return blocks_of(problem.categories)
+    return split_into_blocks(problem.categories)
 
 
-def able(request: combinations.Request) -> None:
+def accept_any_request(request: combinations.SolveRequest) -> None:
     """No request is refused."""
 
 
@@ -124,35 +132,35 @@ class Algorithm:
     solve_block: Callable[..., BlockResult]
     options: type[Options]
     starts_from_dual: bool = False
-    blocks: Callable[..., list[slice]] = lane_blocks
+    blocks: Callable[..., list[slice]] = make_lane_blocks
     narrow: bool = True
-    cannot: combinations.Rule = able
+    cannot: combinations.RefusalRule = accept_any_request
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     "column": Algorithm(column.solve_block, ColumnOptions),
-    "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.blocks),
+    "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.make_row_blocks),
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
-    "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.blocks, narrow=False),
+    "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.make_single_block, narrow=False),
 }
 
 
-def algorithm_named(name: str) -> Algorithm:
+def find_algorithm(name: str) -> Algorithm:
     """One of ALGORITHMS, or a plugin's."""
-    plugin = find("algorithms", name, ALGORITHMS)
+    plugin = find_plugin("algorithms", name, ALGORITHMS)
     if plugin is None:
         return ALGORITHMS[name]
-    algorithm: Algorithm = loaded(plugin, Algorithm)
+    algorithm: Algorithm = load_plugin(plugin, Algorithm)
     return replace(
         algorithm,
-        solve_block=guarded(plugin, algorithm.solve_block),
-        blocks=guarded(plugin, algorithm.blocks),
-        cannot=guarded(plugin, algorithm.cannot),
+        solve_block=wrap_plugin_function(plugin, algorithm.solve_block),
+        blocks=wrap_plugin_function(plugin, algorithm.blocks),
+        cannot=wrap_plugin_function(plugin, algorithm.cannot),
     )
 
 
 @dataclass(frozen=True)
-class Settings:
+class FitSettings:
     """All that `fit` is told beside the data; see there."""
 
     loss: str = "logistic"
@@ -179,10 +187,10 @@ class Settings:
             "tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "options": dict(self.options),
         }  # fmt: skip
 
-    def request(self) -> combinations.Request:
+    def request(self) -> combinations.SolveRequest:
         """What decides whether an algorithm can solve this."""
-        return combinations.Request(
-            loss_named(self.loss, float(self.options.get("gamma", Options.gamma))),
+        return combinations.SolveRequest(
+            find_loss(self.loss, float(self.options.get("gamma", Options.gamma))),
             self.prior.name,
             self.penalize_bias,
             self.bias,
@@ -192,57 +200,59 @@ class Settings:
             or np.ndim(self.sample_weight if self.sample_weight is not None else 0) > 1,
         )
 
-    def algorithm_options(self) -> Options:
+    def read_algorithm_options(self) -> Options:
         """Refuse what cannot work, before any work, and read the algorithm's options."""
-        elsewhere = find("algorithms", self.algorithm, ALGORITHMS)
-        rule = None if elsewhere is None else algorithm_named(self.algorithm).cannot
-        combinations.check(self.algorithm, self.request(), rule)
+        elsewhere = find_plugin("algorithms", self.algorithm, ALGORITHMS)
+        rule = None if elsewhere is None else find_algorithm(self.algorithm).cannot
+        combinations.check_combination(self.algorithm, self.request(), rule)
         jobs = effective_n_jobs(self.n_jobs)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "jobs": jobs}
-        return read_options(algorithm_named(self.algorithm).options, self.options, shared)
+        return read_options(find_algorithm(self.algorithm).options, self.options, shared)
 
 
-def train(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
+def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     """Solve every category of Y under the settings."""
-    options = settings.algorithm_options()
-    means = algorithm_named(settings.algorithm)
-    problem = pose(X, Y, settings, options)
-    start = start_of(problem, settings.init, means.starts_from_dual)
+    options = settings.read_algorithm_options()
+    means = find_algorithm(settings.algorithm)
+    problem = make_problem(X, Y, settings, options)
+    start = make_start(problem, settings.init, means.starts_from_dual)
     blocks, solve_block = means.blocks(problem, options), means.solve_block
     if means.narrow and problem.mask is not None:
-        blocks = divided(problem, blocks)
-        solve_block = partial(solve_narrow, means.solve_block, dual=means.starts_from_dual)
+        blocks = divide_blocks(problem, blocks)
+        solve_block = partial(solve_on_used_features, means.solve_block, dual=means.starts_from_dual)
     jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
-    return _model(problem, results, settings.describe())
+    return _make_model(problem, results, settings.describe())
 
 
-def matrix_for(X: Any, settings: Settings) -> Matrix:
+def make_matrix(X: Any, settings: FitSettings) -> ProblemMatrix:
     """The documents as an algorithm reads them; several fits can be given the same in place of X."""
-    rows = matrix_with_bias(X, settings.bias)
-    return Matrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
+    rows = make_matrix_with_bias(X, settings.bias)
+    return ProblemMatrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
 
 
-def pose(X: Any, Y: ArrayLike, settings: Settings, options: Options) -> Problem:
+def make_problem(X: Any, Y: ArrayLike, settings: FitSettings, options: Options) -> LinearProblem:
     """Bring data and settings into the form that every algorithm reads."""
-    matrix = X if isinstance(X, Matrix) else matrix_for(X, settings)
+    matrix = X if isinstance(X, ProblemMatrix) else make_matrix(X, settings)
     rows = matrix.rows
     positive = labels_as_columns(Y, rows.shape[0])
     shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
-    penalty = penalty_of(settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias)
+    penalty = make_penalty(
+        settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias
+    )
     if settings.algorithm in ("row", "fast") and not (penalty.strength > 0).all():
         raise UsageError(
             f"algorithm {settings.algorithm!r} divides by lam, which must be above 0",
             where="fit",
             hint="Give a lam above 0, or choose another algorithm.",
         )
-    weights = document_weights(positive, settings.sample_weight, settings.class_weight)
-    loss = loss_named(settings.loss, options.gamma)
-    mask = _whole_mask(settings.mask, shape, constant)
-    return Problem(matrix, positive, mask, weights, loss, penalty, settings.bias)
+    weights = compute_document_weights(positive, settings.sample_weight, settings.class_weight)
+    loss = find_loss(settings.loss, options.gamma)
+    mask = _extend_mask(settings.mask, shape, constant)
+    return LinearProblem(matrix, positive, mask, weights, loss, penalty, settings.bias)
 
 
-def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant: bool) -> Bools | None:
+def _extend_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant: bool) -> Bools | None:
     if mask is None:
         return None
     given = np.asarray(mask, dtype=bool)
@@ -255,7 +265,7 @@ def _whole_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constant
     return np.vstack([given, np.ones((1, shape[1]), dtype=bool)]) if constant else given
 
 
-def start_of(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
+def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> Floats:
     """What to start from: weights, or dual variables."""
     if dual:
         shape = (problem.documents, problem.categories)
@@ -282,7 +292,7 @@ def start_of(problem: Problem, init: LinearModel | None, dual: bool) -> Floats:
     return start if problem.mask is None else start * problem.mask
 
 
-def _model(problem: Problem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:
+def _make_model(problem: LinearProblem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:
     parts = [each.weights for each in results]
     weights = parts[0] if len(parts) == 1 else np.hstack([np.zeros((problem.features, 0)), *parts])
     certificates = [one for each in results for one in each.certificates]

@@ -24,34 +24,34 @@ from distributed import TimeoutError as NotYet
 
 import textcat
 from textcat.errors import StageFailedError
-from textcat.parallel.executors import Item, Result, Shared, alone, worker_died
+from textcat.parallel.executors import Item, Result, Shared, make_worker_error, run_single_threaded
 
 log = logging.getLogger(__name__)
 
-SECONDS_TO_ANSWER = 10.0
-SECONDS_WITHOUT_WORKERS = 60.0
-SECONDS_BETWEEN_LOOKS = 1.0
-TIMES_DATA_IS_SENT = 4
+CONNECT_TIMEOUT_SECONDS = 10.0
+MAX_SECONDS_WITHOUT_WORKERS = 60.0
+POLL_SECONDS = 1.0
+MAX_DATA_SENDS = 4
 # Dask sets this variable, with which the C library gives every large array back at once: pieces take twice as long.
-_MALLOC = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
-_DECIDE_NUMBERS = ("numpy", "scipy", "numba")
+_MALLOC_SETTING = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
+_VERSIONED_PACKAGES = ("numpy", "scipy", "numba")
 
 
-class OfCluster:
+class DaskExecutor:
     """Pieces are sent to a scheduler; one that dies with its worker is done again by another."""
 
     def __init__(self, scheduler: str | None, jobs: int) -> None:
         """Reach the scheduler now; workers of our own, `jobs` of them, start when they are needed."""
-        _quiet()
+        _silence_dask_logs()
         self._jobs = jobs
         self._stack = ExitStack()
-        self._client = self._stack.enter_context(_reached(scheduler)) if scheduler else None
+        self._client = self._stack.enter_context(_connect(scheduler)) if scheduler else None
 
     @property
     def client(self) -> Any:
         """The connection to the scheduler."""
         if self._client is None:
-            self._client = _of_own(self._stack, self._jobs)
+            self._client = _start_local_cluster(self._stack, self._jobs)
         return self._client
 
     @property
@@ -69,31 +69,31 @@ class OfCluster:
     ) -> Iterator[Result]:
         """The results in order, whatever becomes of single workers."""
         waiting, losses = deque(items), 0
-        while losses < TIMES_DATA_IS_SENT:
+        while losses < MAX_DATA_SENDS:
             try:
-                for result in self._in_one_go(function, shared, list(waiting)):
+                for result in self._run_once(function, shared, list(waiting)):
                     waiting.popleft()
                     losses = 0
                     yield result
                 return
             except KilledWorker as error:
-                raise worker_died() from error
+                raise make_worker_error() from error
             except CancelledError:
                 losses += 1
                 log.warning("the workers that held the data are gone: it is sent again")
-        raise worker_died()
+        raise make_worker_error()
 
-    def _in_one_go(
+    def _run_once(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        with self._talking():
-            self._expect_workers(time.monotonic() + SECONDS_WITHOUT_WORKERS)
+        with self._report_scheduler_errors():
+            self._wait_for_workers(time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS)
             [everywhere] = self.client.scatter([shared], broadcast=True, hash=False)
-        pieces = [_Piece(function, item, versions()) for item in items]
+        pieces = [_Task(function, item, collect_versions()) for item in items]
         futures = deque(self.client.submit(piece, everywhere, pure=False) for piece in pieces)
         try:
             while futures:
-                yield self._result(futures[0])
+                yield self._wait_for_result(futures[0])
                 futures.popleft()
         except ModuleNotFoundError as error:
             raise StageFailedError(
@@ -103,24 +103,24 @@ class OfCluster:
         finally:
             self.client.cancel(list(futures))
 
-    def _result(self, future: Any) -> Any:
+    def _wait_for_result(self, future: Any) -> Any:
         """A piece's result, waited for as long as there is somebody to work on it."""
-        alive_until = time.monotonic() + SECONDS_WITHOUT_WORKERS
+        alive_until = time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS
         while True:
             try:
-                return future.result(timeout=SECONDS_BETWEEN_LOOKS)
+                return future.result(timeout=POLL_SECONDS)
             except NotYet:
                 if future.done():
                     return future.result()
-            with self._talking():
+            with self._report_scheduler_errors():
                 workers = self.client.ncores()
             if workers:
-                alive_until = time.monotonic() + SECONDS_WITHOUT_WORKERS
+                alive_until = time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS
             elif time.monotonic() > alive_until:
-                raise _no_workers(self.client)
+                raise _make_no_workers_error(self.client)
 
     @contextmanager
-    def _talking(self) -> Iterator[None]:
+    def _report_scheduler_errors(self) -> Iterator[None]:
         """Trouble in here is trouble with the scheduler, not with a piece."""
         try:
             yield
@@ -131,15 +131,15 @@ class OfCluster:
                 hint="Start it and its workers again and run the same command; finished work is kept.",
             ) from error
 
-    def _expect_workers(self, until: float) -> None:
+    def _wait_for_workers(self, until: float) -> None:
         while not self.client.ncores():
             if time.monotonic() > until:
-                raise _no_workers(self.client)
+                raise _make_no_workers_error(self.client)
             time.sleep(0.1)
 
 
 @dataclass(frozen=True)
-class _Piece:
+class _Task:
     """One piece on its way to a worker."""
 
     function: Callable[..., Any]
@@ -147,7 +147,9 @@ class _Piece:
     sent_by: dict[str, str]
 
     def __call__(self, shared: Any) -> Any:
-        other = [f"{name} {found}" for name, found in versions().items() if found != self.sent_by[name]]
+        other = [
+            f"{name} {found}" for name, found in collect_versions().items() if found != self.sent_by[name]
+        ]
         if other:
             wanted = ", ".join(f"{name} {found}" for name, found in self.sent_by.items())
             raise StageFailedError(
@@ -155,38 +157,38 @@ class _Piece:
                 where=node(),
                 hint=f"Install on every worker: {wanted}.",
             )
-        return alone(self.function, shared, self.item)
+        return run_single_threaded(self.function, shared, self.item)
 
 
 @cache
-def versions() -> dict[str, str]:
+def collect_versions() -> dict[str, str]:
     """Of all that has a hand in a result."""
     own = {"textcat": textcat.__version__, "python": ".".join(python_version_tuple()[:2])}
-    return own | {name: version(name) for name in _DECIDE_NUMBERS}
+    return own | {name: version(name) for name in _VERSIONED_PACKAGES}
 
 
-def _quiet() -> None:
+def _silence_dask_logs() -> None:
     """Let trouble be told by our own messages: Dask logs tracebacks of it, some from loggers with their own level."""
     for name in ("distributed", *logging.root.manager.loggerDict):
         if name.split(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
-def _reached(scheduler: str) -> Any:
+def _connect(scheduler: str) -> Any:
     try:
-        return Client(scheduler, timeout=SECONDS_TO_ANSWER, set_as_default=False)
+        return Client(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
         raise StageFailedError(
-            f"no Dask scheduler answers within {SECONDS_TO_ANSWER:g} seconds",
+            f"no Dask scheduler answers within {CONNECT_TIMEOUT_SECONDS:g} seconds",
             where=scheduler,
             hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out "
             "--scheduler for workers on this machine.",
         ) from error
 
 
-def _of_own(stack: ExitStack, jobs: int) -> Any:
+def _start_local_cluster(stack: ExitStack, jobs: int) -> Any:
     """A client of worker processes on this machine, which the stack ends."""
-    with dask.config.set({_MALLOC: None}):
+    with dask.config.set({_MALLOC_SETTING: None}):
         cluster = LocalCluster(
             n_workers=jobs,
             threads_per_worker=1,
@@ -199,9 +201,9 @@ def _of_own(stack: ExitStack, jobs: int) -> Any:
     return stack.enter_context(Client(cluster, set_as_default=False))
 
 
-def _no_workers(client: Any) -> StageFailedError:
+def _make_no_workers_error(client: Any) -> StageFailedError:
     return StageFailedError(
-        f"the scheduler has had no worker for {SECONDS_WITHOUT_WORKERS:g} seconds",
+        f"the scheduler has had no worker for {MAX_SECONDS_WITHOUT_WORKERS:g} seconds",
         where=client.scheduler.address,
         hint="Start workers with `dask worker ADDRESS` and run again; finished work is kept.",
     )

@@ -22,7 +22,7 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-class Crew(Protocol):
+class Executor(Protocol):
     """Carries out pieces of work."""
 
     @property
@@ -37,7 +37,7 @@ class Crew(Protocol):
         ...
 
 
-class Alone:
+class SerialExecutor:
     """This process, one piece after another."""
 
     size = 1
@@ -50,7 +50,7 @@ class Alone:
             yield function(shared, item)
 
 
-def worker_died() -> StageFailedError:
+def make_worker_error() -> StageFailedError:
     """What is said when a worker process did not end by itself."""
     return StageFailedError(
         "a worker process was ended from outside, most likely by the system for want of memory",
@@ -59,11 +59,11 @@ def worker_died() -> StageFailedError:
     )
 
 
-_BACKENDS = {"threads": "threading", "processes": "loky"}
+_JOBLIB_BACKENDS = {"threads": "threading", "processes": "loky"}
 
 
 @dataclass(frozen=True)
-class OfThisMachine:
+class LocalExecutor:
     """So many threads or processes; processes map large arrays of the shared data, which then exist once."""
 
     kind: Literal["threads", "processes"]
@@ -73,14 +73,14 @@ class OfThisMachine:
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
         """The results in order; a process that was killed is told as such."""
-        pool = Parallel(n_jobs=self.size, backend=_BACKENDS[self.kind], return_as="generator")
+        pool = Parallel(n_jobs=self.size, backend=_JOBLIB_BACKENDS[self.kind], return_as="generator")
         try:
-            yield from pool(delayed(alone)(function, shared, item) for item in items)
+            yield from pool(delayed(run_single_threaded)(function, shared, item) for item in items)
         except BrokenProcessPool as error:
-            raise worker_died() from error
+            raise make_worker_error() from error
 
 
-def alone(function: Callable[..., Any], *arguments: Any) -> Any:
+def run_single_threaded(function: Callable[..., Any], *arguments: Any) -> Any:
     """One piece, whose own loops do not hire others."""
     with parallel_config(backend="sequential"):
         return function(*arguments)
@@ -90,7 +90,7 @@ BACKENDS = ("threads", "processes", "dask")
 
 
 @contextmanager
-def hired(backend: str | None, jobs: int, scheduler: str | None = None) -> Iterator[Crew | None]:
+def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) -> Iterator[Executor | None]:
     """The crew of a backend for the time of the work; none without a backend: each step goes its own way."""
     if scheduler and backend not in (None, "dask"):
         raise UsageError(
@@ -102,17 +102,17 @@ def hired(backend: str | None, jobs: int, scheduler: str | None = None) -> Itera
             f"{scheduler!r} is not the address of a scheduler", hint="It looks like tcp://host:8786."
         )
     if backend in ("threads", "processes"):
-        yield OfThisMachine("threads" if backend == "threads" else "processes", jobs)
+        yield LocalExecutor("threads" if backend == "threads" else "processes", jobs)
     elif backend == "dask" or scheduler:
-        _expect_dask()
-        from textcat.parallel.dask_cluster import OfCluster  # noqa: PLC0415
+        _require_dask()
+        from textcat.parallel.dask_cluster import DaskExecutor  # noqa: PLC0415
 
-        with closing(OfCluster(scheduler, jobs)) as crew:
+        with closing(DaskExecutor(scheduler, jobs)) as crew:
             yield crew
     else:
         yield None
 
 
-def _expect_dask() -> None:
+def _require_dask() -> None:
     if find_spec("distributed") is None:
         raise UsageError("Dask is not installed here", hint="Run `pip install 'textcat[dask]'`.")

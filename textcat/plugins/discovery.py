@@ -21,7 +21,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from textcat.errors import StageFailedError, TextcatError, UsageError
 
-GROUPS: Mapping[str, str] = MappingProxyType(
+PLUGIN_KINDS: Mapping[str, str] = MappingProxyType(
     {
         "corpora": "collection",
         "tokenizers": "tokenizer",
@@ -54,11 +54,11 @@ class Plugin:
     @property
     def title(self) -> str:
         """How messages call it."""
-        return f"the {GROUPS[self.kind]} {self.name!r} of {self.identity}"
+        return f"the {PLUGIN_KINDS[self.kind]} {self.name!r} of {self.identity}"
 
 
 @cache
-def installed(kind: str) -> tuple[Plugin, ...]:
+def list_plugins(kind: str) -> tuple[Plugin, ...]:
     """All that installed packages offer of a kind, by name; what is installed later is not seen any more."""
     found = [
         Plugin(kind, each.name, each.dist.name, each.dist.version, each)
@@ -68,27 +68,27 @@ def installed(kind: str) -> tuple[Plugin, ...]:
     return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.identity)))
 
 
-def find(kind: str, name: str, own: Collection[str]) -> Plugin | None:
+def find_plugin(kind: str, name: str, own: Collection[str]) -> Plugin | None:
     """The plugin of that name; None where there is none. `own` are the names that textcat has itself."""
-    found = [plugin for plugin in installed(kind) if plugin.name == name]
+    found = [plugin for plugin in list_plugins(kind) if plugin.name == name]
     if not found:
         return None
     holders = ["textcat itself"] * (name in own) + [plugin.identity for plugin in found]
     if len(holders) > 1:
         raise UsageError(
-            f"the {GROUPS[kind]} {name!r} is offered by {' and by '.join(holders)}",
+            f"the {PLUGIN_KINDS[kind]} {name!r} is offered by {' and by '.join(holders)}",
             where=f"entry points textcat.{kind}",
             hint="Uninstall all but one, or have its author choose another name.",
         )
     return found[0]
 
 
-def known_names(kind: str, own: Collection[str]) -> list[str]:
+def list_known_names(kind: str, own: Collection[str]) -> list[str]:
     """Every name that can be asked for, textcat's own first."""
-    return [*own, *dict.fromkeys(plugin.name for plugin in installed(kind) if plugin.name not in own)]
+    return [*own, *dict.fromkeys(plugin.name for plugin in list_plugins(kind) if plugin.name not in own)]
 
 
-def identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str]]:
+def collect_identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str]]:
     """Of (kind, name) pairs those that are plugins, by name and version, for a recipe; nothing where none is.
 
     What textcat has itself is named by textcat's version, and recipes without plugins stay as they are.
@@ -96,7 +96,7 @@ def identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str]]:
     found = {
         f"{kind}.{name}": plugin.identity
         for kind, name in used
-        for plugin in (installed(kind) if name else ())
+        for plugin in (list_plugins(kind) if name else ())
         if plugin.name == name
     }
     return {"plugins": found} if found else {}
@@ -107,7 +107,7 @@ Result = TypeVar("Result")
 
 
 @contextmanager
-def blaming(plugin: Plugin, what: str) -> Iterator[None]:
+def report_plugin_errors(plugin: Plugin, what: str) -> Iterator[None]:
     """Turn any error into one that names the plugin; messages of textcat's own kind stay as they are."""
     try:
         yield
@@ -121,9 +121,9 @@ def blaming(plugin: Plugin, what: str) -> Iterator[None]:
         ) from error
 
 
-def loaded(plugin: Plugin, expected: type | None = None) -> Any:
+def load_plugin(plugin: Plugin, expected: type | None = None) -> Any:
     """The object behind the entry point, which must be of a type, or else callable."""
-    with blaming(plugin, "cannot be loaded"):
+    with report_plugin_errors(plugin, "cannot be loaded"):
         found = plugin.entry.load()
         if not (callable(found) if expected is None else isinstance(found, expected)):
             wanted = "a function" if expected is None else f"a {expected.__module__}.{expected.__qualname__}"
@@ -131,19 +131,21 @@ def loaded(plugin: Plugin, expected: type | None = None) -> Any:
     return found
 
 
-def guarded(plugin: Plugin, function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+def wrap_plugin_function(
+    plugin: Plugin, function: Callable[Arguments, Result]
+) -> Callable[Arguments, Result]:
     """A plugin's function, whose errors name the plugin."""
 
     @wraps(function, updated=())
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        with blaming(plugin, "failed"):
+        with report_plugin_errors(plugin, "failed"):
             return function(*args, **kwargs)
 
     return call
 
 
 @dataclass(frozen=True)
-class Named:
+class KnownName:
     """`Annotated[str, Named(kind, own)]`: a name of a kind; `own()` are the names that textcat has itself.
 
     A plugin is loaded at once, so that one that cannot be loaded is told before any work.
@@ -156,19 +158,19 @@ class Named:
         """Refuse what is unknown, offered twice, or does not load."""
         own = self.own()
         try:
-            plugin = find(self.kind, name, own)
+            plugin = find_plugin(self.kind, name, own)
             if plugin is not None:
-                loaded(plugin, object)
+                load_plugin(plugin, object)
                 return name
         except TextcatError as error:
             raise PydanticCustomError("plugin", "{what}", {"what": " ".join(str(error).split())}) from error
         if name not in own:
-            known = known_names(self.kind, own)
+            known = list_known_names(self.kind, own)
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
             raise PydanticCustomError(
                 "unknown_name", "there is no {noun} {name}; {hint}",
-                {"noun": GROUPS[self.kind], "name": repr(name), "hint": hint},
+                {"noun": PLUGIN_KINDS[self.kind], "name": repr(name), "hint": hint},
             )  # fmt: skip
         return name
 
@@ -178,4 +180,4 @@ class Named:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {"type": "string", "enum": known_names(self.kind, self.own())}
+        return {"type": "string", "enum": list_known_names(self.kind, self.own())}

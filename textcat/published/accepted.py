@@ -12,7 +12,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.yaml_reader import packaged_text, parse
+from textcat.yaml_reader import parse_yaml, read_packaged_text
 
 Contents = TypeVar("Contents")
 
@@ -47,36 +47,36 @@ class Deviation(BaseModel):
 
 def load_deviations(path: Path | None = None) -> list[Deviation]:
     """The project's explained deviations, or those of another file."""
-    name, text = _text("deviations.yaml", path)
-    return _validated(_deviations(), parse(text, name) or [], name)
+    name, text = _read_text("deviations.yaml", path)
+    return _validate(_deviations_adapter(), parse_yaml(text, name) or [], name)
 
 
 def load_pinned(path: Path | None = None) -> dict[str, float]:
     """The project's pinned values, or those of another file."""
-    name, text = _text("pinned.yaml", path)
-    return _validated(_numbers(), parse(text, name) or {}, name)
+    name, text = _read_text("pinned.yaml", path)
+    return _validate(_pinned_adapter(), parse_yaml(text, name) or {}, name)
 
 
 def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
     """The pinned file with these values, in the order of the published cells; no number, no line."""
     lines = [
-        f'"{cell_id}": {_shortest(value)}'
+        f'"{cell_id}": {_format_value(value)}'
         for cell_id in order
         if (value := measured.get(cell_id)) is not None and math.isfinite(value)
     ]
     return PINNED_HEADER + ("\n".join(lines) if lines else "{}") + "\n"
 
 
-def _shortest(value: float) -> str:
+def _format_value(value: float) -> str:
     """Four decimals are far below any drift that matters; small numbers, as of p-values, keep four digits."""
     text = repr(round(value, 4)) if abs(value) >= 0.1 or value == 0 else f"{value:.4g}"
     # YAML 1.1 reads 1e-05 as a string: its floats need a point.
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
 
 
-def _text(packaged_name: str, path: Path | None) -> tuple[str, str]:
+def _read_text(packaged_name: str, path: Path | None) -> tuple[str, str]:
     if path is None:
-        return packaged_name, packaged_text(packaged_name)
+        return packaged_name, read_packaged_text(packaged_name)
     try:
         return str(path), path.read_text(encoding="utf-8")
     except OSError as problem:
@@ -87,7 +87,7 @@ def _text(packaged_name: str, path: Path | None) -> tuple[str, str]:
         ) from problem
 
 
-def _validated(adapter: TypeAdapter[Contents], contents: object, name: str) -> Contents:
+def _validate(adapter: TypeAdapter[Contents], contents: object, name: str) -> Contents:
     try:
         return adapter.validate_python(contents)
     except ValidationError as problem:
@@ -99,10 +99,10 @@ def _validated(adapter: TypeAdapter[Contents], contents: object, name: str) -> C
 
 
 @cache
-def _deviations() -> TypeAdapter[list[Deviation]]:
+def _deviations_adapter() -> TypeAdapter[list[Deviation]]:
     return TypeAdapter(list[Deviation])
 
 
 @cache
-def _numbers() -> TypeAdapter[dict[str, float]]:
+def _pinned_adapter() -> TypeAdapter[dict[str, float]]:
     return TypeAdapter(dict[str, float])

@@ -11,12 +11,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.published.check import Results
-from textcat.published.claim_tests import ClaimTest, Place, Selection
-from textcat.published.tables import PAPERS
-from textcat.yaml_reader import packaged, parse
+from textcat.published.check import MeasuresByExperiment
+from textcat.published.claim_tests import ClaimTest, NumberSelection, ResultPlace
+from textcat.published.printed_tables import PAPERS
+from textcat.yaml_reader import parse_yaml, read_packaged_yaml
 
-Outcome = Literal["holds", "fails", "not run"]
+ClaimOutcome = Literal["holds", "fails", "not run"]
 
 
 class Claim(BaseModel):
@@ -48,7 +48,7 @@ class ClaimResult:
     """The outcome of a claim, one line of figures a test, and every number looked at."""
 
     claim: Claim
-    outcome: Outcome
+    outcome: ClaimOutcome
     figures: tuple[str, ...]
     evidence: tuple[Evidence, ...]
 
@@ -74,19 +74,19 @@ class _MissingNumberError(Exception):
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """Every claim, in the order of the papers."""
-    return _typed(packaged("claims.yaml"), "claims.yaml")
+    return _validate_claims(read_packaged_yaml("claims.yaml"), "claims.yaml")
 
 
 def parse_claims(text: str, name: str) -> tuple[Claim, ...]:
     """Claims from YAML text; `name` stands in messages."""
-    return _typed(parse(text, name), name)
+    return _validate_claims(parse_yaml(text, name), name)
 
 
-def evaluate(claim: Claim, results: Results) -> ClaimResult:
+def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
     """Test one claim; a missing or undefined number makes it `not run`, unless another test already fails."""
-    seen: dict[Place, float | None] = {}
+    seen: dict[ResultPlace, float | None] = {}
 
-    def number(place: Place) -> float:
+    def number(place: ResultPlace) -> float:
         value = results.get(place.experiment, {}).get(place.run, {}).get(place.measure)
         defined = value is not None and math.isfinite(value)
         seen[place] = value if defined else None
@@ -94,7 +94,7 @@ def evaluate(claim: Claim, results: Results) -> ClaimResult:
             raise _MissingNumberError
         return float(value)
 
-    outcomes: list[Outcome] = []
+    outcomes: list[ClaimOutcome] = []
     figures: list[str] = []
     for test in claim.tests:
         try:
@@ -106,38 +106,38 @@ def evaluate(claim: Claim, results: Results) -> ClaimResult:
             outcomes.append("holds" if answer.holds else "fails")
             figures.append(answer.figures)
     evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
-    return ClaimResult(claim, _overall(outcomes), tuple(figures), evidence)
+    return ClaimResult(claim, _combine_outcomes(outcomes), tuple(figures), evidence)
 
 
-def evaluate_all(claims: Sequence[Claim], results: Results) -> list[ClaimResult]:
+def evaluate_claims(claims: Sequence[Claim], results: MeasuresByExperiment) -> list[ClaimResult]:
     """Test every claim."""
-    return [evaluate(claim, results) for claim in claims]
+    return [evaluate_claim(claim, results) for claim in claims]
 
 
-def places_of(claim: Claim) -> list[Place]:
+def list_places(claim: Claim) -> list[ResultPlace]:
     """Every number that a claim looks at, subtracted ones too, in the order of its tests."""
-    places: dict[Place, None] = {}
+    places: dict[ResultPlace, None] = {}
     for test in claim.tests:
         for selection in vars(test).values():
-            if isinstance(selection, Selection):
-                places.update(dict.fromkeys([*selection.places(), *selection.subtracted()]))
+            if isinstance(selection, NumberSelection):
+                places.update(dict.fromkeys([*selection.places(), *selection.list_subtracted_places()]))
     return list(places)
 
 
-def experiments_of(claim: Claim) -> list[str]:
+def list_claim_experiments(claim: Claim) -> list[str]:
     """The experiments whose results a claim needs."""
-    return list(dict.fromkeys(place.experiment for place in places_of(claim)))
+    return list(dict.fromkeys(place.experiment for place in list_places(claim)))
 
 
-def _overall(outcomes: Sequence[Outcome]) -> Outcome:
+def _combine_outcomes(outcomes: Sequence[ClaimOutcome]) -> ClaimOutcome:
     if "fails" in outcomes:
         return "fails"
     return "not run" if "not run" in outcomes else "holds"
 
 
-def _typed(contents: object, name: str) -> tuple[Claim, ...]:
+def _validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
     try:
-        claims = _adapter().validate_python(contents)
+        claims = _claims_adapter().validate_python(contents)
     except ValidationError as problem:
         raise UsageError(
             f"does not fit the format of claims: {problem}",
@@ -161,5 +161,5 @@ def _typed(contents: object, name: str) -> tuple[Claim, ...]:
 
 
 @cache
-def _adapter() -> TypeAdapter[tuple[Claim, ...]]:
+def _claims_adapter() -> TypeAdapter[tuple[Claim, ...]]:
     return TypeAdapter(tuple[Claim, ...])

@@ -24,25 +24,25 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from textcat.errors import UsageError
-from textcat.published.tables import Unit
-from textcat.yaml_reader import packaged
+from textcat.published.printed_tables import Unit
+from textcat.yaml_reader import read_packaged_yaml
 
 Verdict = Literal["reproduced", "close", "differs", "better", "missing", "ungated"]
-Rule = Literal["points", "relative", "decades", "side", "sign", "none"]
+ComparisonRule = Literal["points", "relative", "decades", "side", "sign", "none"]
 
 # Distances are compared with a hair's breadth of room for binary fractions.
-HAIR = 1e-9
+ROUNDING_MARGIN = 1e-9
 
-_POWER = re.compile(r"10\^\{?(-?\d+)\}?")
+_POWER_OF_TEN = re.compile(r"10\^\{?(-?\d+)\}?")
 _NUMBER = re.compile(r"-?(\d[\d,]*)?(\.\d+)?")
 
 
-class Kind(BaseModel):
+class MeasureKind(BaseModel):
     """How numbers of one kind are compared; the fields are explained in tolerances.yaml."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    rule: Rule
+    rule: ComparisonRule
     tolerance: float = 0.0
     close: float | None = None
     at_least: float = 0.0
@@ -52,7 +52,7 @@ class Kind(BaseModel):
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedNumber:
     """A printed number in the unit of our measures, and half a unit of its last digit."""
 
     value: float
@@ -60,14 +60,17 @@ class Printed:
 
 
 @cache
-def kinds() -> dict[str, Kind]:
+def load_measure_kinds() -> dict[str, MeasureKind]:
     """Every kind of measure by name."""
-    return {name: Kind.model_validate(entry) for name, entry in packaged("tolerances.yaml").items()}
+    return {
+        name: MeasureKind.model_validate(entry)
+        for name, entry in read_packaged_yaml("tolerances.yaml").items()
+    }
 
 
-def kind_of(name: str) -> Kind:
+def find_measure_kind(name: str) -> MeasureKind:
     """One kind; a name that is not in tolerances.yaml is refused."""
-    found = kinds().get(name)
+    found = load_measure_kinds().get(name)
     if found is None:
         raise UsageError(
             f"there is no kind of measure '{name}'",
@@ -77,16 +80,16 @@ def kind_of(name: str) -> Kind:
     return found
 
 
-def read_printed(printed: str, unit: Unit) -> Printed:
+def read_printed(printed: str, unit: Unit) -> PrintedNumber:
     """The number behind the printed characters; fractions become percentages, powers of ten values."""
     text = printed.strip()
-    power = _POWER.fullmatch(text)
+    power = _POWER_OF_TEN.fullmatch(text)
     if unit == "power_of_ten":
         if power is None:
             raise UsageError(
                 f"'{printed}' is not a power of ten such as 10^-3", hint="Write it so, or change the unit."
             )
-        return Printed(10.0 ** int(power.group(1)), 0.0)
+        return PrintedNumber(10.0 ** int(power.group(1)), 0.0)
     if unit == "text" or not _NUMBER.fullmatch(text) or not any(c.isdigit() for c in text):
         raise UsageError(
             f"'{printed}' is not a printed number of unit {unit}",
@@ -97,25 +100,25 @@ def read_printed(printed: str, unit: Unit) -> Printed:
     scale = 100.0 if unit == "fraction" else 1.0
     # A count is exact as printed; anything else was rounded.
     half_unit = 0.0 if unit == "count" and decimals == 0 else 0.5 * 10.0**-decimals
-    return Printed(float(plain) * scale, half_unit * scale)
+    return PrintedNumber(float(plain) * scale, half_unit * scale)
 
 
-def verdict(measured: float | None, printed: str | None, kind: str, unit: Unit) -> Verdict:
-    """Judge one measured number; `sign` kinds need their partner, see `direction_verdict`."""
-    judged = kind_of(kind)
+def judge_number(measured: float | None, printed: str | None, kind: str, unit: Unit) -> Verdict:
+    """Judge one measured number; `sign` kinds need their partner, see `judge_direction`."""
+    judged = find_measure_kind(kind)
     if measured is None or math.isnan(measured):
         return "missing"
     if printed is None or judged.rule in ("none", "sign"):
         return "ungated"
     number = read_printed(printed, unit)
     if judged.rule == "side":
-        return _side(measured, number.value, judged.tolerance)
+        return _judge_side(measured, number.value, judged.tolerance)
     if judged.rule == "decades":
-        return _decades(measured, number.value)
-    return _by_distance(measured, number, judged)
+        return _judge_decades(measured, number.value)
+    return _judge_distance(measured, number, judged)
 
 
-def direction_verdict(
+def judge_direction(
     left: float | None, right: float | None, printed_left: str, printed_right: str
 ) -> Verdict:
     """Whether the larger of two measured counts is the larger of the two printed ones."""
@@ -129,34 +132,34 @@ def direction_verdict(
     return "close" if ours == 0 or printed == 0 else "differs"
 
 
-def difference(measured: float | None, printed: str | None, unit: Unit) -> float | None:
+def subtract_printed(measured: float | None, printed: str | None, unit: Unit) -> float | None:
     """Measured minus printed, as a reader would subtract; None where either is not a number."""
     if measured is None or printed is None or unit == "text" or math.isnan(measured):
         return None
     return measured - read_printed(printed, unit).value
 
 
-def _side(measured: float, printed: float, level: float) -> Verdict:
+def _judge_side(measured: float, printed: float, level: float) -> Verdict:
     return "reproduced" if (measured < level) == (printed < level) else "differs"
 
 
-def _decades(measured: float, printed: float) -> Verdict:
+def _judge_decades(measured: float, printed: float) -> Verdict:
     if measured <= 0:
         return "differs"
     apart = abs(math.log10(measured) - math.log10(printed))
-    if apart <= HAIR:
+    if apart <= ROUNDING_MARGIN:
         return "reproduced"
-    return "close" if apart <= 1 + HAIR else "differs"
+    return "close" if apart <= 1 + ROUNDING_MARGIN else "differs"
 
 
-def _by_distance(measured: float, number: Printed, judged: Kind) -> Verdict:
+def _judge_distance(measured: float, number: PrintedNumber, judged: MeasureKind) -> Verdict:
     distance = max(0.0, abs(measured - number.value) - number.half_unit)
     scale = abs(number.value) if judged.rule == "relative" else 1.0
     tolerance = max(judged.tolerance * scale, judged.at_least)
     close = 2 * tolerance if judged.close is None else judged.close * scale
-    if distance <= tolerance + HAIR:
+    if distance <= tolerance + ROUNDING_MARGIN:
         return "reproduced"
-    if distance <= close + HAIR:
+    if distance <= close + ROUNDING_MARGIN:
         return "close"
     good = (judged.good == "higher" and measured > number.value) or (
         judged.good == "lower" and measured < number.value

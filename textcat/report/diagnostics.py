@@ -15,44 +15,44 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.corpora import OWN_FORMATS, corpus_folder, open_corpus, vector_names
-from textcat.evaluation.curves import micro_curve
+from textcat.corpora import OWN_FORMATS, list_vector_corpora, locate_corpus, open_corpus
+from textcat.evaluation.curves import compute_micro_curve
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fitting import load_model
-from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.step import StepContext
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array, read_mask
 
-LONGEST = 240
+MAX_EXCERPT_LENGTH = 240
 
 
-def quoting_is_usual(experiment: Experiment) -> bool:
+def is_quoted_by_default(experiment: Experiment) -> bool:
     """Whether a report quotes documents without being asked: one's own."""
     return experiment.corpus.name in OWN_FORMATS
 
 
-def excerpts_of(experiment: Experiment, data: Path, wanted: Collection[str]) -> dict[str, str]:
+def read_excerpts(experiment: Experiment, data: Path, wanted: Collection[str]) -> dict[str, str]:
     """Document id -> its beginning; empty for a collection that comes as vectors."""
     corpus = experiment.corpus
-    if not wanted or corpus.name in vector_names():
+    if not wanted or corpus.name in list_vector_corpora():
         return {}
     own = corpus.name in OWN_FORMATS
-    folder = experiment.own_documents if own else corpus_folder(corpus.name, data)
+    folder = experiment.own_documents if own else locate_corpus(corpus.name, data)
     opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
     return {
-        document.id: beginning(" ".join(document.fields.values()))
+        document.id: make_excerpt(" ".join(document.fields.values()))
         for document in opened.documents()
         if document.id in wanted
     }
 
 
-def beginning(text: str) -> str:
+def make_excerpt(text: str) -> str:
     """The first words of a text, in one line."""
-    words = " ".join(text[: 20 * LONGEST].split())
-    if len(words) <= LONGEST:
+    words = " ".join(text[: 20 * MAX_EXCERPT_LENGTH].split())
+    if len(words) <= MAX_EXCERPT_LENGTH:
         return words
-    return words[:LONGEST].rsplit(" ", 1)[0] + " ..."
+    return words[:MAX_EXCERPT_LENGTH].rsplit(" ", 1)[0] + " ..."
 
 
 Bools = NDArray[np.bool_]
@@ -60,7 +60,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Decided:
+class ScoredDecisions:
     """A run's scores and decisions on the test documents, with what they should have been."""
 
     scores: Floats
@@ -71,7 +71,7 @@ class Decided:
     categories: Sequence[str]
 
 
-class Place(NamedTuple):
+class MistakeLocation(NamedTuple):
     """Where a run is wrong: document, category, margin; `own` is the document's one category, given another."""
 
     row: int
@@ -81,7 +81,7 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Word:
+class DecidingWord:
     """A term and what it added to the score."""
 
     term: str
@@ -102,12 +102,12 @@ class Mistake:
     instead: str
     labels: tuple[str, ...]
     margin: float
-    words: tuple[Word, ...] | None
+    words: tuple[DecidingWord, ...] | None
     others: int
     excerpt: str = ""
 
 
-def most_wrong(decided: Decided, wrong: Bools, most: int) -> list[Place]:
+def find_worst_decisions(decided: ScoredDecisions, wrong: Bools, most: int) -> list[MistakeLocation]:
     """Of the wrong decisions the ones furthest from their threshold.
 
     A document appears once; equal margins stand in the order of documents and categories.
@@ -115,42 +115,44 @@ def most_wrong(decided: Decided, wrong: Bools, most: int) -> list[Place]:
     rows, columns = np.nonzero(wrong)
     margins = decided.scores[rows, columns] - decided.thresholds[columns]
     order = np.argsort(-np.abs(margins), kind="stable")
-    found: dict[int, Place] = {}
+    found: dict[int, MistakeLocation] = {}
     for place in order[np.isfinite(margins[order])]:
         row = int(rows[place])
-        found.setdefault(row, Place(row, int(columns[place]), float(margins[place])))
+        found.setdefault(row, MistakeLocation(row, int(columns[place]), float(margins[place])))
         if len(found) == most:
             break
     return list(found.values())
 
 
-def most_mistaken(decided: Decided, most: int) -> list[Place]:
+def find_worst_confusions(decided: ScoredDecisions, most: int) -> list[MistakeLocation]:
     """Where a document has one category: the margin is the difference of its score and the given one's."""
     rows = np.flatnonzero((decided.decisions & ~decided.labels).any(axis=1) & decided.labels.any(axis=1))
     given = np.argmax(decided.decisions[rows], axis=1)
     own = np.argmax(np.where(decided.labels[rows], decided.scores[rows], -np.inf), axis=1)
     margins = decided.scores[rows, given] - decided.scores[rows, own]
     order = np.argsort(-margins, kind="stable")[:most]
-    return [Place(int(rows[k]), int(given[k]), float(margins[k]), int(own[k])) for k in order]
+    return [MistakeLocation(int(rows[k]), int(given[k]), float(margins[k]), int(own[k])) for k in order]
 
 
-def deciding_words(row: Any, weights: Floats, terms: Sequence[str], most: int) -> tuple[Word, ...]:
+def find_deciding_words(
+    row: Any, weights: Floats, terms: Sequence[str], most: int
+) -> tuple[DecidingWord, ...]:
     """The terms of one document (a sparse row) that moved its score furthest, either way."""
     parts = row.data * weights[row.indices]
     order = np.argsort(-np.abs(parts), kind="stable")[:most]
-    return tuple(Word(terms[int(row.indices[k])], float(parts[k])) for k in order if parts[k] != 0.0)
+    return tuple(DecidingWord(terms[int(row.indices[k])], float(parts[k])) for k in order if parts[k] != 0.0)
 
 
-MOST_MISTAKES = 6
-MOST_WORDS = 8
+MAX_MISTAKES = 6
+MAX_WORDS = 8
 # A curve sorts every score; beyond so many it would take longer than the rest of the report.
-MOST_SCORES = 50_000_000
+MAX_CURVE_SCORES = 50_000_000
 
 Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)
-class Mistakes:
+class RunMistakes:
     """The worst mistakes of one run, under headings."""
 
     run: str
@@ -159,55 +161,55 @@ class Mistakes:
 
 
 @dataclass(frozen=True)
-class Looks:
+class Diagnostics:
     """Recall and precision of each run, the mistakes of the best one, and how many documents have no term."""
 
     curves: Mapping[str, Points] = field(default_factory=dict)
-    mistakes: Mistakes | None = None
+    mistakes: RunMistakes | None = None
     quoted: bool = False
     empty: str = ""
 
 
-def look(
-    plan: Plan, workshop: Workshop, measures: Mapping[str, Any], data: Path, *, quote: bool | None = None
-) -> Looks:
+def diagnose_runs(
+    plan: Plan, workshop: StepContext, measures: Mapping[str, Any], data: Path, *, quote: bool | None = None
+) -> Diagnostics:
     """Look at the first split or fold of every run; `quote` documents, or None for one's own only."""
     chains = [chain for chain in plan.chains if chain.repeat == 0]
     # Scores of a large collection fill the memory: no more than two runs' are held at a time.
-    curves = {chain.run: _curve(_decided(chain, workshop)) for chain in chains}
-    best = max(chains, key=lambda chain: _merit(measures[chain.run]["measures"]))
-    mistakes = _mistakes(best, chains, plan, workshop)
-    quoted = quoting_is_usual(plan.experiment) if quote is None else quote
+    curves = {chain.run: _compute_curve(_read_decisions(chain, workshop)) for chain in chains}
+    best = max(chains, key=lambda chain: _get_main_measure(measures[chain.run]["measures"]))
+    mistakes = _collect_mistakes(best, chains, plan, workshop)
+    quoted = is_quoted_by_default(plan.experiment) if quote is None else quote
     if quoted:
-        mistakes = _quoting(mistakes, plan, data)
-    return Looks(curves, mistakes, quoted)
+        mistakes = _add_excerpts(mistakes, plan, data)
+    return Diagnostics(curves, mistakes, quoted)
 
 
-def _merit(measures: Mapping[str, float | None]) -> float:
+def _get_main_measure(measures: Mapping[str, float | None]) -> float:
     for name in ("micro.f1", "micro.f1.mean", "accuracy", "accuracy.mean"):
         if measures.get(name) is not None:
             return float(measures[name] or 0.0)
     return 0.0
 
 
-def _decided(chain: Chain, workshop: Workshop) -> Decided:
-    vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
-    folder = chain.evaluated.artifact(workshop).folder
-    return Decided(
+def _read_decisions(chain: Chain, workshop: StepContext) -> ScoredDecisions:
+    vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
+    folder = chain.evaluated.build_artifact(workshop).folder
+    return ScoredDecisions(
         scores=read_array(folder, "scores"),
         decisions=read_mask(folder, "decisions"),
-        thresholds=read_array(chain.decided.artifact(workshop).folder, "thresholds"),
+        thresholds=read_array(chain.decided.build_artifact(workshop).folder, "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
         categories=vectors.categories,
     )
 
 
-def _curve(decided: Decided) -> Points:
+def _compute_curve(decided: ScoredDecisions) -> Points:
     """Micro-averaged, every category at the same multiple of its size; points too near to be seen apart are left."""
-    if decided.scores.size > MOST_SCORES:
+    if decided.scores.size > MAX_CURVE_SCORES:
         return []
-    curve = micro_curve(decided.scores, decided.labels)
+    curve = compute_micro_curve(decided.scores, decided.labels)
     points: Points = []
     for recall, precision in zip(curve.recall, curve.precision, strict=True):
         if not points or max(abs(recall - points[-1][0]), abs(precision - points[-1][1])) >= 0.8:
@@ -215,39 +217,42 @@ def _curve(decided: Decided) -> Points:
     return points
 
 
-def _mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, workshop: Workshop) -> Mistakes:
-    mine = _decided(best, workshop)
-    places = _mistaken(mine) if plan.experiment.corpus.single_label else _wrong(mine)
-    runs, others = _agreement(places, mine, [chain for chain in chains if chain is not best], workshop)
-    weights = _Weights(best, workshop)
+def _collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> RunMistakes:
+    mine = _read_decisions(best, workshop)
+    places = _find_confusions(mine) if plan.experiment.corpus.single_label else _find_wrong_decisions(mine)
+    runs, others = _count_agreement(places, mine, [chain for chain in chains if chain is not best], workshop)
+    weights = _WordWeights(best, workshop)
     kinds = {
-        heading: [_told(mine, place, weights, others[place]) for place in found]
+        heading: [_describe_mistake(mine, place, weights, others[place]) for place in found]
         for heading, found in places.items()
         if found
     }
-    return Mistakes(best.settings.title or best.run, runs, kinds)
+    return RunMistakes(best.settings.title or best.run, runs, kinds)
 
 
-def _wrong(decided: Decided) -> dict[str, list[Place]]:
+def _find_wrong_decisions(decided: ScoredDecisions) -> dict[str, list[MistakeLocation]]:
     """False positives and false negatives."""
     accepted, labels = decided.decisions, decided.labels
-    given = most_wrong(decided, accepted & ~labels, MOST_MISTAKES)
-    missed = most_wrong(decided, ~accepted & labels, MOST_MISTAKES)
+    given = find_worst_decisions(decided, accepted & ~labels, MAX_MISTAKES)
+    missed = find_worst_decisions(decided, ~accepted & labels, MAX_MISTAKES)
     return {"Given wrongly (false positives)": given, "Not given (false negatives)": missed}
 
 
-def _mistaken(decided: Decided) -> dict[str, list[Place]]:
+def _find_confusions(decided: ScoredDecisions) -> dict[str, list[MistakeLocation]]:
     """One category taken for another."""
-    return {"Given the wrong category": most_mistaken(decided, 2 * MOST_MISTAKES)}
+    return {"Given the wrong category": find_worst_confusions(decided, 2 * MAX_MISTAKES)}
 
 
-def _agreement(
-    places: Mapping[str, Sequence[Place]], mine: Decided, chains: Sequence[Chain], workshop: Workshop
-) -> tuple[int, Counter[Place]]:
+def _count_agreement(
+    places: Mapping[str, Sequence[MistakeLocation]],
+    mine: ScoredDecisions,
+    chains: Sequence[Chain],
+    workshop: StepContext,
+) -> tuple[int, Counter[MistakeLocation]]:
     """How many other runs decided on the same documents, and for each mistake how many of them make it too."""
-    runs, agreeing = 0, Counter[Place]()
+    runs, agreeing = 0, Counter[MistakeLocation]()
     for chain in chains:
-        other = _decided(chain, workshop)
+        other = _read_decisions(chain, workshop)
         if other.documents == mine.documents and other.categories == mine.categories:
             runs += 1
             agreeing.update(
@@ -259,26 +264,28 @@ def _agreement(
     return runs, agreeing
 
 
-class _Weights:
+class _WordWeights:
     """The words of test documents and their weights, where the run's model has any."""
 
-    def __init__(self, chain: Chain, workshop: Workshop) -> None:
-        vectors = read_vectors(chain.vectorized.artifact(workshop).folder)
-        model = load_model(chain.trained.artifact(workshop).folder)
+    def __init__(self, chain: Chain, workshop: StepContext) -> None:
+        vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
+        model = load_model(chain.trained.build_artifact(workshop).folder)
         self.rows, self.terms = vectors.test, vectors.terms
         self.coef = None if chain.projected else getattr(model, "coef", None)
 
-    def words(self, place: Place) -> tuple[Word, ...] | None:
+    def words(self, place: MistakeLocation) -> tuple[DecidingWord, ...] | None:
         """What decided for a category, or for it and against the document's own."""
         if self.coef is None:
             return None
         weights = self.coef[:, place.column]
         if place.own is not None:
             weights = weights - self.coef[:, place.own]
-        return deciding_words(self.rows[[place.row]], np.asarray(weights), self.terms, MOST_WORDS)
+        return find_deciding_words(self.rows[[place.row]], np.asarray(weights), self.terms, MAX_WORDS)
 
 
-def _told(decided: Decided, place: Place, weights: _Weights, others: int) -> Mistake:
+def _describe_mistake(
+    decided: ScoredDecisions, place: MistakeLocation, weights: _WordWeights, others: int
+) -> Mistake:
     names = decided.categories
     return Mistake(
         document=decided.documents[place.row],
@@ -291,9 +298,9 @@ def _told(decided: Decided, place: Place, weights: _Weights, others: int) -> Mis
     )
 
 
-def _quoting(mistakes: Mistakes, plan: Plan, data: Path) -> Mistakes:
+def _add_excerpts(mistakes: RunMistakes, plan: Plan, data: Path) -> RunMistakes:
     wanted = {mistake.document for found in mistakes.kinds.values() for mistake in found}
-    texts = excerpts_of(plan.experiment, data, wanted)
+    texts = read_excerpts(plan.experiment, data, wanted)
     kinds = {
         heading: [replace(each, excerpt=texts.get(each.document, "")) for each in found]
         for heading, found in mistakes.kinds.items()

@@ -11,12 +11,12 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from textcat.store.files import written_whole
+from textcat.store.files import open_atomically
 
 # Okabe and Ito's colours, told apart by every kind of colour vision; line styles tell them apart in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 # Marks and lines of more runs than this cannot be told apart.
-MOST_RUNS = 12
+MAX_RUNS = 12
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
 
 STYLE: Any = {
@@ -35,44 +35,48 @@ STYLE: Any = {
 
 
 @contextmanager
-def axes_of(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, Any]]:
+def make_axes(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, Any]]:
     """A figure with one pair of axes in the house's style."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots()
 
 
-def decades(axes: Any) -> None:
+def set_log_axis(axes: Any) -> None:
     """A horizontal axis by powers of ten, labelled in plain figures: names of runs may not be read as formulas."""
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def style_of(position: int) -> dict[str, Any]:
+def choose_line_style(position: int) -> dict[str, Any]:
     """Colour and dashes of the n-th line."""
     return {"color": COLOURS[position % len(COLOURS)], "linestyle": DASHES[position % len(DASHES)]}
 
 
-def save(figure: Figure, folder: Path, name: str) -> Path:
+def save_figure(figure: Figure, folder: Path, name: str) -> Path:
     """Write the figure as SVG and PNG, each whole; return the path of the SVG."""
     with mpl.rc_context(STYLE):
-        with written_whole(folder / f"{name}.svg") as stream:
+        with open_atomically(folder / f"{name}.svg") as stream:
             figure.savefig(stream, format="svg", metadata={"Date": None})
-        with written_whole(folder / f"{name}.png") as stream:
+        with open_atomically(folder / f"{name}.png") as stream:
             figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
     return folder / f"{name}.svg"
 
 
-def macro_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: int) -> Figure | None:
+def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: int) -> Figure | None:
     """Macro F1 over the n largest classes, a line a run."""
-    with axes_of() as (figure, axes):
+    with make_axes() as (figure, axes):
         drawn = False
         for position, (title, measures) in enumerate(runs.items()):
-            points = list(_macro_points(measures, classes))
+            points = list(_list_macro_points(measures, classes))
             if len(points) > 1:
                 axes.plot(
-                    *zip(*points, strict=True), label=title, marker="o", markersize=3.5, **style_of(position)
+                    *zip(*points, strict=True),
+                    label=title,
+                    marker="o",
+                    markersize=3.5,
+                    **choose_line_style(position),
                 )
                 drawn = True
         if not drawn:
@@ -82,7 +86,7 @@ def macro_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: in
         return figure
 
 
-def _macro_points(measures: Mapping[str, float | None], classes: int) -> Iterator[tuple[int, float]]:
+def _list_macro_points(measures: Mapping[str, float | None], classes: int) -> Iterator[tuple[int, float]]:
     prefix = "macro.f1.top"
     ends = [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
     sizes = sorted(int(end) for end in ends if end.isdecimal())
@@ -95,13 +99,13 @@ def _macro_points(measures: Mapping[str, float | None], classes: int) -> Iterato
         yield classes, overall
 
 
-def largest_categories(
+def plot_largest_categories(
     runs: Mapping[str, Mapping[str, float | None]], categories: Sequence[str], most: int = 12
 ) -> Figure:
     """F1 of the largest categories, a mark a run."""
     shown = list(categories[:most])
     apart = min(0.1, 0.7 / max(len(runs), 1))
-    with axes_of(height=0.34 * len(shown) + 1.4) as (figure, axes):
+    with make_axes(height=0.34 * len(shown) + 1.4) as (figure, axes):
         for position, (title, measures) in enumerate(runs.items()):
             values = [measures.get(f"category.{name}.f1") for name in shown]
             heights = [place + (position - (len(runs) - 1) / 2) * apart for place in range(len(shown))]

@@ -10,17 +10,17 @@ from typing import Any
 import yaml
 
 from textcat.errors import UsageError
-from textcat.experiment.run.results_file import measures_of, read_results
+from textcat.experiment.run.results_file import get_run_measures, read_results
 from textcat.published.accepted import load_deviations, load_pinned, render_pinned
-from textcat.published.check import CellVerdict, compare, measured_cells
-from textcat.published.tables import all_cells
-from textcat.store.files import write_whole
+from textcat.published.check import CellVerdict, find_cell_values, judge_cells
+from textcat.published.printed_tables import load_all_cells
+from textcat.store.files import write_atomically
 
-SOURCES = "pinned_sources.yaml"
-Results = Mapping[str, Mapping[str, Any]]
+SOURCES_FILE = "pinned_sources.yaml"
+ResultsByExperiment = Mapping[str, Mapping[str, Any]]
 
 
-def collected(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
+def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
     """Return the results in folders and below them, by experiment; refuse two of one experiment."""
     found: dict[str, dict[str, Any]] = {}
     read_from: dict[str, Path] = {}
@@ -47,26 +47,26 @@ def _results_below(folder: Path) -> Sequence[Path]:
     return paths
 
 
-def judged(results: Results, *, everything: bool) -> list[CellVerdict]:
+def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[CellVerdict]:
     """The verdict on every published cell, or on those that belong to the experiments given."""
-    published = [cell for cell in all_cells() if everything or cell.experiment in results]
+    published = [cell for cell in load_all_cells() if everything or cell.experiment in results]
     pinned = load_pinned()
-    sources = pinned_sources()
+    sources = load_pinned_sources()
     for cell in published:
         made_from = results.get(cell.experiment, {}).get("corpus", {}).get("fingerprint")
         if made_from is not None and sources.get(cell.experiment) != made_from:
             pinned.pop(cell.id, None)
-    return compare(measured_of(results), published, pinned, load_deviations())
+    return judge_cells(find_measured_values(results), published, pinned, load_deviations())
 
 
-def measured_of(results: Results) -> dict[str, float | None]:
+def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:
     """Cell id -> measured value."""
-    return measured_cells(all_cells(), {name: measures_of(one) for name, one in results.items()})
+    return find_cell_values(load_all_cells(), {name: get_run_measures(one) for name, one in results.items()})
 
 
-def other_sources(results: Results) -> list[str]:
+def find_changed_sources(results: ResultsByExperiment) -> list[str]:
     """Experiments made from other files than the pinned values were: their drift cannot be judged."""
-    sources = pinned_sources()
+    sources = load_pinned_sources()
     return [
         name
         for name, one in results.items()
@@ -74,21 +74,21 @@ def other_sources(results: Results) -> list[str]:
     ]
 
 
-def pinned_sources() -> dict[str, str]:
+def load_pinned_sources() -> dict[str, str]:
     """Experiment -> fingerprint of the corpus files from which its pinned values were made."""
-    text = files("textcat.published").joinpath(SOURCES).read_text(encoding="utf-8")
+    text = files("textcat.published").joinpath(SOURCES_FILE).read_text(encoding="utf-8")
     return dict(yaml.safe_load(text) or {})
 
 
-def pin_values(results: Results) -> Path:
+def pin_values(results: ResultsByExperiment) -> Path:
     """Write the measured values over the pinned ones; cells that were not run keep theirs."""
     folder = Path(str(files("textcat.published")))
-    measured = load_pinned() | {k: v for k, v in measured_of(results).items() if v is not None}
-    write_whole(folder / "pinned.yaml", render_pinned(measured, _printed_ids()))
-    sources = pinned_sources() | {name: one["corpus"]["fingerprint"] for name, one in results.items()}
-    write_whole(folder / SOURCES, yaml.safe_dump(sources))
+    measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
+    write_atomically(folder / "pinned.yaml", render_pinned(measured, _list_printed_ids()))
+    sources = load_pinned_sources() | {name: one["corpus"]["fingerprint"] for name, one in results.items()}
+    write_atomically(folder / SOURCES_FILE, yaml.safe_dump(sources))
     return folder / "pinned.yaml"
 
 
-def _printed_ids() -> Sequence[str]:
-    return [cell.id for cell in all_cells() if cell.printed is not None]
+def _list_printed_ids() -> Sequence[str]:
+    return [cell.id for cell in load_all_cells() if cell.printed is not None]

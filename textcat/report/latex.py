@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from textcat.report.escaping import latex, latex_number
-from textcat.report.published_tables import ComparedTable, TableCell
-from textcat.report.runs_table import headline_numbers, headline_of
+from textcat.report.comparison_tables import ComparedCell, ComparedTable
+from textcat.report.escaping import escape_latex, format_latex_number
+from textcat.report.runs_table import choose_headline_columns, format_headline_numbers
 
-HEAD = r"% In the preamble: \usepackage{booktabs}" + "\n"
-SIGNS = {
+BOOKTABS_NOTE = r"% In the preamble: \usepackage{booktabs}" + "\n"
+LATEX_SIGNS = {
     "reproduced": "$=$",
     "close": r"$\sim$",
     "differs": "!",
@@ -22,38 +22,39 @@ SIGNS = {
 
 def as_latex(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:
     """The published tables with our numbers, then the runs."""
-    return HEAD + "\n".join([*map(compared, tables), runs(results)])
+    return BOOKTABS_NOTE + "\n".join([*map(format_compared_table, tables), format_runs(results)])
 
 
-def compared(table: ComparedTable) -> str:
+def format_compared_table(table: ComparedTable) -> str:
     """A cell reads: measured, as printed in parentheses, the sign of the verdict."""
     used = table.counts()
-    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items() if verdict in used)
-    caption = f"{latex(table.caption)}. Measured (printed): {signs}."
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in LATEX_SIGNS.items() if verdict in used)
+    caption = f"{escape_latex(table.caption)}. Measured (printed): {signs}."
     rows = [
-        [latex(row), *(_cell(table.cells.get((row, column))) for column in table.columns)]
+        [escape_latex(row), *(_format_cell(table.cells.get((row, column))) for column in table.columns)]
         for row in table.rows
     ]
-    return _environment(caption, table.id, list(table.columns), rows)
+    return _format_table(caption, table.id, list(table.columns), rows)
 
 
-def runs(results: Mapping[str, Any]) -> str:
+def format_runs(results: Mapping[str, Any]) -> str:
     """The headline measures, a line a run."""
-    columns = headline_of(results)
+    columns = choose_headline_columns(results)
     rows = [
-        [latex(run["title"] or name), *headline_numbers(run["measures"], columns)]
+        [escape_latex(run["title"] or name), *format_headline_numbers(run["measures"], columns)]
         for name, run in results["runs"].items()
     ]
-    return _environment(latex(results["title"]), f"{results['experiment']}.runs", columns, rows)
+    return _format_table(escape_latex(results["title"]), f"{results['experiment']}.runs", columns, rows)
 
 
-def _cell(cell: TableCell | None) -> str:
+def _format_cell(cell: ComparedCell | None) -> str:
     if cell is None:
         return ""
-    return f"{latex_number(cell.text)} ({latex_number(cell.printed)}) {SIGNS.get(cell.verdict, '')}".rstrip()
+    numbers = f"{format_latex_number(cell.text)} ({format_latex_number(cell.printed)})"
+    return f"{numbers} {LATEX_SIGNS.get(cell.verdict, '')}".rstrip()
 
 
-def _environment(caption: str, label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _format_table(caption: str, label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     # A label is read as it stands, so it holds only what TeX takes so.
     safe = "".join(c if c.isascii() and (c.isalnum() or c in ".-/") else "-" for c in label)
     lines = [
@@ -63,7 +64,7 @@ def _environment(caption: str, label: str, columns: Sequence[str], rows: Sequenc
         rf"\label{{tab:{safe}}}",
         rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
         r"\toprule",
-        " & ".join(["", *map(latex, columns)]) + r" \\",
+        " & ".join(["", *map(escape_latex, columns)]) + r" \\",
         r"\midrule",
         *(" & ".join(row) + r" \\" for row in rows),
         r"\bottomrule",

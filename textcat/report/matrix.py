@@ -13,122 +13,125 @@ from typing import Any
 
 from tabulate import tabulate
 
-from textcat.corpora import corpus_names
-from textcat.experiment.run.results_file import TIMINGS, measures_of, read_timings
+from textcat.corpora import list_corpora
+from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
 from textcat.published.check import CellVerdict
-from textcat.published.claims import ClaimResult, evaluate_all, load_claims
-from textcat.published.summary import VERDICTS, summary
-from textcat.published.tables import PAPERS, load_paper
-from textcat.report.citations import cited, each_once
-from textcat.report.experiment_page import Picture, deviations_of, machine, render
-from textcat.report.gate import Results, judged
+from textcat.published.check_summary import VERDICTS, summarize_verdicts
+from textcat.published.claims import ClaimResult, evaluate_claims, load_claims
+from textcat.published.printed_tables import PAPERS, load_paper
+from textcat.report.citations import cite, join_unique_entries
+from textcat.report.comparison_tables import format_legend, make_compared_table, table_as_text
+from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
+from textcat.report.gate import ResultsByExperiment, judge_results
 from textcat.report.paper_figures import FIGURES
-from textcat.report.published_tables import as_text, legend, table_of
-from textcat.store.files import write_whole
+from textcat.store.files import write_atomically
 
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"))
-OF_THE_TABLE = ("paper", "table")
+TABLE_KEYS = ("paper", "table")
 DIGITS = 10
 
 
-def as_lines(matrix: Mapping[str, Any]) -> str:
+def matrix_as_json(matrix: Mapping[str, Any]) -> str:
     """The file's text, without what differs from run to run."""
     texts: dict[str, dict[str, str]] = {plural: {} for _, plural in SHARED_TEXTS}
-    tables = [_table_lines(table, texts) for table in matrix["tables"]]
-    claims = [_claim(claim, texts["reasons"]) for claim in matrix["each_claim"]]
+    tables = [_format_table(table, texts) for table in matrix["tables"]]
+    claims = [_compact_claim(claim, texts["reasons"]) for claim in matrix["each_claim"]]
     parts = {
-        **{name: _one(matrix[name]) for name in ("totals", "papers", "claims")},
-        **{plural: _listed(_named(texts[plural]), "{}") for _, plural in SHARED_TEXTS},
-        "tables": _listed(tables, "[]"),
-        "each_claim": _listed([_one(claim) for claim in claims], "[]"),
+        **{name: _format_value(matrix[name]) for name in ("totals", "papers", "claims")},
+        **{plural: _format_list(_format_named_texts(texts[plural]), "{}") for _, plural in SHARED_TEXTS},
+        "tables": _format_list(tables, "[]"),
+        "each_claim": _format_list([_format_value(claim) for claim in claims], "[]"),
     }
     return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "\n}\n"
 
 
-def _table_lines(table: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> str:
+def _format_table(table: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> str:
     facts = {key: value for key, value in table.items() if key not in ("seconds", "cells")}
-    cells = _listed([_one(_cell(cell, texts)) for cell in table["cells"]], "[]")
-    return f'{_one(facts)[:-1]}, "cells": {cells}}}'
+    cells = _format_list([_format_value(_compact_cell(cell, texts)) for cell in table["cells"]], "[]")
+    return f'{_format_value(facts)[:-1]}, "cells": {cells}}}'
 
 
-def _cell(cell: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> dict[str, Any]:
+def _compact_cell(cell: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> dict[str, Any]:
     """One cell; what it does not have is left out, but never its verdict, its state or its numbers."""
-    kept = {
-        key: value for key, value in cell.items() if key not in OF_THE_TABLE and value not in (None, False)
-    }
+    kept = {key: value for key, value in cell.items() if key not in TABLE_KEYS and value not in (None, False)}
     kept |= {key: cell[key] for key in ("printed", "measured", "gated")}
     for one, many in SHARED_TEXTS:
         if one in kept:
-            kept[one] = _name_of(kept[one], one, texts[many])
+            kept[one] = _name_text(kept[one], one, texts[many])
     return kept
 
 
-def _claim(claim: Mapping[str, Any], reasons: dict[str, str]) -> dict[str, Any]:
+def _compact_claim(claim: Mapping[str, Any], reasons: dict[str, str]) -> dict[str, Any]:
     evidence: dict[str, Any] = {}
     for entry in claim["evidence"]:
         runs = evidence.setdefault(entry["experiment"], {})
         runs.setdefault(entry["run"], {})[entry["measure"]] = entry["value"]
     kept = {key: value for key, value in claim.items() if value is not None and key != "paper"}
     if "cannot_run" in kept:
-        kept["cannot_run"] = _name_of(kept["cannot_run"], "cannot_run", reasons)
+        kept["cannot_run"] = _name_text(kept["cannot_run"], "cannot_run", reasons)
     return {**kept, "evidence": evidence}
 
 
-def _name_of(text: str, kind: str, known: dict[str, str]) -> str:
+def _name_text(text: str, kind: str, known: dict[str, str]) -> str:
     return known.setdefault(text, f"{kind}_{len(known) + 1}")
 
 
-def _named(texts: Mapping[str, str]) -> list[str]:
+def _format_named_texts(texts: Mapping[str, str]) -> list[str]:
     return [f"{json.dumps(name)}: {json.dumps(text)}" for text, name in texts.items()]
 
 
-def _listed(lines: Sequence[str], brackets: str) -> str:
+def _format_list(lines: Sequence[str], brackets: str) -> str:
     return brackets if not lines else f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{brackets[1]}"
 
 
-def _one(value: Any) -> str:
-    return json.dumps(_rounded(value), allow_nan=False)
+def _format_value(value: Any) -> str:
+    return json.dumps(_round_numbers(value), allow_nan=False)
 
 
-def _rounded(value: Any) -> Any:
+def _round_numbers(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.{DIGITS}g}")
     if isinstance(value, Mapping):
-        return {key: _rounded(one) for key, one in value.items()}
-    return [_rounded(one) for one in value] if isinstance(value, list) else value
+        return {key: _round_numbers(one) for key, one in value.items()}
+    return [_round_numbers(one) for one in value] if isinstance(value, list) else value
 
 
-SHOWN = (*VERDICTS[:4], "not run", "cannot run")
+SHOWN_VERDICTS = (*VERDICTS[:4], "not run", "cannot run")
 
 
-def matrix_page(
+def render_matrix_page(
     folder: Path,
-    results: Results,
+    results: ResultsByExperiment,
     matrix: Mapping[str, Any],
     verdicts: Sequence[CellVerdict],
     seconds: Mapping[str, float],
 ) -> str:
     """The page as HTML; figures are taken from the results below `folder`."""
     tables = {table["table"]: table for table in matrix["tables"]}
-    return render(
+    return render_template(
         "matrix.html",
         title="Do the numbers of five papers come out again?",
         kicker="reproduction",
         summary={name: matrix["totals"]["verdicts"].get(name, 0) for name in VERDICTS[:4]},
         matrix=matrix,
-        shown=SHOWN,
-        papers=[_paper(paper, tables, verdicts, folder, results) for paper in PAPERS],
-        facts={**machine(), "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments"},
-        bibtex=each_once(cited(name).strip() for name in ("textcat", *PAPERS, *_corpora(results))),
+        shown=SHOWN_VERDICTS,
+        papers=[_describe_paper(paper, tables, verdicts, folder, results) for paper in PAPERS],
+        facts={
+            **describe_machine(),
+            "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments",
+        },
+        bibtex=join_unique_entries(
+            cite(name).strip() for name in ("textcat", *PAPERS, *_list_used_corpora(results))
+        ),
     )
 
 
-def _paper(
+def _describe_paper(
     key: str,
     tables: Mapping[str, Any],
     verdicts: Sequence[CellVerdict],
     folder: Path,
-    results: Results,
+    results: ResultsByExperiment,
 ) -> dict[str, Any]:
     paper = load_paper(key)
     return {
@@ -136,29 +139,29 @@ def _paper(
         "title": paper.title,
         "source": f"{', '.join(paper.authors)}. {paper.venue}, {paper.year}.",
         "tables": [
-            _table_section(table, [entry for entry in verdicts if entry.cell.table_id == table_id], folder)
+            _describe_table(table, [entry for entry in verdicts if entry.cell.table_id == table_id], folder)
             for table_id, table in tables.items()
             if table_id.startswith(f"{key}.")
         ],
-        "figures": _figures(key, folder, results),
+        "figures": _collect_figures(key, folder, results),
     }
 
 
-def _table_section(table: Mapping[str, Any], entries: Sequence[CellVerdict], folder: Path) -> dict[str, Any]:
+def _describe_table(table: Mapping[str, Any], entries: Sequence[CellVerdict], folder: Path) -> dict[str, Any]:
     printed = any(entry.cell.printed is not None for entry in entries)
-    compared = table_of(entries) if printed else None
+    compared = make_compared_table(entries) if printed else None
     reasons = {entry.cell.cannot_run for entry in entries if entry.state == "cannot run"} - {None}
     experiments = dict.fromkeys(entry.cell.experiment for entry in entries)
     return {
         **table,
         "compared": compared,
-        "deviations": deviations_of([compared]) if compared else [],
+        "deviations": group_deviations([compared]) if compared else [],
         "reasons": sorted(map(str, reasons)),
         "pages": [name for name in experiments if (folder / name / "report.html").is_file()],
     }
 
 
-def _figures(paper: str, folder: Path, results: Results) -> list[Picture]:
+def _collect_figures(paper: str, folder: Path, results: ResultsByExperiment) -> list[Picture]:
     """The paper's figures that results hold, each once."""
     wanted = {figure: name for name, one in results.items() for figure in one["figures"]}
     found = []
@@ -169,44 +172,47 @@ def _figures(paper: str, folder: Path, results: Results) -> list[Picture]:
     return found
 
 
-def _corpora(results: Results) -> list[str]:
+def _list_used_corpora(results: ResultsByExperiment) -> list[str]:
     used = {one["corpus"]["name"] for one in results.values()}
-    return [name for name in corpus_names() if name in used]
+    return [name for name in list_corpora() if name in used]
 
 
-def write_matrix(folder: Path, results: Results) -> dict[str, Any]:
+def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     """reproduction.json, .md and .html in the results folder; the matrix as plain values."""
-    verdicts = judged(results, everything=True)
-    claims = evaluate_all(load_claims(), {name: measures_of(one) for name, one in results.items()})
-    seconds = seconds_of(folder, results)
-    matrix = matrix_of(verdicts, claims, seconds)
-    write_whole(folder / "reproduction.json", as_lines(matrix))
-    write_whole(folder / "reproduction.md", as_markdown(matrix, verdicts))
-    write_whole(folder / "reproduction.html", matrix_page(folder, results, matrix, verdicts, seconds))
+    verdicts = judge_results(results, everything=True)
+    claims = evaluate_claims(load_claims(), {name: get_run_measures(one) for name, one in results.items()})
+    seconds = read_seconds(folder, results)
+    matrix = make_matrix(verdicts, claims, seconds)
+    write_atomically(folder / "reproduction.json", matrix_as_json(matrix))
+    write_atomically(folder / "reproduction.md", matrix_as_markdown(matrix, verdicts))
+    write_atomically(
+        folder / "reproduction.html", render_matrix_page(folder, results, matrix, verdicts, seconds)
+    )
     return matrix
 
 
-def seconds_of(folder: Path, results: Results) -> dict[str, float]:
+def read_seconds(folder: Path, results: ResultsByExperiment) -> dict[str, float]:
     """Seconds that the stages of each experiment took when they were made."""
     found: dict[str, float] = {}
     for name in results:
         # A damaged file was reported when the results were read.
-        timings = read_timings(folder / name / TIMINGS, warn=False)
+        timings = read_timings(folder / name / TIMINGS_FILE, warn=False)
         stages: Mapping[str, float] = timings.get("stages", {})
         found[name] = round(sum(stages.values()), 1)
     return found
 
 
-def matrix_of(
+def make_matrix(
     verdicts: Sequence[CellVerdict], claims: Sequence[ClaimResult], seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     """Everything as plain values: totals, tables with their cells, claims."""
-    facts = summary(verdicts)
+    facts = summarize_verdicts(verdicts)
     cells: dict[str, list[dict[str, Any]]] = {}
     for cell in facts["cells"]:
         cells.setdefault(f"{cell['paper']}.{cell['table']}", []).append(cell)
     tables = [
-        _table(table_id, facts["tables"][table_id], found, seconds) for table_id, found in cells.items()
+        _summarize_table(table_id, facts["tables"][table_id], found, seconds)
+        for table_id, found in cells.items()
     ]
     return {
         "totals": facts["totals"],
@@ -219,7 +225,7 @@ def matrix_of(
     }
 
 
-def _table(
+def _summarize_table(
     table_id: str, counted: Mapping[str, Any], cells: Sequence[dict[str, Any]], seconds: Mapping[str, float]
 ) -> dict[str, Any]:
     paper, _, name = table_id.partition(".")
@@ -235,14 +241,14 @@ def _table(
     }
 
 
-def as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> str:
+def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> str:
     """A line a table, then every table in full, then the claims."""
     totals = matrix["totals"]
     rows = [
         [
-            f"[{t['table']}](#{_anchor(t['table'])})",
+            f"[{t['table']}](#{_make_anchor(t['table'])})",
             t["caption"],
-            *(t["counts"][s] or "" for s in SHOWN),
+            *(t["counts"][s] or "" for s in SHOWN_VERDICTS),
             t["seconds"],
         ]
         for t in matrix["tables"]
@@ -251,22 +257,24 @@ def as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> s
     parts = [
         "# Do the numbers of five papers come out again?\n",
         f"{totals['run']} of {totals['cells']} printed cells were run. Of the {totals['runnable_gated']} that are "
-        f"judged and whose data can be had, {_percent(totals['share_reproduced'])} are reproduced and "
-        f"{_percent(totals['share_reproduced_or_close'])} reproduced or close. Of the papers' conclusions "
+        f"judged and whose data can be had, {_format_percent(totals['share_reproduced'])} are reproduced and "
+        f"{_format_percent(totals['share_reproduced_or_close'])} reproduced or close. Of the papers' conclusions "
         f"{claims['holds']} hold, {claims['fails']} fail, {claims['not run']} could not be tested.\n",
-        tabulate(rows, headers=["table", "what", *SHOWN, "seconds"], tablefmt="github"),
-        f"\n{legend()}\n",
+        tabulate(rows, headers=["table", "what", *SHOWN_VERDICTS, "seconds"], tablefmt="github"),
+        f"\n{format_legend()}\n",
     ]
     for table in matrix["tables"]:
-        parts += _in_full(table, [entry for entry in verdicts if entry.cell.table_id == table["table"]])
-    parts += ["## Conclusions\n", _claims(matrix["each_claim"])]
+        parts += _format_table_section(
+            table, [entry for entry in verdicts if entry.cell.table_id == table["table"]]
+        )
+    parts += ["## Conclusions\n", _format_claims(matrix["each_claim"])]
     return "\n".join(parts) + "\n"
 
 
-def _in_full(table: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> list[str]:
+def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> list[str]:
     parts = [f"## {table['table']}\n", f"{table['caption']}. `{table['command']}`\n"]
     if any(entry.cell.printed is not None for entry in verdicts):
-        parts.append(as_text(table_of(verdicts)) + "\n")
+        parts.append(table_as_text(make_compared_table(verdicts)) + "\n")
     reasons = {entry.cell.cannot_run for entry in verdicts if entry.state == "cannot run"} - {None}
     parts += [f"Cannot run: {reason}.\n" for reason in sorted(map(str, reasons))]
     deviations = {
@@ -278,14 +286,14 @@ def _in_full(table: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> list[
     return parts
 
 
-def _claims(claims: Sequence[Mapping[str, Any]]) -> str:
+def _format_claims(claims: Sequence[Mapping[str, Any]]) -> str:
     rows = [[c["outcome"], c["id"], c["statement"], "; ".join(c["figures"])] for c in claims]
     return tabulate(rows, headers=["", "claim", "statement", "figures"], tablefmt="github")
 
 
-def _anchor(table_id: str) -> str:
+def _make_anchor(table_id: str) -> str:
     return table_id.replace(".", "")
 
 
-def _percent(share: float | None) -> str:
+def _format_percent(share: float | None) -> str:
     return "-" if share is None else f"{100 * share:.0f}%"

@@ -8,18 +8,18 @@ from importlib.resources import files
 
 import yaml
 
-ROOMS = ("linear", "learners")
-HEAD = """# From equations to code
+PACKAGES_WITH_EQUATIONS = ("linear", "learners")
+PAGE_HEAD = """# From equations to code
 
 Each equation and algorithm of the papers, and the functions that carry it out. Each header of a module says the
 problem that it solves, its inputs and its outputs. This page is made from the files `equations.yaml` of the rooms.
 """
 
 
-def equations() -> dict[str, dict[str, list[str]]]:
+def load_equations() -> dict[str, dict[str, list[str]]]:
     """Paper -> equation -> full names of functions."""
     found: dict[str, dict[str, list[str]]] = {}
-    for room in ROOMS:
+    for room in PACKAGES_WITH_EQUATIONS:
         text = files("textcat").joinpath(room, "equations.yaml").read_text(encoding="utf-8")
         for paper, entries in yaml.safe_load(text).items():
             for equation, places in entries.items():
@@ -28,13 +28,13 @@ def equations() -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def methods_page() -> str:
+def make_methods_page() -> str:
     """The page as Markdown."""
-    return "\n".join([HEAD, *_sections()])
+    return "\n".join([PAGE_HEAD, *_format_sections()])
 
 
-def _sections() -> Iterator[str]:
-    for paper, entries in equations().items():
+def _format_sections() -> Iterator[str]:
+    for paper, entries in load_equations().items():
         yield f"## {paper}\n\n| equation or algorithm | where |\n|---|---|"
         for equation, names in entries.items():
             yield f"| {equation} | {', '.join(f'`{name}`' for name in names)} |"
@@ -42,4 +42,4 @@ def _sections() -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(methods_page())
+    sys.stdout.write(make_methods_page())

@@ -12,12 +12,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from textcat.report.figures import COLOURS, STYLE, axes_of, decades, macro_by_classes, style_of
+from textcat.report.figures import (
+    COLOURS,
+    STYLE,
+    choose_line_style,
+    make_axes,
+    plot_macro_f1_by_classes,
+    set_log_axis,
+)
 
 Points = list[tuple[float, float]]
 
 
-def by_features(results: Mapping[str, Any]) -> Figure:
+def plot_bep_by_features(results: Mapping[str, Any]) -> Figure:
     """Figure 7 of zhang_oles_2001: break-even point of logistic regression by the number of features."""
     runs = results["runs"]
     points = [
@@ -25,66 +32,66 @@ def by_features(results: Mapping[str, Any]) -> Figure:
         for name, run in runs.items()
         if name != "features_all"
     ]
-    with axes_of() as (figure, axes):
+    with make_axes() as (figure, axes):
         axes.plot(*zip(*sorted(points), strict=True), marker="o", color=COLOURS[0], label="selected features")
         if "features_all" in runs:
             level = runs["features_all"]["measures"]["micro.bep"]
             axes.axhline(level, color=COLOURS[1], linestyle="--", label="no selection")
-        decades(axes)
+        set_log_axis(axes)
         axes.set(xlabel="number of features", ylabel="micro break-even point (%)")
         axes.legend(fontsize=9)
         return figure
 
 
-def by_lambda(results: Mapping[str, Any]) -> Figure:
+def plot_bep_by_lambda(results: Mapping[str, Any]) -> Figure:
     """Figure 8 of zhang_oles_2001: break-even point of logistic regression by lambda."""
     points = [
         (float(name.removeprefix("lambda_")), run["measures"]["micro.bep"])
         for name, run in results["runs"].items()
     ]
-    with axes_of() as (figure, axes):
+    with make_axes() as (figure, axes):
         axes.plot(*zip(*sorted(points), strict=True), marker="o", color=COLOURS[0])
-        decades(axes)
+        set_log_axis(axes)
         axes.set(xlabel="lambda", ylabel="micro break-even point (%)")
         return figure
 
 
-def macro_f1(results: Mapping[str, Any]) -> Figure | None:
+def plot_macro_f1(results: Mapping[str, Any]) -> Figure | None:
     """Figure 6 of zhang_oles_2001: macro F1 over the largest 5, 10, ... and all classes."""
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
-    return macro_by_classes(runs, len(results["corpus"]["train_counts"]))
+    return plot_macro_f1_by_classes(runs, len(results["corpus"]["train_counts"]))
 
 
-def precision_recall(results: Mapping[str, Any]) -> Figure:
+def plot_precision_recall(results: Mapping[str, Any]) -> Figure:
     """Figure 1 of zhang_2000: micro-averaged precision-recall curves over the ten largest topics."""
-    with axes_of(6.0, 4.6) as (figure, axes):
+    with make_axes(6.0, 4.6) as (figure, axes):
         for position, (name, run) in enumerate(results["runs"].items()):
             series = run["series"]
-            style = style_of(position)
+            style = choose_line_style(position)
             axes.plot(series["curve.recall"], series["curve.precision"], label=run["title"] or name, **style)
         axes.set(xlabel="recall (%)", ylabel="precision (%)", xlim=(60, 100), ylim=(60, 100))
         axes.legend(loc="lower left", fontsize=9)
         return figure
 
 
-def convergence(results: Mapping[str, Any]) -> Figure:
+def plot_convergence(results: Mapping[str, Any]) -> Figure:
     """Figure 3 of gao_2003: F1 on the training documents during the descent."""
     run = next(iter(results["runs"].values()))
     course = run["series"]["iterations.train_f1"]
-    with axes_of() as (figure, axes):
+    with make_axes() as (figure, axes):
         axes.plot(range(len(course)), [value / 100 for value in course], color=COLOURS[0])
         axes.set(xlabel="iteration", ylabel="F1 of the positive class, training documents", ylim=(0, 1))
         return figure
 
 
-def objective_by_seconds(results: Mapping[str, Any]) -> Figure:
+def plot_objective_by_steps(results: Mapping[str, Any]) -> Figure:
     """Figure 2 of zhang_jin_2003: the SVM's objective on the way of MLR-CG, and where the SVM ends, a topic a panel."""
     runs = results["runs"]
     topics = list(results["corpus"]["train_counts"])
     with plt.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 5.2), layout="constrained")
         for axes, topic in zip(figure.subplots(2, 2).flat, topics, strict=False):
-            points = _on_the_way(runs, topic)
+            points = _list_objectives_by_steps(runs, topic)
             axes.plot(*zip(*points, strict=True), marker="o", markersize=3, color=COLOURS[0], label="MLR-CG")
             final = runs["svm"]["measures"][f"category.{topic}.svm_objective"]
             axes.axhline(final, color=COLOURS[1], linestyle="--", label="SVM")
@@ -93,7 +100,7 @@ def objective_by_seconds(results: Mapping[str, Any]) -> Figure:
         return figure
 
 
-def _on_the_way(runs: Mapping[str, Any], topic: str) -> Points:
+def _list_objectives_by_steps(runs: Mapping[str, Any], topic: str) -> Points:
     """By steps, which stand for the time: they are of the same work each, and no two machines share seconds."""
     points = []
     for name, run in runs.items():
@@ -103,17 +110,17 @@ def _on_the_way(runs: Mapping[str, Any], topic: str) -> Points:
     return sorted(points)
 
 
-def gaussian_paths(results: Mapping[str, Any]) -> Figure:
+def plot_gaussian_paths(results: Mapping[str, Any]) -> Figure:
     """Figure 2 of genkin_2004: eight weights as the variance of the Gaussian prior grows."""
-    return _paths(results, "ridge")
+    return _plot_paths(results, "ridge")
 
 
-def laplace_paths(results: Mapping[str, Any]) -> Figure:
+def plot_laplace_paths(results: Mapping[str, Any]) -> Figure:
     """Figure 3 of genkin_2004: the same under the Laplace prior, where weights are zero up to some variance."""
-    return _paths(results, "lasso")
+    return _plot_paths(results, "lasso")
 
 
-def _paths(results: Mapping[str, Any], prior: str) -> Figure:
+def _plot_paths(results: Mapping[str, Any], prior: str) -> Figure:
     weights: dict[str, Points] = {}
     runs = [run for name, run in results["runs"].items() if name.startswith(prior)]
     terms = sorted({term for run in results["runs"].values() for term in run["series"]["weights.terms"]})
@@ -123,17 +130,17 @@ def _paths(results: Mapping[str, Any], prior: str) -> Figure:
             weights.setdefault(term, []).append(
                 (float(run["settings"]["parameters"]["variance"]), series.get(term, 0.0))
             )
-    with axes_of() as (figure, axes):
+    with make_axes() as (figure, axes):
         for position, (term, points) in enumerate(weights.items()):
-            axes.plot(*zip(*sorted(points), strict=True), label=term, **style_of(position))
+            axes.plot(*zip(*sorted(points), strict=True), label=term, **choose_line_style(position))
         axes.axvline(0.01, color="#888888", linewidth=0.8, linestyle=":")
-        decades(axes)
+        set_log_axis(axes)
         axes.set(xlabel="prior variance", ylabel="weight")
         axes.legend(fontsize=8, ncols=2)
         return figure
 
 
-def margin_histograms(results: Mapping[str, Any]) -> Figure:
+def plot_margin_histograms(results: Mapping[str, Any]) -> Figure:
     """Figure 5 of zhang_oles_2001: histograms of score times label, a panel a method."""
     runs = results["runs"]
     with plt.rc_context(STYLE):
@@ -147,13 +154,13 @@ def margin_histograms(results: Mapping[str, Any]) -> Figure:
         return figure
 
 
-def sides_before_and_after(results: Mapping[str, Any]) -> Figure:
+def plot_misclassification_measure(results: Mapping[str, Any]) -> Figure:
     """Figure 4 of gao_2003: the misclassification measure of both classes before and after learning.
 
     d is that of the positive class for both, so that learning moves the positives left and the negatives right;
     heights are densities, as the histograms before and after have bins of different width.
     """
-    with axes_of() as (figure, axes):
+    with make_axes() as (figure, axes):
         position = 0
         for run in results["runs"].values():
             edges = np.asarray(run["series"]["scores.edges"], dtype=float)
@@ -161,7 +168,9 @@ def sides_before_and_after(results: Mapping[str, Any]) -> Figure:
                 counts = np.asarray(run["series"][f"scores.{side}"], dtype=float)
                 density = counts / max(counts.sum(), 1.0) / np.diff(edges)
                 label = f"{run['title']}, {side} class"
-                axes.plot(-(edges[1:] + edges[:-1]) / 2.0, density, label=label, **style_of(position))
+                axes.plot(
+                    -(edges[1:] + edges[:-1]) / 2.0, density, label=label, **choose_line_style(position)
+                )
                 position += 1
         axes.axvline(0.0, color="#888888", linewidth=0.8)
         axes.set(xlabel="d-value (below 0 the document is accepted)", ylabel="density within the class")
@@ -169,12 +178,12 @@ def sides_before_and_after(results: Mapping[str, Any]) -> Figure:
         return figure
 
 
-def parallel_errors(results: Mapping[str, Any]) -> Figure:
+def plot_errors_by_method(results: Mapping[str, Any]) -> Figure:
     """Figure 6 of genkin_2004: log of 1 + errors of each category with three methods, and a little jitter."""
     runs = results["runs"]
     methods = {"ridge": "ridge_default", "lasso": "lasso_default", "SVM": "svm_default"}
     jitter = np.random.default_rng(1)
-    with axes_of(5.4, 4.8) as (figure, axes):
+    with make_axes(5.4, 4.8) as (figure, axes):
         for name in results["corpus"]["train_counts"]:
             errors = [runs[run]["measures"][f"category.{name}.errors"] for run in methods.values()]
             heights = np.log1p(errors) + jitter.uniform(-0.06, 0.06, len(errors))
@@ -184,36 +193,36 @@ def parallel_errors(results: Mapping[str, Any]) -> Figure:
         return figure
 
 
-def features_selected(results: Mapping[str, Any]) -> Figure:
+def plot_kept_features(results: Mapping[str, Any]) -> Figure:
     """Figure 7 of genkin_2004: how many features the lasso keeps, a count of categories."""
-    used = _features(results, "lasso_all_norm")
-    with axes_of() as (figure, axes):
+    used = _list_kept_features(results, "lasso_all_norm")
+    with make_axes() as (figure, axes):
         axes.hist(used, bins=40, color=COLOURS[0], edgecolor="white", linewidth=0.4)
         axes.set(xlabel="features with a nonzero weight", ylabel="categories")
         return figure
 
 
-def features_by_positives(results: Mapping[str, Any]) -> Figure:
+def plot_features_by_positives(results: Mapping[str, Any]) -> Figure:
     """Figure 8 of genkin_2004: features kept against positive training documents, natural logarithms."""
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
-    used = _features(results, "lasso_all_cv")
+    used = _list_kept_features(results, "lasso_all_cv")
     points = [
         (np.log(positives), np.log(features))
         for positives, features in zip(counts.values(), used, strict=True)
         if positives and features
     ]
-    with axes_of(5.4, 4.4) as (figure, axes):
+    with make_axes(5.4, 4.4) as (figure, axes):
         axes.plot(*zip(*points, strict=True), linestyle="none", marker="o", markersize=4, color=COLOURS[0])
         axes.set(xlabel="ln positive training documents", ylabel="ln features with a nonzero weight")
         return figure
 
 
-def _features(results: Mapping[str, Any], run: str) -> list[float]:
+def _list_kept_features(results: Mapping[str, Any], run: str) -> list[float]:
     measures = results["runs"][run]["measures"]
     return [measures[f"category.{name}.features"] for name in results["corpus"]["train_counts"]]
 
 
-def losses(results: Mapping[str, Any]) -> Figure:
+def plot_losses(results: Mapping[str, Any]) -> Figure:
     """Figure 4 of zhang_oles_2001: hinge, logistic, and modified logistic loss of gamma 3."""
     z = np.linspace(-2, 3, 251)
     lines = {
@@ -221,77 +230,87 @@ def losses(results: Mapping[str, Any]) -> Figure:
         "logistic": np.logaddexp(0.0, -z),
         "modified logistic, gamma 3": np.logaddexp(0.0, 3.0 * (1.0 - z)) / 3.0,
     }
-    return _lines(z, lines, "margin", "loss")
+    return _plot_lines(z, lines, "margin", "loss")
 
 
-def approximations(results: Mapping[str, Any]) -> Figure:
+def plot_loss_approximations(results: Mapping[str, Any]) -> Figure:
     """Figure 1 of zhang_jin_2003: the modified logistic loss nears the hinge as gamma grows."""
     z = np.linspace(-1, 3, 401)
     lines = {"hinge (SVM)": np.maximum(0.0, 1.0 - z), "logistic": np.logaddexp(0.0, -z)}
     for gamma in (1, 5, 20):
         lines[f"modified logistic, gamma {gamma}"] = np.logaddexp(0.0, gamma * (1.0 - z)) / gamma
-    return _lines(z, lines, "margin", "loss")
+    return _plot_lines(z, lines, "margin", "loss")
 
 
-def sigmoid(results: Mapping[str, Any]) -> Figure:
+def plot_sigmoid(results: Mapping[str, Any]) -> Figure:
     """Figure 2 of gao_2003: the smooth count of an error, for alpha 20 and less."""
     d = np.linspace(-1, 1, 401)
     lines = {f"alpha {alpha}": 1.0 / (1.0 + np.exp(-alpha * d)) for alpha in (20, 10, 5)}
-    return _lines(d, lines, "misclassification measure d", "loss")
+    return _plot_lines(d, lines, "misclassification measure d", "loss")
 
 
-def laplace_density(results: Mapping[str, Any]) -> Figure:
+def plot_laplace_density(results: Mapping[str, Any]) -> Figure:
     """Figure 1 of genkin_2004: the Laplace density of rate 1, with the Gaussian of the same variance."""
     beta = np.linspace(-6, 6, 601)
     lines = {
         "Laplace": 0.5 * np.exp(-np.abs(beta)),
         "Gaussian of variance 2": np.exp(-(beta**2) / 4.0) / np.sqrt(4.0 * np.pi),
     }
-    return _lines(beta, lines, "beta", "density")
+    return _plot_lines(beta, lines, "beta", "density")
 
 
-def _lines(x: Any, lines: Mapping[str, Any], across: str, upwards: str) -> Figure:
-    with axes_of() as (figure, axes):
+def _plot_lines(x: Any, lines: Mapping[str, Any], across: str, upwards: str) -> Figure:
+    with make_axes() as (figure, axes):
         for position, (label, values) in enumerate(lines.items()):
-            axes.plot(x, values, label=label, **style_of(position))
+            axes.plot(x, values, label=label, **choose_line_style(position))
         axes.set(xlabel=across, ylabel=upwards)
         axes.legend(fontsize=9)
         return figure
 
 
 @dataclass(frozen=True)
-class Drawing:
+class PaperFigure:
     """A caption, and the function from results to the figure (None where the results hold nothing to draw)."""
 
     caption: str
     draw: Callable[[Mapping[str, Any]], Figure | None]
 
 
-FIGURES: Mapping[str, Drawing] = MappingProxyType(
+FIGURES: Mapping[str, PaperFigure] = MappingProxyType(
     {
-        "zhang_oles_2001.figure4": Drawing("Loss functions", losses),
-        "zhang_oles_2001.figure5": Drawing("Margins of the topic earn in training", margin_histograms),
-        "zhang_oles_2001.figure6": Drawing("Macro F1 over the largest classes", macro_f1),
-        "zhang_oles_2001.figure7": Drawing(
-            "Break-even point of logistic regression by number of features", by_features
+        "zhang_oles_2001.figure4": PaperFigure("Loss functions", plot_losses),
+        "zhang_oles_2001.figure5": PaperFigure(
+            "Margins of the topic earn in training", plot_margin_histograms
         ),
-        "zhang_oles_2001.figure8": Drawing("Break-even point of logistic regression by lambda", by_lambda),
-        "zhang_jin_2003.figure1": Drawing("The loss of MLR-CG nears the hinge", approximations),
-        "zhang_jin_2003.figure2": Drawing("The SVM objective on the way of MLR-CG", objective_by_seconds),
-        "genkin_2004.figure1": Drawing("The Laplace density", laplace_density),
-        "genkin_2004.figure2": Drawing("Eight weights under a Gaussian prior", gaussian_paths),
-        "genkin_2004.figure3": Drawing("Eight weights under a Laplace prior", laplace_paths),
-        "genkin_2004.figure6": Drawing("Test errors of each category with three methods", parallel_errors),
-        "genkin_2004.figure7": Drawing("Features that the lasso keeps", features_selected),
-        "genkin_2004.figure8": Drawing(
-            "Features kept against positive training documents", features_by_positives
+        "zhang_oles_2001.figure6": PaperFigure("Macro F1 over the largest classes", plot_macro_f1),
+        "zhang_oles_2001.figure7": PaperFigure(
+            "Break-even point of logistic regression by number of features", plot_bep_by_features
         ),
-        "gao_2003.figure2": Drawing("The smooth count of an error", sigmoid),
-        "gao_2003.figure3": Drawing("The training F1 of acq during the descent", convergence),
-        "gao_2003.figure4": Drawing(
+        "zhang_oles_2001.figure8": PaperFigure(
+            "Break-even point of logistic regression by lambda", plot_bep_by_lambda
+        ),
+        "zhang_jin_2003.figure1": PaperFigure("The loss of MLR-CG nears the hinge", plot_loss_approximations),
+        "zhang_jin_2003.figure2": PaperFigure(
+            "The SVM objective on the way of MLR-CG", plot_objective_by_steps
+        ),
+        "genkin_2004.figure1": PaperFigure("The Laplace density", plot_laplace_density),
+        "genkin_2004.figure2": PaperFigure("Eight weights under a Gaussian prior", plot_gaussian_paths),
+        "genkin_2004.figure3": PaperFigure("Eight weights under a Laplace prior", plot_laplace_paths),
+        "genkin_2004.figure6": PaperFigure(
+            "Test errors of each category with three methods", plot_errors_by_method
+        ),
+        "genkin_2004.figure7": PaperFigure("Features that the lasso keeps", plot_kept_features),
+        "genkin_2004.figure8": PaperFigure(
+            "Features kept against positive training documents", plot_features_by_positives
+        ),
+        "gao_2003.figure2": PaperFigure("The smooth count of an error", plot_sigmoid),
+        "gao_2003.figure3": PaperFigure("The training F1 of acq during the descent", plot_convergence),
+        "gao_2003.figure4": PaperFigure(
             "The misclassification measure of acq before and after learning",
-            sides_before_and_after,
+            plot_misclassification_measure,
         ),
-        "zhang_2000.figure1": Drawing("Precision and recall over the ten largest topics", precision_recall),
+        "zhang_2000.figure1": PaperFigure(
+            "Precision and recall over the ten largest topics", plot_precision_recall
+        ),
     }
 )

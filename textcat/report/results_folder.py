@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
-from textcat.store.files import sha256_of, write_whole
+from textcat.store.files import hash_file, write_atomically
 
 MANIFEST = "manifest.json"
 # Other files in the folder are the user's and are left alone.
@@ -17,7 +17,7 @@ def find_damage(folder: Path, results: str) -> str:
     """Return what is wrong with the report of these results, or an empty text."""
     try:
         expected = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
-        found = {path.relative_to(folder).as_posix(): sha256_of(path) for path in report_files(folder)}
+        found = {path.relative_to(folder).as_posix(): hash_file(path) for path in report_files(folder)}
         same = (folder / "results.json").read_bytes() == results.encode()
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
@@ -33,8 +33,8 @@ def find_damage(folder: Path, results: str) -> str:
 
 def seal(folder: Path) -> None:
     """Write the manifest of a report whose files have all been written."""
-    files = {path.relative_to(folder).as_posix(): sha256_of(path) for path in report_files(folder)}
-    write_whole(folder / MANIFEST, json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
+    files = {path.relative_to(folder).as_posix(): hash_file(path) for path in report_files(folder)}
+    write_atomically(folder / MANIFEST, json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
 
 
 def sweep(folder: Path) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-HEADLINE = {
+HEADLINE_MEASURES = {
     "micro P": "micro.precision",
     "micro R": "micro.recall",
     "micro F1": "micro.f1",
@@ -18,44 +18,44 @@ HEADLINE = {
 }
 
 
-def headline_of(results: Mapping[str, Any]) -> list[str]:
+def choose_headline_columns(results: Mapping[str, Any]) -> list[str]:
     """The columns for which at least one run has a value, and the measures that were asked for besides."""
     runs = results["runs"].values()
     usual = [
         name
-        for name, measure in HEADLINE.items()
-        if any(value_of(run["measures"], measure) is not None for run in runs)
+        for name, measure in HEADLINE_MEASURES.items()
+        if any(find_value_or_mean(run["measures"], measure) is not None for run in runs)
     ]
     asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
-    return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE.values())]
+    return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE_MEASURES.values())]
 
 
-def value_of(measures: Mapping[str, float | None], measure: str) -> float | None:
+def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:
     """A measure, or its mean over repetitions."""
     value = measures.get(measure)
     return value if value is not None else measures.get(f"{measure}.mean")
 
 
-def number(value: float | None, decimals: int = 1) -> str:
+def format_number(value: float | None, decimals: int = 1) -> str:
     """A number for a table; nothing where there is none."""
     return "" if value is None else f"{value:.{decimals}f}"
 
 
-def headline_numbers(measures: Mapping[str, float | None], columns: Sequence[str]) -> list[str]:
+def format_headline_numbers(measures: Mapping[str, float | None], columns: Sequence[str]) -> list[str]:
     """A run's line of the table; errors are counted, unless they are a mean."""
     found = []
     for column in columns:
-        value = value_of(measures, HEADLINE.get(column, column))
+        value = find_value_or_mean(measures, HEADLINE_MEASURES.get(column, column))
         counted = column == "errors" and value is not None and float(value).is_integer()
-        found.append(number(value, 0 if counted else 1))
+        found.append(format_number(value, 0 if counted else 1))
     return found
 
 
 def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
     """The headline measures as a Markdown table; `name` writes the runs' names, for a file `markdown`."""
-    columns = headline_of(results)
+    columns = choose_headline_columns(results)
     rows = [
-        [name(run["title"] or key), *headline_numbers(run["measures"], columns)]
+        [name(run["title"] or key), *format_headline_numbers(run["measures"], columns)]
         for key, run in results["runs"].items()
     ]
     return tabulate(rows, headers=["run", *columns], tablefmt="github", disable_numparse=True)

@@ -1,6 +1,14 @@
 """Feature scores, and the selection of features per category or pooled."""
 
-from textcat.selection.choice import SelectionSettings, best, pool, select
-from textcat.selection.scores import Contingency, of_contingency, score
+from textcat.selection.choice import SelectionSettings, pool_scores, select_best, select_features
+from textcat.selection.scores import Contingency, of_contingency, score_features
 
-__all__ = ["Contingency", "SelectionSettings", "best", "of_contingency", "pool", "score", "select"]
+__all__ = [
+    "Contingency",
+    "SelectionSettings",
+    "of_contingency",
+    "pool_scores",
+    "score_features",
+    "select_best",
+    "select_features",
+]

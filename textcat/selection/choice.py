@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt
 from scipy.sparse import csr_array
 
-from textcat.plugins import Named
-from textcat.selection.scores import SCORES, Floats, presence, score
+from textcat.plugins import KnownName
+from textcat.selection.scores import SCORES, Floats, mark_presence, score_features
 
-Scope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
+SelectionScope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
 
 
 class SelectionSettings(BaseModel):
@@ -23,11 +23,11 @@ class SelectionSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    score: Annotated[str, Named("selection_scores", lambda: SCORES)] = Field(
+    score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = Field(
         "gini_gain", description="What features are ranked by."
     )
     features: PositiveInt | Literal["all"] = Field("all", description="How many of the best are kept.")
-    scope: Scope = Field(
+    scope: SelectionScope = Field(
         "category",
         description=(
             "category: so many features for each category; common: one least score for all categories, set so "
@@ -41,22 +41,24 @@ class SelectionSettings(BaseModel):
     )
 
 
-def select(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
+def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
     """The features that each category may use, terms x categories, from training documents X and labels Y."""
-    containing = np.asarray(presence(X).sum(axis=0)).ravel()
+    containing = np.asarray(mark_presence(X).sum(axis=0)).ravel()
     candidates = containing >= settings.minimum_documents
     if settings.features == "all":
         return np.repeat(candidates[:, None], Y.shape[1], axis=1)
-    scores = score(settings.score, X, Y)
+    scores = score_features(settings.score, X, Y)
     if settings.scope == "category":
-        return best(scores, candidates, settings.features)
+        return select_best(scores, candidates, settings.features)
     if settings.scope == "common":
-        return above_common(scores, candidates, settings.features)
-    pooled = pool(scores, settings.scope, Y.sum(axis=0, dtype=np.float64))
-    return np.repeat(best(pooled[:, None], candidates, settings.features), Y.shape[1], axis=1)
+        return select_above_common_threshold(scores, candidates, settings.features)
+    pooled = pool_scores(scores, settings.scope, Y.sum(axis=0, dtype=np.float64))
+    return np.repeat(select_best(pooled[:, None], candidates, settings.features), Y.shape[1], axis=1)
 
 
-def above_common(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
+def select_above_common_threshold(
+    scores: Floats, candidates: NDArray[np.bool_], features: int
+) -> NDArray[np.bool_]:
     """Scores that reach one threshold: the least at which the categories together keep `features` features."""
     highest = np.where(candidates, scores.max(axis=1, initial=-np.inf), -np.inf)
     if features >= int(candidates.sum()):
@@ -65,7 +67,7 @@ def above_common(scores: Floats, candidates: NDArray[np.bool_], features: int) -
     return np.asarray(candidates[:, None] & (scores >= threshold))
 
 
-def pool(scores: Floats, scope: Scope, documents: Floats) -> Floats:
+def pool_scores(scores: Floats, scope: SelectionScope, documents: Floats) -> Floats:
     """One score for each term; `documents` are the categories' numbers of training documents."""
     if scope == "max":
         return cast(Floats, scores.max(axis=1, initial=0.0))
@@ -75,7 +77,7 @@ def pool(scores: Floats, scope: Scope, documents: Floats) -> Floats:
     return cast(Floats, scores @ (weights / max(weights.sum(), 1.0)))
 
 
-def best(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
+def select_best(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
     """The `features` highest scores of each column among the candidate rows, or all if there are fewer."""
     rows = np.flatnonzero(candidates)
     mask = np.zeros(scores.shape, dtype=np.bool_)

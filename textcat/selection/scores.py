@@ -17,12 +17,12 @@ from scipy.sparse import csr_array
 from scipy.special import ndtri, xlogy
 
 from textcat.errors import StageFailedError
-from textcat.plugins import find, guarded, loaded
+from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 Floats = NDArray[np.float64]
 
 # Terms that are scored at a time: the temporary arrays stay in the cache, however many terms there are.
-TERMS_A_BLOCK = 2048
+TERMS_PER_BLOCK = 2048
 
 
 @dataclass(frozen=True)
@@ -39,44 +39,44 @@ class Contingency:
     n: int
 
 
-def contingency_blocks(X: csr_array, Y: NDArray[np.bool_]) -> Iterator[tuple[slice, Contingency]]:
+def count_contingency_blocks(X: csr_array, Y: NDArray[np.bool_]) -> Iterator[tuple[slice, Contingency]]:
     """The tables of successive blocks of terms; X is documents x terms, Y documents x categories."""
     documents = len(Y)
-    present = presence(X)
+    present = mark_presence(X)
     together = csr_array(present.T @ csr_array(Y.astype(np.float64)))
     containing = np.asarray(present.sum(axis=0), dtype=np.float64).reshape(-1, 1)
     in_category = Y.sum(axis=0, dtype=np.float64).reshape(1, -1)
-    for start in range(0, X.shape[1], TERMS_A_BLOCK):
-        block = slice(start, start + TERMS_A_BLOCK)
+    for start in range(0, X.shape[1], TERMS_PER_BLOCK):
+        block = slice(start, start + TERMS_PER_BLOCK)
         a = together[block].toarray()
         b = in_category - a
         c = containing[block] - a
         yield block, Contingency(a, b, c, documents - a - b - c, documents)
 
 
-def presence(X: csr_array) -> csr_array:
+def mark_presence(X: csr_array) -> csr_array:
     """1 where a document has the term, nothing elsewhere; stored zeros do not count as having it."""
     binary = csr_array(((X.data != 0).astype(np.float64), X.indices, X.indptr), shape=X.shape, copy=True)
     binary.eliminate_zeros()
     return binary
 
 
-Score = Callable[[csr_array, NDArray[np.bool_]], Floats]
+ScoreFunction = Callable[[csr_array, NDArray[np.bool_]], Floats]
 
 # Rates are kept this far from 0 and 1, as genkin_2004 section 5.3.2 takes over from Forman (2003).
-SMALLEST_RATE = 0.0005
+MIN_RATE = 0.0005
 
 
-def score(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
+def score_features(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     """The scores of all terms for all categories, terms x categories.
 
     X holds the training documents, documents x terms, without duplicate entries; only `pearson` looks at its
     values, the others ask whether a term is there. Y is documents x categories.
     """
-    plugin = find("selection_scores", name, SCORES)
+    plugin = find_plugin("selection_scores", name, SCORES)
     if plugin is None:
         return SCORES[name](X, Y)
-    scores = np.asarray(guarded(plugin, loaded(plugin))(X, Y), dtype=np.float64)
+    scores = np.asarray(wrap_plugin_function(plugin, load_plugin(plugin))(X, Y), dtype=np.float64)
     if scores.shape != (X.shape[1], Y.shape[1]) or np.isnan(scores).any():
         raise StageFailedError(
             f"{plugin.title} gave scores of shape {scores.shape} or not numbers",
@@ -85,13 +85,13 @@ def score(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     return scores
 
 
-def of_contingency(function: Callable[[Contingency], Floats]) -> Score:
+def of_contingency(function: Callable[[Contingency], Floats]) -> ScoreFunction:
     """Make a score of a function of the 2 x 2 tables of terms and categories."""
 
     @wraps(function)
     def scores_of(X: csr_array, Y: NDArray[np.bool_]) -> Floats:
         scores = np.empty((X.shape[1], Y.shape[1]))
-        for block, table in contingency_blocks(X, Y):
+        for block, table in count_contingency_blocks(X, Y):
             scores[block] = function(table)
         return scores
 
@@ -167,10 +167,10 @@ def _plogp(counts: Floats, n: int) -> Floats:
 
 
 def _normal_quantile(rates: Floats) -> Floats:
-    return ndtri(np.clip(rates, SMALLEST_RATE, 1.0 - SMALLEST_RATE))
+    return ndtri(np.clip(rates, MIN_RATE, 1.0 - MIN_RATE))
 
 
-SCORES: Mapping[str, Score] = MappingProxyType(
+SCORES: Mapping[str, ScoreFunction] = MappingProxyType(
     {
         "gini_gain": of_contingency(gini_gain),
         "information_gain": of_contingency(information_gain),

@@ -25,21 +25,21 @@ from scipy.sparse import csr_array
 from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
-from textcat.experiment.steps.decide import COUNTING_RULES, Decider, read_decider
+from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule, load_decision_rule
 from textcat.experiment.steps.fitting import Model, load_model, save_model
-from textcat.experiment.steps.project import placed_as
+from textcat.experiment.steps.project import scale_projection
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
-from textcat.plugins import identities
-from textcat.serving.new_documents import NewDocument
+from textcat.plugins import collect_identities
+from textcat.serving.document_files import NewDocument
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument
-from textcat.text.new_documents import DocumentReader
+from textcat.text.document_counter import DocumentCounter
 from textcat.text.stop_lists import stop_list_identity
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer
 
-FORMAT = 2
-HINT = "Make it with `textcat train EXPERIMENT`."
+MODEL_FORMAT = 2
+TRAIN_HINT = "Make it with `textcat train EXPERIMENT`."
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class Categorizer:
     categories: Sequence[str]
     vectorizer: Vectorizer
     model: Model
-    decider: Decider
+    decision_rule: DecisionRule
     axes: dict[str, NDArray[Any]]
     given_as_vectors: bool = False
 
     @property
     def run(self) -> RunSettings:
         """The settings of the run."""
-        return self.decider.run
+        return self.decision_rule.run
 
     @property
     def text(self) -> TextSettings:
@@ -66,8 +66,8 @@ class Categorizer:
         return self.run.text
 
     @cached_property
-    def _reader(self) -> DocumentReader:
-        return DocumentReader(self.text, self.vectorizer.seen)
+    def _reader(self) -> DocumentCounter:
+        return DocumentCounter(self.text, self.vectorizer.seen)
 
     def words(self, documents: Sequence[TextDocument]) -> csr_array:
         """Return the weighted terms of the documents that the model knows."""
@@ -89,7 +89,7 @@ class Categorizer:
         if not self.axes:
             return weighted
         placed = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)
-        return placed_as(placed, self.run.projection, self.axes["singular_values"])
+        return scale_projection(placed, self.run.projection, self.axes["singular_values"])
 
     def scores(self, documents: Sequence[TextDocument]) -> NDArray[np.float64]:
         """Documents x categories."""
@@ -97,22 +97,22 @@ class Categorizer:
 
     def decisions(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """What is accepted, by the rule that the run was evaluated with."""
-        return self.decider.decide(self.model, scores)
+        return self.decision_rule.decide(self.model, scores)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Calibrated, or of a logistic learner its own; None where there are none."""
-        return self.decider.probabilities(self.model, scores)
+        return self.decision_rule.probabilities(self.model, scores)
 
 
 def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
     """The files of a model directory, in a folder that is empty."""
     folder.mkdir(parents=True, exist_ok=True)
-    decider = categorizer.decider
+    decider = categorizer.decision_rule
     write_json(
         folder,
         "categorizer",
         {
-            "format": FORMAT,
+            "format": MODEL_FORMAT,
             "experiment": categorizer.experiment,
             "name": categorizer.name,
             "run": categorizer.run.model_dump(mode="json"),
@@ -121,7 +121,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
             **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
-            **identities(("tokenizers", categorizer.text.tokenizer)),
+            **collect_identities(("tokenizers", categorizer.text.tokenizer)),
             **stop_list_identity(categorizer.text.stop_list),
         },
     )
@@ -129,7 +129,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
     save_model(folder, categorizer.model)
     write_array(folder, "thresholds", decider.thresholds)
     write_array(folder, "priors", decider.priors)
-    if decider.run.threshold.rule in COUNTING_RULES:
+    if decider.run.threshold.rule in PER_DOCUMENT_RULES:
         write_array(folder, "per_document", np.array(decider.per_document, dtype=np.float64))
     if decider.calibration is not None:
         save_calibration(folder, decider.calibration)
@@ -142,9 +142,9 @@ def read_categorizer(folder: Path) -> Categorizer:
     try:
         facts = read_json(folder, "categorizer")
         made_for = facts.get("format") if isinstance(facts, dict) else None
-        if made_for != FORMAT:
+        if made_for != MODEL_FORMAT:
             raise BadDataError(
-                f"not a model directory of format {FORMAT}, but of {made_for}"
+                f"not a model directory of format {MODEL_FORMAT}, but of {made_for}"
                 if isinstance(made_for, int)
                 else "not a model directory",
                 where=str(folder),
@@ -156,7 +156,7 @@ def read_categorizer(folder: Path) -> Categorizer:
             categories=[str(name) for name in facts["categories"]],
             vectorizer=read_vectorizer(folder),
             model=load_model(folder),
-            decider=_decider(folder, facts),
+            decision_rule=_load_rule(folder, facts),
             axes={
                 name: read_array(folder, name)
                 for name in ("axes", "singular_values")
@@ -167,22 +167,22 @@ def read_categorizer(folder: Path) -> Categorizer:
         _check_text(categorizer, TextSettings.model_validate(facts["text"]))
         _check_stop_list(categorizer, facts.get("stop_list_sha256"))
         _check_plugins(categorizer, facts.get("plugins", {}))
-        _check_fit(categorizer)
+        _check_shapes(categorizer)
     except TextcatError as error:
         where = error.where if error.where.startswith(str(folder)) else str(folder)
-        raise BadDataError(error.what, where=where, hint=error.hint or HINT) from error
+        raise BadDataError(error.what, where=where, hint=error.hint or TRAIN_HINT) from error
     except (OSError, ArithmeticError, LookupError, TypeError, ValueError, AttributeError) as error:
         raise BadDataError(
-            f"not a readable model directory: {error}", where=str(folder), hint=HINT
+            f"not a readable model directory: {error}", where=str(folder), hint=TRAIN_HINT
         ) from error
     return categorizer
 
 
-def _decider(folder: Path, facts: dict[str, Any]) -> Decider:
+def _load_rule(folder: Path, facts: dict[str, Any]) -> DecisionRule:
     run = RunSettings.model_validate(facts["run"])
     calibrated = folder if run.calibration else None
     priors = read_array(folder, "priors")
-    return read_decider(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
+    return load_decision_rule(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
 
 
 def _check_text(categorizer: Categorizer, written: TextSettings) -> None:
@@ -206,7 +206,7 @@ def _check_stop_list(categorizer: Categorizer, trained_with: Any) -> None:
 
 def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
     """Refuse to cut text into words otherwise than the training documents were."""
-    here = identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
+    here = collect_identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
     if trained_with != here:
         raise BadDataError(
             f"the model was trained with {trained_with}, and here is {here}",
@@ -214,10 +214,10 @@ def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
         )
 
 
-def _check_fit(categorizer: Categorizer) -> None:
+def _check_shapes(categorizer: Categorizer) -> None:
     """Refuse parts of different models, by labelling an empty document and asking for the shapes."""
     categories = len(categorizer.categories)
-    decider = categorizer.decider
+    decider = categorizer.decision_rule
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
             raise BadDataError(

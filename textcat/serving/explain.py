@@ -11,8 +11,8 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.serving.categorizer import Categorizer
 from textcat.text.counting import TextDocument
-from textcat.text.spans import spans
-from textcat.yaml_reader import did_you_mean
+from textcat.text.spans import find_spans
+from textcat.yaml_reader import suggest_names
 
 
 @dataclass(frozen=True)
@@ -23,35 +23,35 @@ class Contribution:
     weight: float
 
 
-def category_position(categorizer: Categorizer, category: str) -> int:
+def find_category_column(categorizer: Categorizer, category: str) -> int:
     """The column of a category, by name."""
     if category not in categorizer.categories:
-        hint = did_you_mean(category, categorizer.categories)
+        hint = suggest_names(category, categorizer.categories)
         raise UsageError(f"the model has no category {category!r}", hint=hint)
     return list(categorizer.categories).index(category)
 
 
-def weights_of(categorizer: Categorizer, category: str) -> Any:
+def get_category_weights(categorizer: Categorizer, category: str) -> Any:
     """A category's weights; only linear models over words have them."""
     coef = getattr(categorizer.model, "coef", None)
     if coef is None or categorizer.axes:
         raise UsageError(
             f"{categorizer.run.learner} has no weight for each word", hint="Explain a linear run over words."
         )
-    return coef[:, category_position(categorizer, category)]
+    return coef[:, find_category_column(categorizer, category)]
 
 
-def constant_of(categorizer: Categorizer, category: str) -> float:
+def get_category_constant(categorizer: Categorizer, category: str) -> float:
     """What a linear model adds to the score of every document."""
     intercept: Any = getattr(categorizer.model, "intercept", None)
-    return 0.0 if intercept is None else float(intercept[category_position(categorizer, category)])
+    return 0.0 if intercept is None else float(intercept[find_category_column(categorizer, category)])
 
 
-def strongest(
+def find_strongest_terms(
     categorizer: Categorizer, category: str, number: int
 ) -> tuple[list[Contribution], list[Contribution]]:
     """The terms with the largest weights for a category, and against it; equal ones in the order of terms."""
-    weights = weights_of(categorizer, category)
+    weights = get_category_weights(categorizer, category)
     order = np.argsort(-weights, kind="stable")
     terms = categorizer.vectorizer.terms
     speaking_for = [Contribution(terms[j], float(weights[j])) for j in order[:number] if weights[j] > 0]
@@ -59,9 +59,11 @@ def strongest(
     return speaking_for, against
 
 
-def contributions(categorizer: Categorizer, category: str, document: TextDocument) -> list[Contribution]:
+def compute_contributions(
+    categorizer: Categorizer, category: str, document: TextDocument
+) -> list[Contribution]:
     """What each term of a document adds to the score, the strongest first."""
-    weights = weights_of(categorizer, category)
+    weights = get_category_weights(categorizer, category)
     row = categorizer.vectors([document]).tocsr()
     terms = categorizer.vectorizer.terms
     found = [
@@ -73,7 +75,7 @@ def contributions(categorizer: Categorizer, category: str, document: TextDocumen
 
 
 @dataclass(frozen=True)
-class Word:
+class LocatedWord:
     """A word of a document's text that speaks for or against a category."""
 
     field: str
@@ -82,13 +84,15 @@ class Word:
     weight: float
 
 
-def words(categorizer: Categorizer, document: TextDocument, parts: Sequence[Contribution]) -> list[Word]:
+def locate_words(
+    categorizer: Categorizer, document: TextDocument, parts: Sequence[Contribution]
+) -> list[LocatedWord]:
     """Where the terms of some contributions stand in the document, each with what its term adds in all."""
     weight = {part.term: part.weight for part in parts}
     found = []
     for field in categorizer.text.fields:
-        for span in spans(document.fields.get(field, ""), field, categorizer.text):
+        for span in find_spans(document.fields.get(field, ""), field, categorizer.text):
             together = sum(weight.get(term, 0.0) for term in span.terms)
             if together != 0.0:
-                found.append(Word(field, span.start, span.end, together))
+                found.append(LocatedWord(field, span.start, span.end, together))
     return found

@@ -9,50 +9,50 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.corpora import vector_names
+from textcat.corpora import list_vector_corpora
 from textcat.experiment.run.plan import Chain, Plan
-from textcat.experiment.steps.decide import read_decider
+from textcat.experiment.steps.decide import load_decision_rule
 from textcat.experiment.steps.fitting import load_model
-from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.step import StepContext
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array
-from textcat.store.files import cannot_write
+from textcat.store.files import make_write_error
 
 
-def export_models(plan: Plan, workshop: Workshop, target: Path) -> list[Path]:
+def export_models(plan: Plan, workshop: StepContext, target: Path) -> list[Path]:
     """A model directory for each run (of the first split or fold), in `target/RUN`, replaced whole."""
     folders = []
     for chain in plan.chains:
         if chain.repeat == 0:
             folder = target / chain.run
-            _replace(folder, gathered(plan, chain, workshop))
+            _replace_model(folder, assemble_categorizer(plan, chain, workshop))
             folders.append(folder)
     return folders
 
 
-def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
+def assemble_categorizer(plan: Plan, chain: Chain, workshop: StepContext) -> Categorizer:
     """Everything a chain's steps left that new documents need."""
-    folder = chain.vectorized.artifact(workshop).folder
+    folder = chain.vectorized.build_artifact(workshop).folder
     vectors = read_vectors(folder)
     vectorizer = read_vectorizer(folder)
-    given_as_vectors = plan.experiment.corpus.name in vector_names()
+    given_as_vectors = plan.experiment.corpus.name in list_vector_corpora()
     if given_as_vectors:
         vectorizer = replace(vectorizer, kept=np.ones(len(vectorizer.seen), dtype=np.bool_))
     axes = {}
     if chain.projected:
-        projected = chain.projected.artifact(workshop).folder
+        projected = chain.projected.build_artifact(workshop).folder
         axes = {name: read_array(projected, name) for name in ("axes", "singular_values")}
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
         categories=vectors.categories,
         vectorizer=vectorizer,
-        model=load_model(chain.trained.artifact(workshop).folder),
-        decider=read_decider(
+        model=load_model(chain.trained.build_artifact(workshop).folder),
+        decision_rule=load_decision_rule(
             chain.settings,
-            chain.decided.artifact(workshop).folder,
-            chain.calibrated.artifact(workshop).folder if chain.calibrated else None,
+            chain.decided.build_artifact(workshop).folder,
+            chain.calibrated.build_artifact(workshop).folder if chain.calibrated else None,
             vectors.priors,
             single_label=plan.experiment.corpus.single_label,
         ),
@@ -61,7 +61,7 @@ def gathered(plan: Plan, chain: Chain, workshop: Workshop) -> Categorizer:
     )
 
 
-def _replace(folder: Path, categorizer: Categorizer) -> None:
+def _replace_model(folder: Path, categorizer: Categorizer) -> None:
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
@@ -73,4 +73,4 @@ def _replace(folder: Path, categorizer: Categorizer) -> None:
         finally:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise make_write_error(folder, error) from error

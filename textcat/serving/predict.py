@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from textcat.serving.categorizer import Categorizer
-from textcat.serving.new_documents import NewDocument
+from textcat.serving.document_files import NewDocument
 
-AT_A_TIME = 2000
+BATCH_SIZE = 2000
 
 Floats = NDArray[np.float64]
 
@@ -45,12 +45,12 @@ class Coverage:
         )
 
 
-def predicted_lines(
+def predict_lines(
     categorizer: Categorizer,
     documents: Iterable[NewDocument],
     *,
     every_category: bool = False,
-    at_a_time: int = AT_A_TIME,
+    at_a_time: int = BATCH_SIZE,
     coverage: Coverage | None = None,
 ) -> Iterator[str]:
     """A line for each document, in their order.
@@ -59,17 +59,17 @@ def predicted_lines(
     depends on the other documents, all are read before the first line comes; else `at_a_time` of them.
     `coverage` counts the documents.
     """
-    line = _Line(categorizer.categories, every_category)
-    for ids, scores in _scored(categorizer, documents, at_a_time, coverage or Coverage()):
+    line = _LineFormatter(categorizer.categories, every_category)
+    for ids, scores in _score_documents(categorizer, documents, at_a_time, coverage or Coverage()):
         accepted = categorizer.decisions(scores)
-        yield from line.of_batch(ids, accepted, scores, categorizer.probabilities(scores))
+        yield from line.format_batch(ids, accepted, scores, categorizer.probabilities(scores))
 
 
-def _scored(
+def _score_documents(
     categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
-    batches = _batches(categorizer, documents, at_a_time, coverage)
-    if not categorizer.decider.looks_at_all_documents:
+    batches = _score_batches(categorizer, documents, at_a_time, coverage)
+    if not categorizer.decision_rule.needs_all_documents:
         yield from batches
         return
     together = list(batches)
@@ -77,7 +77,7 @@ def _scored(
         yield [each for ids, _ in together for each in ids], np.vstack([scores for _, scores in together])
 
 
-def _batches(
+def _score_batches(
     categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
     remaining = iter(documents)
@@ -88,31 +88,31 @@ def _batches(
         yield [document.id for document in batch], scores
 
 
-class _Line:
+class _LineFormatter:
     """Writes lines; the names of categories are made into JSON once."""
 
     def __init__(self, categories: Sequence[str], every_category: bool) -> None:
-        self._names = [_text(name) for name in categories]
+        self._names = [_encode_text(name) for name in categories]
         self._every = every_category
         self._pattern = "{" + ", ".join(f"{name.replace('%', '%%')}: %.6g" for name in self._names) + "}"
 
-    def of_batch(
+    def format_batch(
         self, ids: Sequence[str], accepted: NDArray[np.bool_], scores: Floats, probabilities: Floats | None
     ) -> Iterator[str]:
         """The lines of documents that were scored together."""
         rows, columns = np.nonzero(accepted)
         ends = np.searchsorted(rows, np.arange(1, len(ids) + 1)).tolist()
         labels = [self._names[column] for column in columns.tolist()]
-        parts = [("scores", self._objects(scores, rows, columns, labels, ends))]
+        parts = [("scores", self._format_numbers(scores, rows, columns, labels, ends))]
         if probabilities is not None:
-            parts.append(("probabilities", self._objects(probabilities, rows, columns, labels, ends)))
+            parts.append(("probabilities", self._format_numbers(probabilities, rows, columns, labels, ends)))
         start = 0
         for row, end in enumerate(ends):
             numbers = "".join(f', "{name}": {objects[row]}' for name, objects in parts)
-            yield f'{{"id": {_text(ids[row])}, "labels": [{", ".join(labels[start:end])}]{numbers}}}'
+            yield f'{{"id": {_encode_text(ids[row])}, "labels": [{", ".join(labels[start:end])}]{numbers}}}'
             start = end
 
-    def _objects(
+    def _format_numbers(
         self, values: Floats, rows: Any, columns: Any, labels: Sequence[str], ends: Sequence[int]
     ) -> list[str]:
         """For each document its numbers by category, with six digits."""
@@ -122,5 +122,5 @@ class _Line:
         return ["{" + ", ".join(pairs[s:e]) + "}" for s, e in zip([0, *ends[:-1]], ends, strict=True)]
 
 
-def _text(value: str) -> str:
+def _encode_text(value: str) -> str:
     return json.dumps(value, ensure_ascii=False)

@@ -13,27 +13,27 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 
 from textcat.linear import Prior, fit
-from textcat.linear.combinations import EXACTEST_FIRST, QUICKEST_FIRST, first_able
+from textcat.linear.combinations import EXACTEST_FIRST, QUICKEST_FIRST, choose_algorithm
 from textcat.linear.regularization import lam_from_c
-from textcat.linear.training import Settings
-from textcat.selection import SelectionSettings, select
-from textcat.sklearn.inputs import (
+from textcat.linear.training import FitSettings
+from textcat.selection import SelectionSettings, select_features
+from textcat.sklearn.validation import (
     Floats,
-    Labels,
-    canonical,
-    checked_settings,
-    class_weights,
-    documents_that_count,
-    named,
-    new_documents,
+    TargetLabels,
+    check_new_documents,
+    check_training_documents,
+    compute_class_weights,
+    copy_as_canonical,
+    count_stored_values,
+    drop_zero_weight_documents,
+    format_predictions,
+    raise_value_errors,
     read_labels,
-    stored_values,
-    training_documents,
-    value_errors,
+    validate_settings,
 )
 
 # Stored values times categories up to which exactness costs nothing that a person would notice.
-SMALL = 1_000_000
+SMALL_PROBLEM = 1_000_000
 
 
 def _has_probabilities(estimator: OneVsRestLinearClassifier) -> bool:
@@ -95,11 +95,11 @@ class OneVsRestLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OneVsRestLinearClassifier:
         """Train every category; y holds one label a document, or is an indicator matrix."""
-        X, y, weights = documents_that_count(*training_documents(self, X, y), sample_weight)
+        X, y, weights = drop_zero_weight_documents(*check_training_documents(self, X, y), sample_weight)
         labels = read_labels(y)
         if labels.kind != "multilabel":
-            weights = class_weights(self.class_weight, labels, weights)
-        with value_errors():
+            weights = compute_class_weights(self.class_weight, labels, weights)
+        with raise_value_errors():
             self.model_ = fit(X, labels.columns, **self._settings(X, labels, weights))
         self._kind = labels.kind
         self.classes_ = labels.classes
@@ -108,13 +108,13 @@ class OneVsRestLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         self.certificate_ = self.model_.certificate
         return self
 
-    def _settings(self, X: Any, labels: Labels, weights: Floats | None) -> dict[str, Any]:
+    def _settings(self, X: Any, labels: TargetLabels, weights: Floats | None) -> dict[str, Any]:
         """The arguments of `textcat.linear.fit`."""
         sides = self.class_weight if labels.kind == "multilabel" else None
         settings: dict[str, Any] = {
             "loss": self.loss,
             "prior": self.prior,
-            "lam": self._lam(X.shape[0]),
+            "lam": self._convert_cost(X.shape[0]),
             "bias": self.bias,
             "penalize_bias": self.penalize_bias,
             "tol": self.tol,
@@ -124,40 +124,40 @@ class OneVsRestLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
             "options": dict(self.options or {}),
             "sample_weight": weights,
             "class_weight": sides,
-            "mask": self._mask(X, labels),
-            "algorithm": self._algorithm(sides, stored_values(X) * labels.columns.shape[1]),
+            "mask": self._select_features(X, labels),
+            "algorithm": self._choose_algorithm(sides, count_stored_values(X) * labels.columns.shape[1]),
         }
         return settings
 
-    def _lam(self, documents: int) -> float:
+    def _convert_cost(self, documents: int) -> float:
         name = self.prior if isinstance(self.prior, str) else self.prior.name
         if not self.C > 0:
             raise ValueError(f"C must be above 0, not {self.C}")
         return lam_from_c(self.C, documents, "laplace" if name == "laplace" else "gaussian")
 
-    def _algorithm(self, sides: Any, size: int) -> str:
+    def _choose_algorithm(self, sides: Any, size: int) -> str:
         if self.algorithm != "auto":
             return self.algorithm
         prior = self.prior if isinstance(self.prior, Prior) else Prior(self.prior)
         # The Jeffreys prior is solved in rounds of Gaussian ones with a variance for each weight.
         rounds = prior.name == "jeffreys"
-        settings = Settings(
+        settings = FitSettings(
             self.loss, Prior("gaussian") if rounds else prior, bias=self.bias, class_weight=sides,
             penalize_bias=self.penalize_bias, options=dict(self.options or {}),
         )  # fmt: skip
         request = settings.request()
-        return first_able(
+        return choose_algorithm(
             replace(request, one_strength=False) if rounds else request,
-            EXACTEST_FIRST if size <= SMALL else QUICKEST_FIRST,
+            EXACTEST_FIRST if size <= SMALL_PROBLEM else QUICKEST_FIRST,
         )
 
-    def _mask(self, X: Any, labels: Labels) -> NDArray[np.bool_] | None:
+    def _select_features(self, X: Any, labels: TargetLabels) -> NDArray[np.bool_] | None:
         if self.features == "all":
             return None
-        settings = checked_settings(
+        settings = validate_settings(
             SelectionSettings, score=self.rank_by, features=self.features, scope=self.scope
         )
-        return select(canonical(X), labels.columns, settings)
+        return select_features(copy_as_canonical(X), labels.columns, settings)
 
     def decision_function(self, X: Any) -> Floats:
         """Scores, documents x categories; of two classes those of the second, one a document."""
@@ -167,7 +167,7 @@ class OneVsRestLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels in the form of the training labels: the highest score, or every score above 0."""
         scores = self._scores(X)
-        return named(self._kind, self.classes_, scores > 0, scores)
+        return format_predictions(self._kind, self.classes_, scores > 0, scores)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Floats:
@@ -181,7 +181,7 @@ class OneVsRestLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore
         return np.where(total > 0, chances / np.where(total > 0, total, 1.0), 1.0 / chances.shape[1])
 
     def _scores(self, X: Any) -> Floats:
-        documents = new_documents(self, X)
+        documents = check_new_documents(self, X)
         return self.model_.scores(documents)
 
     def __sklearn_tags__(self) -> Any:

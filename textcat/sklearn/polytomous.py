@@ -10,17 +10,17 @@ from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from textcat.learners.softmax import Prior, fit_softmax
+from textcat.learners.softmax import PriorName, fit_softmax
 from textcat.linear.regularization import lam_from_c
-from textcat.sklearn.inputs import (
+from textcat.sklearn.validation import (
     Floats,
-    class_weights,
-    documents_that_count,
-    named,
-    new_documents,
+    check_new_documents,
+    check_training_documents,
+    compute_class_weights,
+    drop_zero_weight_documents,
+    format_predictions,
+    raise_value_errors,
     read_labels,
-    training_documents,
-    value_errors,
 )
 
 
@@ -57,7 +57,7 @@ class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolytomousLinearClassifier:
         """Train on documents with one label each."""
-        X, y, weights = documents_that_count(*training_documents(self, X, y), sample_weight)
+        X, y, weights = drop_zero_weight_documents(*check_training_documents(self, X, y), sample_weight)
         labels = read_labels(y)
         if labels.kind == "multilabel":
             raise ValueError("a polytomous classifier needs one label a document, not an indicator matrix")
@@ -65,11 +65,11 @@ class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
             raise ValueError(f"there is no prior {self.prior!r} for it; there are gaussian and laplace")
         if not self.C > 0:
             raise ValueError(f"C must be above 0, not {self.C}")
-        weights = class_weights(self.class_weight, labels, weights)
+        weights = compute_class_weights(self.class_weight, labels, weights)
         total = X.shape[0] if weights is None else float(weights.sum())
-        with value_errors():
+        with raise_value_errors():
             self.model_ = fit_softmax(
-                X, labels.members(), prior=cast(Prior, self.prior), bias=self.bias,
+                X, labels.members(), prior=cast(PriorName, self.prior), bias=self.bias,
                 lam=lam_from_c(self.C, total, self.prior), penalize_bias=self.penalize_bias, tol=self.tol,
                 max_passes=self.max_passes, sample_weight=weights,
             )  # fmt: skip
@@ -88,7 +88,7 @@ class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the highest score; between equals, the first."""
         scores = self._scores(X)
-        return named("multiclass", self.classes_, scores > 0, scores)
+        return format_predictions("multiclass", self.classes_, scores > 0, scores)
 
     def predict_proba(self, X: Any) -> Floats:
         """Documents x classes."""
@@ -99,7 +99,7 @@ class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         return np.asarray(log_softmax(self._scores(X), axis=1))
 
     def _scores(self, X: Any) -> Floats:
-        documents = new_documents(self, X)
+        documents = check_new_documents(self, X)
         return self.model_.scores(documents)
 
     def __sklearn_tags__(self) -> Any:

@@ -15,8 +15,20 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
-from textcat.sklearn.inputs import Floats, Labels, checked_settings, named, read_labels, value_errors
-from textcat.thresholds.rules import ThresholdSettings, decisions, set_per_document, set_thresholds
+from textcat.sklearn.validation import (
+    Floats,
+    TargetLabels,
+    format_predictions,
+    raise_value_errors,
+    read_labels,
+    validate_settings,
+)
+from textcat.thresholds.rules import (
+    ThresholdSettings,
+    apply_threshold_rule,
+    set_categories_per_document,
+    set_thresholds,
+)
 
 
 class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -69,10 +81,10 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if y is None:
             raise ValueError("ThresholdTuner requires y to be passed, but the target y is None")
         X, y = indexable(X, y)
-        X, y, counting = _that_count(X, y, params)
-        labels = _two_sided(y)
+        X, y, counting = _drop_zero_weights(X, y, params)
+        labels = _read_two_sided_labels(y)
         settings = self._settings()
-        given = self._routed(counting)
+        given = self._route_params(counting)
         self.estimator_ = clone(self.estimator).fit(X, y, **given)
         self._kind = labels.kind
         self.classes_ = labels.classes
@@ -81,28 +93,28 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         if self.cv is None or settings.rule == "default":
-            scores, folds = _scores(self.estimator_, X), np.zeros(len(labels.columns), dtype=np.int64)
+            scores, folds = _compute_scores(self.estimator_, X), np.zeros(len(labels.columns), dtype=np.int64)
         else:
-            scores, folds = self._held_out(X, y, labels, given)
+            scores, folds = self._score_held_out(X, y, labels, given)
         seen = folds >= 0
-        self._set(settings, scores[seen], labels.columns[seen], folds[seen])
+        self._set_thresholds(settings, scores[seen], labels.columns[seen], folds[seen])
         return self
 
-    def _set(
+    def _set_thresholds(
         self, settings: ThresholdSettings, scores: Floats, labels: Any, folds: NDArray[np.int64]
     ) -> None:
-        with value_errors():
-            chances = self._chances(settings, scores)
+        with raise_value_errors():
+            chances = self._compute_probabilities(settings, scores)
             self.thresholds_ = set_thresholds(settings, scores, labels, folds, chances)
-            self.per_document_ = set_per_document(settings, scores, labels)
+            self.per_document_ = set_categories_per_document(settings, scores, labels)
 
-    def _chances(self, settings: ThresholdSettings, scores: Floats) -> Floats | None:
+    def _compute_probabilities(self, settings: ThresholdSettings, scores: Floats) -> Floats | None:
         """Probabilities for expected-f1: of an estimator that has them, whose scores are log odds."""
         if settings.rule != "expected-f1" or not hasattr(self.estimator_, "predict_proba"):
             return None
         return np.asarray(expit(scores))
 
-    def _routed(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _route_params(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
         """What goes to the estimator's fit: everything, unless metadata routing is switched on."""
         if not (params and get_config()["enable_metadata_routing"]):
             return params
@@ -111,22 +123,22 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 
     def _settings(self) -> ThresholdSettings:
         own = {name: value for name, value in self.get_params(deep=False).items() if name in THRESHOLD_KEYS}
-        return checked_settings(ThresholdSettings, cross_validated=self.cv is not None, **own)
+        return validate_settings(ThresholdSettings, cross_validated=self.cv is not None, **own)
 
-    def _held_out(
-        self, X: Any, y: Any, labels: Labels, params: Mapping[str, Any]
+    def _score_held_out(
+        self, X: Any, y: Any, labels: TargetLabels, params: Mapping[str, Any]
     ) -> tuple[Floats, NDArray[np.int64]]:
         """Scores of each document by an estimator that has not seen it, and the number of its fold."""
         scores = np.zeros(labels.columns.shape)
         folds = np.full(len(scores), -1, dtype=np.int64)
-        for fold, (kept, held) in enumerate(self._splits(X, y, labels)):
-            part = {name: _part(value, kept, len(scores)) for name, value in params.items()}
+        for fold, (kept, held) in enumerate(self._make_splits(X, y, labels)):
+            part = {name: _select_part(value, kept, len(scores)) for name, value in params.items()}
             inner = clone(self.estimator).fit(_safe_indexing(X, kept), _safe_indexing(y, kept), **part)
-            scores[held] = _scores(inner, _safe_indexing(X, held))
+            scores[held] = _compute_scores(inner, _safe_indexing(X, held))
             folds[held] = fold
         return scores, folds
 
-    def _splits(self, X: Any, y: Any, labels: Labels) -> Iterable[tuple[Any, Any]]:
+    def _make_splits(self, X: Any, y: Any, labels: TargetLabels) -> Iterable[tuple[Any, Any]]:
         if not isinstance(self.cv, int):
             splits: Iterable[tuple[Any, Any]] = check_cv(self.cv).split(X, y)
             return splits
@@ -139,24 +151,24 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def decision_function(self, X: Any) -> Floats:
         """Scores above the thresholds, documents x categories; of two classes one a document."""
         check_is_fitted(self)
-        above = np.asarray(_scores(self.estimator_, X) - self.thresholds_)
+        above = np.asarray(_compute_scores(self.estimator_, X) - self.thresholds_)
         return above[:, 0] if self._kind == "binary" else above
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Labels in the form of the training labels, by the rule."""
         check_is_fitted(self)
-        scores = _scores(self.estimator_, X)
-        with value_errors():
+        scores = _compute_scores(self.estimator_, X)
+        with raise_value_errors():
             settings = self._settings()
-            accepted = decisions(
+            accepted = apply_threshold_rule(
                 settings,
                 scores,
                 self.thresholds_,
                 self.priors_,
                 per_document=self.per_document_,
-                probabilities=self._chances(settings, scores),
+                probabilities=self._compute_probabilities(settings, scores),
             )
-        return named(self._kind, self.classes_, accepted, scores)
+        return format_predictions(self._kind, self.classes_, accepted, scores)
 
     def get_metadata_routing(self) -> MetadataRouter:
         """Weights and the like are the estimator's."""
@@ -177,18 +189,18 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
 THRESHOLD_KEYS = frozenset(ThresholdSettings.model_fields)
 
 
-def _that_count(X: Any, y: Any, params: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
+def _drop_zero_weights(X: Any, y: Any, params: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
     """Without the documents of weight 0: they have no say in thresholds either."""
     weights = params.get("sample_weight")
     if weights is None or np.all(np.asarray(weights) != 0):
         return X, y, params
     rows = np.flatnonzero(np.asarray(weights))
     documents = len(np.asarray(weights))
-    kept = {name: _part(value, rows, documents) for name, value in params.items()}
+    kept = {name: _select_part(value, rows, documents) for name, value in params.items()}
     return _safe_indexing(X, rows), _safe_indexing(y, rows), kept
 
 
-def _two_sided(y: Any) -> Labels:
+def _read_two_sided_labels(y: Any) -> TargetLabels:
     labels = read_labels(y)
     if labels.kind == "multiclass":
         raise ValueError(
@@ -198,7 +210,7 @@ def _two_sided(y: Any) -> Labels:
     return labels
 
 
-def _part(value: Any, rows: Any, documents: int) -> Any:
+def _select_part(value: Any, rows: Any, documents: int) -> Any:
     """Of what is given by document, such as weights, that of some documents; anything else as it is."""
     by_document = (
         hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == documents
@@ -206,7 +218,7 @@ def _part(value: Any, rows: Any, documents: int) -> Any:
     return _safe_indexing(value, rows) if by_document else value
 
 
-def _scores(estimator: Any, X: Any) -> Floats:
+def _compute_scores(estimator: Any, X: Any) -> Floats:
     """Documents x categories, by the estimator's decision_function or else the log odds of its probabilities."""
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
@@ -214,11 +226,11 @@ def _scores(estimator: Any, X: Any) -> Floats:
     chances = estimator.predict_proba(X)
     if isinstance(chances, list):
         chances = np.column_stack([each[:, 1] for each in chances])
-        return _log_odds(chances)
+        return _compute_log_odds(chances)
     two_classes = len(estimator.classes_) == 2 and np.ndim(estimator.classes_[0]) == 0
-    return _log_odds(chances[:, 1:] if two_classes else chances)
+    return _compute_log_odds(chances[:, 1:] if two_classes else chances)
 
 
-def _log_odds(chances: Any) -> Floats:
+def _compute_log_odds(chances: Any) -> Floats:
     least = np.finfo(np.float64).eps
     return np.asarray(logit(np.clip(np.asarray(chances, dtype=np.float64), least, 1.0 - least)))

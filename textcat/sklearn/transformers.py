@@ -11,15 +11,20 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from textcat.selection import SelectionSettings, select
-from textcat.sklearn.inputs import canonical, checked_settings, read_labels, training_documents
+from textcat.selection import SelectionSettings, select_features
+from textcat.sklearn.validation import (
+    check_training_documents,
+    copy_as_canonical,
+    read_labels,
+    validate_settings,
+)
 from textcat.text.weighting import (
     WeightingName,
-    concentrations,
+    compute_concentrations,
+    compute_term_weights,
     document_frequencies,
     inverse_document_frequencies,
-    of_length_one,
-    term_weights,
+    scale_to_unit_length,
 )
 
 
@@ -50,13 +55,13 @@ class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, y: Any) -> FeatureSelector:
         """Score the features of X by labels y: one a document, or an indicator matrix."""
-        X, y = training_documents(self, X, y)
+        X, y = check_training_documents(self, X, y)
         labels = read_labels(y)
-        self.mask_ = select(canonical(X), labels.columns, self._settings())
+        self.mask_ = select_features(copy_as_canonical(X), labels.columns, self._settings())
         return self
 
     def _settings(self) -> SelectionSettings:
-        return checked_settings(
+        return validate_settings(
             SelectionSettings, score=self.rank_by, features=self.features, scope=self.scope,
             minimum_documents=self.minimum_documents,
         )  # fmt: skip
@@ -94,7 +99,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         counts = self._counts(X, reset=True)
         self.n_documents_ = int(counts.shape[0])
         self.document_frequency_ = document_frequencies(counts)
-        self.concentration_ = concentrations(counts)
+        self.concentration_ = compute_concentrations(counts)
         return self
 
     def transform(self, X: Any) -> Any:
@@ -103,11 +108,11 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         counts = self._counts(X, reset=False)
         inverse = inverse_document_frequencies(self.document_frequency_, self.n_documents_)
         every = np.ones(counts.shape[1], dtype=np.bool_)
-        values = term_weights(
+        values = compute_term_weights(
             counts, cast(WeightingName, self.weighting), inverse, self.concentration_, every
         )
         if self.cosine:
-            values = of_length_one(values, counts, values)
+            values = scale_to_unit_length(values, counts, values)
         kind = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
         weights = kind((values, counts.indices, counts.indptr), shape=counts.shape)
         return weights if sp.issparse(X) else weights.toarray()
@@ -115,7 +120,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
     def _counts(self, X: Any, *, reset: bool) -> sp.csr_array:
         checked = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=reset)
         check_non_negative(checked, "TermWeighting")
-        counts = canonical(checked)
+        counts = copy_as_canonical(checked)
         counts.eliminate_zeros()
         return counts
 

@@ -25,7 +25,7 @@ def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[A
     try:
         _check_header(path)
         values: np.ndarray[Any, Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-    except _UNREADABLE as error:
+    except _READ_ERRORS as error:
         raise BadDataError(
             f"not a readable array: {error}",
             where=str(path),
@@ -35,7 +35,7 @@ def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[A
 
 
 # What numpy's parser of headers lets through when a header is not one.
-_UNREADABLE = (
+_READ_ERRORS = (
     OSError,
     EOFError,
     ValueError,
@@ -67,13 +67,13 @@ def _check_header(path: Path) -> None:
 
 
 # Matrices of more bytes than this stay on disk where a reader can do with that.
-LARGE = 256_000_000
+LARGE_MATRIX_BYTES = 256_000_000
 
 
 def is_large(folder: Path, name: str) -> bool:
     """Whether a matrix should rather be mapped than read."""
     path = folder / f"{name}.data.npy"
-    return path.is_file() and path.stat().st_size > LARGE
+    return path.is_file() and path.stat().st_size > LARGE_MATRIX_BYTES
 
 
 def write_matrix(folder: Path, name: str, matrix: sparse.csr_array[Any]) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
-from textcat.store.files import cannot_write, held, sha256_of, synchronise
+from textcat.store.files import flush_to_disk, hash_file, hold_lock, make_write_error
 
 
 def canonical_json(value: Any) -> str:
@@ -23,7 +23,7 @@ def canonical_json(value: Any) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
-def digest(value: Any) -> str:
+def hash_json(value: Any) -> str:
     """The sha256 of a JSON-able value's canonical spelling."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
@@ -49,24 +49,24 @@ class Recipe:
     @property
     def key(self) -> str:
         """The name of the artifact that this recipe makes."""
-        return digest(self.as_dict())
+        return hash_json(self.as_dict())
 
 
-def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
     """Every (dotted path, scalar) in nested data, in sorted order."""
     if isinstance(value, Mapping):
         for name in sorted(value):
-            yield from leaves(value[name], f"{path}.{name}" if path else str(name))
+            yield from iterate_leaves(value[name], f"{path}.{name}" if path else str(name))
     elif isinstance(value, list | tuple):
         for position, item in enumerate(value):
-            yield from leaves(item, f"{path}[{position}]")
+            yield from iterate_leaves(item, f"{path}[{position}]")
     else:
         yield path, value
 
 
-def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
+def find_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
     """The dotted paths at which two nested mappings differ, in sorted order."""
-    one, other = dict(leaves(left)), dict(leaves(right))
+    one, other = dict(iterate_leaves(left)), dict(iterate_leaves(right))
     missing = object()
     return [
         path
@@ -77,7 +77,7 @@ def differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
 
 log = logging.getLogger(__name__)
 
-MANIFEST = "manifest.json"
+ARTIFACT_MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Store:
         self.root = root
         self._verified: dict[str, Artifact] = {}
 
-    def folder_of(self, recipe: Recipe) -> Path:
+    def locate_artifact(self, recipe: Recipe) -> Path:
         """Where the artifact of a recipe stands, once it is made."""
         return self.root / recipe.stage / recipe.key
 
@@ -109,10 +109,10 @@ class Store:
         """The artifact of a recipe if it is here and whole; a damaged one is removed, and said so."""
         if recipe.key in self._verified:
             return self._verified[recipe.key]
-        folder = self.folder_of(recipe)
+        folder = self.locate_artifact(recipe)
         if not os.path.lexists(folder):
             return None
-        damage = _damage(folder, recipe)
+        damage = _find_damage(folder, recipe)
         if damage:
             log.warning(
                 "cache entry %s/%s is damaged (%s): rebuilding it", recipe.stage, recipe.key[:12], damage
@@ -126,54 +126,54 @@ class Store:
         found = self.find(recipe)
         if found:
             return found
-        with held(self.root / recipe.stage / f"{recipe.key}.lock"):
+        with hold_lock(self.root / recipe.stage / f"{recipe.key}.lock"):
             found = self.find(recipe)
             if found:
                 return found
             self._make(recipe, make)
         return self._remember(recipe)
 
-    def nearest_difference(self, recipe: Recipe) -> str | None:
+    def find_nearest_difference(self, recipe: Recipe) -> str | None:
         """For a recipe that is not here: the first setting in which it differs from the nearest that is."""
         best: list[str] | None = None
-        for other in self._recipes(recipe.stage):
+        for other in self._read_recipes(recipe.stage):
             if not isinstance(other, dict):
                 continue
-            paths = differences(recipe.as_dict(), other)
+            paths = find_differences(recipe.as_dict(), other)
             if best is None or len(paths) < len(best):
                 best = paths
         return best[0] if best else None
 
-    def _recipes(self, stage: str) -> Iterator[dict[str, Any]]:
-        for path in sorted((self.root / stage).glob(f"*/{MANIFEST}")):
+    def _read_recipes(self, stage: str) -> Iterator[dict[str, Any]]:
+        for path in sorted((self.root / stage).glob(f"*/{ARTIFACT_MANIFEST}")):
             try:
                 yield json.loads(path.read_text())["recipe"]
             except (OSError, ValueError, KeyError, TypeError, RecursionError):
                 continue
 
     def _remember(self, recipe: Recipe) -> Artifact:
-        folder = self.folder_of(recipe)
-        artifact = Artifact(folder, recipe, _seconds(folder))
+        folder = self.locate_artifact(recipe)
+        artifact = Artifact(folder, recipe, _read_seconds(folder))
         self._verified[recipe.key] = artifact
         return artifact
 
     def _make(self, recipe: Recipe, make: Callable[[Path], None]) -> None:
-        target = self.folder_of(recipe)
+        target = self.locate_artifact(recipe)
         # Named before it is there, so that an interruption at any moment leaves nothing.
         temporary = target.parent / f".{recipe.key}.{token_hex(8)}.part"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            _sweep(target)
+            _remove_leftovers(target)
             temporary.mkdir(mode=0o700)
             started = time.perf_counter()
             make(temporary)
-            _seal(temporary, recipe, time.perf_counter() - started)
+            _write_manifest(temporary, recipe, time.perf_counter() - started)
             temporary.replace(target)
-            synchronise(target.parent)
+            flush_to_disk(target.parent)
             log.info("made %s/%s", recipe.stage, recipe.key)
         except OSError as error:
             shutil.rmtree(temporary, ignore_errors=True)
-            raise cannot_write(target, error) from error
+            raise make_write_error(target, error) from error
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -184,35 +184,35 @@ class Store:
             folder.replace(doomed / "was")
             shutil.rmtree(doomed, ignore_errors=True)
         except OSError as error:
-            raise cannot_write(folder, error) from error
+            raise make_write_error(folder, error) from error
 
 
-def _sweep(target: Path) -> None:
+def _remove_leftovers(target: Path) -> None:
     """Remove what killed builders of this artifact left; the lock is ours, so nobody writes there."""
     for leftover in target.parent.glob(f".{target.name}.*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
 
 
-def _seal(folder: Path, recipe: Recipe, seconds: float) -> None:
-    files = {path.name: sha256_of(path) for path in sorted(folder.iterdir())}
+def _write_manifest(folder: Path, recipe: Recipe, seconds: float) -> None:
+    files = {path.name: hash_file(path) for path in sorted(folder.iterdir())}
     for name in files:
-        synchronise(folder / name)
-    manifest = folder / MANIFEST
+        flush_to_disk(folder / name)
+    manifest = folder / ARTIFACT_MANIFEST
     contents = {"recipe": recipe.as_dict(), "files": files, "seconds": round(seconds, 3)}
     manifest.write_text(json.dumps(contents, sort_keys=True, indent=1) + "\n")
-    synchronise(manifest)
-    synchronise(folder)
+    flush_to_disk(manifest)
+    flush_to_disk(folder)
 
 
-def _seconds(folder: Path) -> float:
+def _read_seconds(folder: Path) -> float:
     """How long the artifact took to make, as its manifest says."""
     try:
-        return float(json.loads((folder / MANIFEST).read_text())["seconds"])
+        return float(json.loads((folder / ARTIFACT_MANIFEST).read_text())["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
         return 0.0
 
 
-def _damage(folder: Path, recipe: Recipe) -> str:
+def _find_damage(folder: Path, recipe: Recipe) -> str:
     """What is wrong with an artifact, or an empty text; nothing but plain files is opened."""
     if folder.is_symlink() or not folder.is_dir():
         return "it is not a folder"
@@ -220,21 +220,21 @@ def _damage(folder: Path, recipe: Recipe) -> str:
         entries = list(os.scandir(folder))
         if not all(entry.is_file(follow_symlinks=False) for entry in entries):
             return "something in it is not a plain file"
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-        files, made_by = dict(manifest["files"]), digest(manifest["recipe"])
+        manifest = json.loads((folder / ARTIFACT_MANIFEST).read_text(encoding="utf-8"))
+        files, made_by = dict(manifest["files"]), hash_json(manifest["recipe"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "its manifest cannot be read"
     if made_by != recipe.key:
         return "it belongs to another recipe"
-    if {entry.name for entry in entries} != {MANIFEST, *files}:
+    if {entry.name for entry in entries} != {ARTIFACT_MANIFEST, *files}:
         return "a file is missing or foreign"
-    return _changed(folder, files)
+    return _find_changed_file(folder, files)
 
 
-def _changed(folder: Path, files: dict[str, Any]) -> str:
+def _find_changed_file(folder: Path, files: dict[str, Any]) -> str:
     for name, expected in files.items():
         try:
-            if sha256_of(folder / name) != expected:
+            if hash_file(folder / name) != expected:
                 return f"{name} has changed"
         except OSError:
             return f"{name} cannot be read"

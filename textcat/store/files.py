@@ -20,13 +20,13 @@ from filelock import FileLock, Timeout
 from textcat.errors import StageFailedError
 
 
-def sha256_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """The sha256 of a file's bytes, read in pieces."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def synchronise(path: Path) -> None:
+def flush_to_disk(path: Path) -> None:
     """Ask the system to put a file or folder on the disk itself."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -35,37 +35,37 @@ def synchronise(path: Path) -> None:
         os.close(handle)
 
 
-def write_whole(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes) -> None:
     """Write a file under a temporary name, then move it into place; nothing half-written is ever seen."""
-    with written_whole(path) as stream:
+    with open_atomically(path) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
-def written_whole(path: Path) -> Iterator[BinaryIO]:
+def open_atomically(path: Path) -> Iterator[BinaryIO]:
     """A stream whose file is moved into place when the block has ended well, and is gone when it has not."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise make_write_error(path, error) from error
     temporary = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_umask())
+        temporary.chmod(0o666 & ~_read_umask())
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
-        raise cannot_write(path, error) from error
+        raise make_write_error(path, error) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
-def cannot_write(path: Path, error: OSError) -> StageFailedError:
+def make_write_error(path: Path, error: OSError) -> StageFailedError:
     """The one message for a disk that is full, a folder that is read-only and the like."""
     return StageFailedError(
         f"cannot write: {error.strerror or error}",
@@ -74,7 +74,7 @@ def cannot_write(path: Path, error: OSError) -> StageFailedError:
     )
 
 
-def _umask() -> int:
+def _read_umask() -> int:
     current = os.umask(0o022)
     os.umask(current)
     return current
@@ -84,14 +84,14 @@ log = logging.getLogger(__name__)
 
 
 @contextmanager
-def held(path: Path, *, patience: float = 24 * 3600.0) -> Iterator[None]:
+def hold_lock(path: Path, *, patience: float = 24 * 3600.0) -> Iterator[None]:
     """Hold the lock at `path`; say who has it while waiting. The system frees a dead owner's lock."""
     lock = FileLock(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         _acquire(lock, path, patience)
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise make_write_error(path, error) from error
     owner = path.with_suffix(".owner")
     try:
         owner.write_text(
@@ -110,7 +110,7 @@ def folder_held(folder: Path) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         handle = os.open(folder, os.O_RDONLY)
     except OSError as error:
-        raise cannot_write(folder, error) from error
+        raise make_write_error(folder, error) from error
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
         yield
@@ -122,11 +122,11 @@ def _acquire(lock: FileLock, path: Path, patience: float) -> None:
     try:
         lock.acquire(timeout=2.0)
     except Timeout:
-        log.warning("waiting for %s", owner_of(path))
+        log.warning("waiting for %s", describe_lock_owner(path))
         lock.acquire(timeout=patience)
 
 
-def owner_of(path: Path) -> str:
+def describe_lock_owner(path: Path) -> str:
     """Who holds a lock and since when, as far as its owner file says."""
     try:
         facts = json.loads(path.with_suffix(".owner").read_text())
@@ -138,7 +138,7 @@ def owner_of(path: Path) -> str:
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def hold_simple_lock(path: Path) -> Iterator[None]:
     """Hold the lock at `path`, waiting for another process to finish."""
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)

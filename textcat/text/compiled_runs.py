@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 
-_FIRST_ROOM = 1 << 12
+_INITIAL_CAPACITY = 1 << 12
 _FREE = -1
 # Bytes of a run that its code holds whole.
-_WORD = 8
+_WORD_BYTES = 8
 
 
 class RunTable:
@@ -33,16 +33,16 @@ class RunTable:
         # Odd, and another in each process: nobody can write text whose words all fall together.
         self._key = np.uint64(hash("runs of characters") & 0xFFFF_FFFF_FFFF_FFFF | 1)
         self._known = 0
-        self._pool = np.empty(8 * _FIRST_ROOM, np.uint8)
-        self._ends = np.zeros(_FIRST_ROOM + 1, np.int64)
-        self._codes = np.empty(_FIRST_ROOM, np.uint64)
-        self._entry = np.empty(_FIRST_ROOM, np.int64)
-        self._slots = np.full(4 * _FIRST_ROOM, _FREE, np.int32)
+        self._pool = np.empty(8 * _INITIAL_CAPACITY, np.uint8)
+        self._ends = np.zeros(_INITIAL_CAPACITY + 1, np.int64)
+        self._codes = np.empty(_INITIAL_CAPACITY, np.uint64)
+        self._entry = np.empty(_INITIAL_CAPACITY, np.int64)
+        self._slots = np.full(4 * _INITIAL_CAPACITY, _FREE, np.int32)
 
     def __len__(self) -> int:
         return self._known
 
-    def pieces(self) -> list[str]:
+    def list_pieces(self) -> list[str]:
         """The runs by number."""
         text = self._pool[: self._ends[self._known]].tobytes().decode("latin-1")
         ends = self._ends[: self._known + 1].tolist()
@@ -58,11 +58,11 @@ class RunTable:
         # Byte, document, first entry of the document, next entry: where counting goes on when there is room again.
         state = np.zeros(4, np.int64)
         self._entry[: self._known] = -1
-        while not self._go_on(text, ends, (lengths, columns, counts), state):
+        while not self._resume_count(text, ends, (lengths, columns, counts), state):
             self._grow()
         return lengths, columns[: state[3]].copy(), counts[: state[3]].copy()
 
-    def _go_on(
+    def _resume_count(
         self,
         text: NDArray[np.uint8],
         ends: NDArray[np.int64],
@@ -71,7 +71,7 @@ class RunTable:
     ) -> bool:
         """Whether all is counted; else there was no room."""
         lengths, columns, counts = found
-        self._known, done = _count(
+        self._known, done = _count_runs(
             text, ends, self._member, self._key, self._known, self._pool, self._ends, self._codes, self._entry,
             self._slots, lengths, columns, counts, state,
         )  # fmt: skip
@@ -80,37 +80,37 @@ class RunTable:
     def _grow(self) -> None:
         """Twice the room for runs, every run to its new slot; or for their bytes, if those are what lacks it."""
         if self._known < len(self._codes):
-            self._pool = _wider(self._pool)
+            self._pool = _double_capacity(self._pool)
             return
-        self._ends, self._codes, self._entry = map(_wider, (self._ends, self._codes, self._entry))
+        self._ends, self._codes, self._entry = map(_double_capacity, (self._ends, self._codes, self._entry))
         self._slots = np.full(2 * len(self._slots), _FREE, np.int32)
-        _place(self._codes, self._known, self._key, self._slots)
+        _fill_slots(self._codes, self._known, self._key, self._slots)
 
 
-def _wider(values: NDArray[Any]) -> NDArray[Any]:
+def _double_capacity(values: NDArray[Any]) -> NDArray[Any]:
     wider = np.empty(2 * len(values), values.dtype)
     wider[: len(values)] = values
     return wider
 
 
-@compiled
-def _slot_of(code: Any, key: Any, slots: Any) -> int:
+@compile_kernel
+def _find_slot(code: Any, key: Any, slots: Any) -> int:
     """Where to look first: the top bits of a product, which a key unknown to writers of text makes even."""
     return int(((code ^ (code >> np.uint64(32))) * key) >> np.uint64(33)) & (len(slots) - 1)
 
 
-@compiled
-def _place(codes: Any, known: int, key: Any, slots: Any) -> None:
+@compile_kernel
+def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
     """Each number to the first free slot."""
     for number in range(known):
-        slot = _slot_of(codes[number], key, slots)
+        slot = _find_slot(codes[number], key, slots)
         while slots[slot] >= 0:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = number
 
 
-@compiled
-def _add(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> bool:
+@compile_kernel
+def _store_run(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> bool:
     """Keep the bytes of the run text[start:end] as those of number `known`; whether there was room."""
     first = ends[known]
     if first + end - start > len(pool):
@@ -121,8 +121,8 @@ def _add(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> b
     return True
 
 
-@compiled
-def _same(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> bool:
+@compile_kernel
+def _is_same_run(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> bool:
     """Whether the run text[start:end] is pool[first:last]."""
     if last - first != end - start:
         return False
@@ -132,25 +132,25 @@ def _same(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> 
     return bool(first + place == last)
 
 
-@compiled
-def _run_at(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[Any, int]:
+@compile_kernel
+def _read_run(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[Any, int]:
     """The code of the run that begins there, and where the run ends.
 
     The code of a run of up to eight bytes is the run itself; that of a longer one ends in a byte of zeros.
     """
     code, end = np.uint64(0), start
     while end < stop and member[text[end]]:
-        if end - start >= _WORD:
+        if end - start >= _WORD_BYTES:
             code = (code ^ (code >> np.uint64(29))) * key
         code = (code << np.uint64(8)) ^ np.uint64(text[end])
         end += 1
-    if end - start > _WORD:
+    if end - start > _WORD_BYTES:
         code <<= np.uint64(8)
     return code, end
 
 
-@compiled
-def _count(
+@compile_kernel
+def _count_runs(
     text: Any, document_ends: Any, member: Any, key: Any, known: int, pool: Any, ends: Any, codes: Any,
     entry: Any, slots: Any, lengths: Any, columns: Any, counts: Any, state: Any,
 ) -> tuple[int, bool]:  # fmt: skip
@@ -165,17 +165,20 @@ def _count(
             if not member[text[place]]:
                 place += 1
                 continue
-            code, end = _run_at(text, place, stop, member, key)
-            slot = _slot_of(code, key, slots)
+            code, end = _read_run(text, place, stop, member, key)
+            slot = _find_slot(code, key, slots)
             number = slots[slot]
             while number >= 0 and not (
                 codes[number] == code
-                and (end - place <= _WORD or _same(text, place, end, pool, ends[number], ends[number + 1]))
+                and (
+                    end - place <= _WORD_BYTES
+                    or _is_same_run(text, place, end, pool, ends[number], ends[number + 1])
+                )
             ):
                 slot = (slot + 1) & (len(slots) - 1)
                 number = slots[slot]
             if number < 0:
-                if known == len(codes) or not _add(text, place, end, known, pool, ends):
+                if known == len(codes) or not _store_run(text, place, end, known, pool, ends):
                     state[0], state[1], state[2], state[3] = place, document, first, written
                     return known, False
                 number = known

@@ -20,29 +20,29 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from textcat.errors import UsageError
-from textcat.parallel import Crew, hired
+from textcat.parallel import Executor, start_workers
 from textcat.text.piece_counts import (
-    WORTH_COMPILING,
+    CHUNKS_BEFORE_COMPILING,
     Chunk,
     ChunkCounts,
-    count_alone,
+    compile_piece_counter,
     count_chunk,
-    new_vocabulary,
-    piece_counter,
-    piece_numbers,
-    quicker,
+    count_chunks,
+    make_piece_counter,
+    make_vocabulary,
+    number_pieces,
 )
-from textcat.text.terms import terms_of_pieces
+from textcat.text.terms import map_pieces_to_terms
 from textcat.text.text_settings import TextSettings
 
 
-def pack(value: object) -> NDArray[np.uint8]:
+def pack_json(value: object) -> NDArray[np.uint8]:
     """A JSON-able value as an array of bytes."""
     return np.frombuffer(json.dumps(value, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
 
 
-def unpack(array: NDArray[np.uint8]) -> Any:
-    """The value that `pack` made the array of."""
+def unpack_json(array: NDArray[np.uint8]) -> Any:
+    """The value that `pack_json` made the array of."""
     return json.loads(array.tobytes().decode("ascii"))
 
 
@@ -75,7 +75,7 @@ class CountedDocuments:
             split=[self.split[row] for row in kept],
         )
 
-    def label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
+    def make_label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
         """Documents x categories; labels that are not among the categories are left out."""
         column = {category: index for index, category in enumerate(categories)}
         matrix = np.zeros((len(self.labels), len(categories)), dtype=np.bool_)
@@ -91,14 +91,14 @@ class CountedDocuments:
             "data": self.counts.data,
             "indices": self.counts.indices,
             "indptr": self.counts.indptr,
-            "terms": pack(self.terms),
-            "documents": pack({"ids": self.ids, "labels": self.labels, "split": self.split}),
+            "terms": pack_json(self.terms),
+            "documents": pack_json({"ids": self.ids, "labels": self.labels, "split": self.split}),
         }
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> CountedDocuments:
         """The documents that `to_arrays` was called on."""
-        terms, documents = unpack(arrays["terms"]), unpack(arrays["documents"])
+        terms, documents = unpack_json(arrays["terms"]), unpack_json(arrays["documents"])
         return cls(
             counts=csr_array(
                 (arrays["data"], arrays["indices"], arrays["indptr"]),
@@ -112,9 +112,9 @@ class CountedDocuments:
 
 
 # Documents whose words are counted together: with more, the words no longer fit the processor's cache.
-DOCUMENTS_A_CHUNK = 200
+DOCUMENTS_PER_CHUNK = 200
 # Chunks that each worker is given at a time: enough to keep it busy, few enough to stay small in memory.
-CHUNKS_A_WORKER = 16
+CHUNKS_PER_WORKER = 16
 
 
 class TextDocument(Protocol):
@@ -138,7 +138,7 @@ class TextDocument(Protocol):
 
 
 @dataclass
-class _Roll:
+class _DocumentLog:
     """What is noted of each document while its text goes by."""
 
     ids: list[str] = field(default_factory=list)
@@ -162,15 +162,15 @@ class _Roll:
             ]
 
 
-def count(
+def count_terms(
     documents: Iterable[TextDocument],
     settings: TextSettings,
     *,
     n_jobs: int = 1,
-    chunk_size: int = DOCUMENTS_A_CHUNK,
+    chunk_size: int = DOCUMENTS_PER_CHUNK,
     progress: Callable[[int], None] | None = None,
     missing_fields: bool = False,
-    crew: Crew | None = None,
+    crew: Executor | None = None,
 ) -> CountedDocuments:
     """Count the terms of documents; the result is the same for any `n_jobs`, `chunk_size` and `crew`.
 
@@ -178,55 +178,55 @@ def count(
     is called with the number of documents just done. A field of the settings that no document has is an error
     unless `missing_fields` allows it.
     """
-    roll = _Roll()
+    roll = _DocumentLog()
     chunks = roll.chunks(documents, settings, chunk_size)
     tell = progress or (lambda documents: None)
-    with nullcontext(crew) if crew or n_jobs == 1 else hired("processes", n_jobs) as workers:
-        counting = _counted if workers is None else partial(_counted_by, workers)
+    with nullcontext(crew) if crew or n_jobs == 1 else start_workers("processes", n_jobs) as workers:
+        counting = _count_serially if workers is None else partial(_count_in_parallel, workers)
         pieces, parts = counting(chunks, settings, tell)
     if roll.ids and not missing_fields:
         _refuse_unknown_fields(settings, roll.fields)
-    terms, of_pieces = terms_of_pieces(
+    terms, of_pieces = map_pieces_to_terms(
         [(prefix, known) for (prefix, _), known in zip(settings.groups, pieces, strict=True)], settings
     )
-    counts = _matrix([], len(roll.ids), len(terms))
+    counts = _stack_counts([], len(roll.ids), len(terms))
     for group, matrix in enumerate(of_pieces):
-        found = _matrix([part[group] for part in parts], len(roll.ids), matrix.shape[0]) @ matrix
+        found = _stack_counts([part[group] for part in parts], len(roll.ids), matrix.shape[0]) @ matrix
         counts = counts + found if group else found
     counts.sum_duplicates()
     return CountedDocuments(counts, terms, roll.ids, roll.labels, roll.split)
 
 
-def _counted(
+def _count_serially(
     chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """The pieces of each group by number, and the counts of each chunk and group."""
-    counters = [piece_counter(settings) for _ in settings.groups]
+    counters = [make_piece_counter(settings) for _ in settings.groups]
     parts: list[list[ChunkCounts]] = []
     for number, chunk in enumerate(chunks):
-        if number == WORTH_COMPILING:
-            counters = [quicker(counter, settings) for counter in counters]
+        if number == CHUNKS_BEFORE_COMPILING:
+            counters = [compile_piece_counter(counter, settings) for counter in counters]
         parts.append(count_chunk(chunk, counters))
         progress(len(chunk))
-    return [counter.pieces() for counter in counters], parts
+    return [counter.list_pieces() for counter in counters], parts
 
 
-def _counted_by(
-    workers: Crew, chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
+def _count_in_parallel(
+    workers: Executor, chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """The same, some chunks by each worker; what they number is numbered anew."""
-    vocabularies = [new_vocabulary() for _ in settings.groups]
+    vocabularies = [make_vocabulary() for _ in settings.groups]
     parts: list[list[ChunkCounts]] = []
-    while wave := [some for _ in range(workers.size) if (some := list(islice(chunks, CHUNKS_A_WORKER)))]:
-        for some, (pieces, counted) in zip(wave, workers.each(count_alone, settings, wave), strict=True):
-            numbers = [piece_numbers(own, known) for own, known in zip(pieces, vocabularies, strict=True)]
+    while wave := [some for _ in range(workers.size) if (some := list(islice(chunks, CHUNKS_PER_WORKER)))]:
+        for some, (pieces, counted) in zip(wave, workers.each(count_chunks, settings, wave), strict=True):
+            numbers = [number_pieces(own, known) for own, known in zip(pieces, vocabularies, strict=True)]
             for chunk, groups in zip(some, counted, strict=True):
-                parts.append([counts.renumbered(new) for counts, new in zip(groups, numbers, strict=True)])
+                parts.append([counts.renumber(new) for counts, new in zip(groups, numbers, strict=True)])
                 progress(len(chunk))
     return [list(vocabulary) for vocabulary in vocabularies], parts
 
 
-def _matrix(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> csr_array:
+def _stack_counts(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> csr_array:
     """The chunks of a group of fields under each other, documents x pieces; zeros without chunks."""
     ends = np.zeros(documents + 1, dtype=np.int32)
     if not parts:

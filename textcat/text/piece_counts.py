@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import Tokenizer, tokenizer_named
+from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 Chunk = Sequence[tuple[str, ...]]
 
 # After so many chunks compiled code is worth the tenth of a second that it takes to load.
-WORTH_COMPILING = 5
+CHUNKS_BEFORE_COMPILING = 5
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ChunkCounts:
     columns: NDArray[np.int32]
     counts: NDArray[np.int32]
 
-    def renumbered(self, columns: NDArray[np.int32]) -> ChunkCounts:
+    def renumber(self, columns: NDArray[np.int32]) -> ChunkCounts:
         """The same counts, the piece of number t being number columns[t]."""
         return ChunkCounts(self.lengths, columns[self.columns], self.counts)
 
@@ -45,7 +45,7 @@ class PieceCounter(Protocol):
     def count(self, texts: Sequence[str]) -> ChunkCounts:
         """The counts of some texts; pieces not met before are added."""
 
-    def pieces(self) -> list[str]:
+    def list_pieces(self) -> list[str]:
         """The pieces by number."""
 
 
@@ -53,9 +53,9 @@ class SplitCounter:
     """Pieces as a splitter gives them, numbered by a dictionary."""
 
     def __init__(self, split: Callable[[str], list[str]]) -> None:
-        self._split, self._numbers = split, new_vocabulary()
+        self._split, self._numbers = split, make_vocabulary()
 
-    def pieces(self) -> list[str]:
+    def list_pieces(self) -> list[str]:
         """The pieces by number."""
         return list(self._numbers)
 
@@ -66,7 +66,7 @@ class SplitCounter:
         for row, text in enumerate(texts, start=1):
             pieces += self._split(text)
             ends[row] = len(pieces)
-        numbers = piece_numbers(pieces, self._numbers)
+        numbers = number_pieces(pieces, self._numbers)
         rows = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(ends))
         # One sort of (row, number) keys brings equal pieces of a document together: the length of a run is
         # their count.
@@ -89,29 +89,32 @@ class RunCounter:
         # The compiler takes a while to load; who counts a few documents should not wait for it.
         from textcat.text.compiled_runs import RunTable  # noqa: PLC0415
 
-        self._encode, self._table = tokenizer.encoder(lowercase=lowercase), RunTable(tokenizer.characters)
+        self._encode, self._table = (
+            tokenizer.make_encoder(lowercase=lowercase),
+            RunTable(tokenizer.characters),
+        )
         self._table.count([piece.encode("latin-1") for piece in known])
 
-    def pieces(self) -> list[str]:
+    def list_pieces(self) -> list[str]:
         """The pieces by number."""
-        return self._table.pieces()
+        return self._table.list_pieces()
 
     def count(self, texts: Sequence[str]) -> ChunkCounts:
         """The counts of some texts; pieces not met before are added."""
         return ChunkCounts(*self._table.count(list(map(self._encode, texts))))
 
 
-def piece_counter(settings: TextSettings) -> PieceCounter:
+def make_piece_counter(settings: TextSettings) -> PieceCounter:
     """A counter that works at once."""
-    return SplitCounter(tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase))
+    return SplitCounter(load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase))
 
 
-def quicker(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
+def compile_piece_counter(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
     """A compiled counter to go on with, where the tokenizer allows one."""
-    tokenizer = tokenizer_named(settings.tokenizer)
+    tokenizer = load_tokenizer(settings.tokenizer)
     if not isinstance(tokenizer, Tokenizer) or not tokenizer.characters:
         return counter
-    return RunCounter(tokenizer, lowercase=settings.lowercase, known=counter.pieces())
+    return RunCounter(tokenizer, lowercase=settings.lowercase, known=counter.list_pieces())
 
 
 def count_chunk(chunk: Chunk, counters: Sequence[PieceCounter]) -> list[ChunkCounts]:
@@ -119,24 +122,24 @@ def count_chunk(chunk: Chunk, counters: Sequence[PieceCounter]) -> list[ChunkCou
     return [counter.count([texts[group] for texts in chunk]) for group, counter in enumerate(counters)]
 
 
-def count_alone(
+def count_chunks(
     settings: TextSettings, chunks: Sequence[Chunk]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """Chunks in a process of its own: the pieces of each group by number, and the counts of each chunk and group."""
-    counters = [piece_counter(settings) for _ in settings.groups]
-    if len(chunks) > WORTH_COMPILING:
-        counters = [quicker(counter, settings) for counter in counters]
+    counters = [make_piece_counter(settings) for _ in settings.groups]
+    if len(chunks) > CHUNKS_BEFORE_COMPILING:
+        counters = [compile_piece_counter(counter, settings) for counter in counters]
     counted = [count_chunk(chunk, counters) for chunk in chunks]
-    return [counter.pieces() for counter in counters], counted
+    return [counter.list_pieces() for counter in counters], counted
 
 
-def new_vocabulary() -> defaultdict[str, int]:
+def make_vocabulary() -> defaultdict[str, int]:
     """A dictionary that numbers each piece when it is first looked up."""
     vocabulary: defaultdict[str, int] = defaultdict()
     vocabulary.default_factory = vocabulary.__len__
     return vocabulary
 
 
-def piece_numbers(pieces: Sequence[str], vocabulary: defaultdict[str, int]) -> NDArray[np.int32]:
+def number_pieces(pieces: Sequence[str], vocabulary: defaultdict[str, int]) -> NDArray[np.int32]:
     """The numbers of pieces, new ones being added."""
     return np.fromiter(map(vocabulary.__getitem__, pieces), np.int32, len(pieces))

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from textcat.text.terms import term_maker
+from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import Tokenizer, WordFunction, tokenizer_named
+from textcat.text.tokenizers import Tokenizer, WordFunction, load_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,15 +20,15 @@ class Span:
     terms: tuple[str, ...]
 
 
-def spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
+def find_spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
     """The words of a field's text that are counted, in their order; stop words are passed over."""
-    tokenizer = tokenizer_named(settings.tokenizer)
+    tokenizer = load_tokenizer(settings.tokenizer)
     prefixes = [prefix for prefix, fields in settings.groups if field in fields]
-    make = term_maker(settings)
+    make = make_term_extractor(settings)
     places = (
-        _found(text, tokenizer)
+        _locate_words(text, tokenizer)
         if isinstance(tokenizer, WordFunction)
-        else _matched(text, tokenizer, settings)
+        else _match_pattern(text, tokenizer, settings)
     )
     for start, end, word in places:
         terms = tuple(prefix + term for term in make(word) for prefix in prefixes)
@@ -36,17 +36,17 @@ def spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
             yield Span(start, end, terms)
 
 
-def _matched(text: str, tokenizer: Tokenizer, settings: TextSettings) -> Iterator[tuple[int, int, str]]:
+def _match_pattern(text: str, tokenizer: Tokenizer, settings: TextSettings) -> Iterator[tuple[int, int, str]]:
     """Start, end and word of what a tokenizer's pattern finds."""
-    searched = _blotted(text, tokenizer.skip)
+    searched = _blank_skipped(text, tokenizer.skip)
     places: Sequence[int] = range(len(text))
     if tokenizer.folds_first(lowercase=settings.lowercase):
-        searched, places = _folded(searched)
+        searched, places = _fold_case(searched)
     for found in re.finditer(tokenizer.pattern, searched):
         yield places[found.start()], places[found.end() - 1] + 1, found[0]
 
 
-def _found(text: str, tokenizer: WordFunction) -> Iterator[tuple[int, int, str]]:
+def _locate_words(text: str, tokenizer: WordFunction) -> Iterator[tuple[int, int, str]]:
     """The words of a function, each sought behind the one before; one that it made up stands nowhere."""
     behind = 0
     for word in tokenizer.words(text):
@@ -56,7 +56,7 @@ def _found(text: str, tokenizer: WordFunction) -> Iterator[tuple[int, int, str]]
             yield start, behind, word
 
 
-def _folded(text: str) -> tuple[str, Sequence[int]]:
+def _fold_case(text: str) -> tuple[str, Sequence[int]]:
     """The text in small letters, and where in the text each of them comes from."""
     small = text.lower()
     if len(small) == len(text):
@@ -65,6 +65,6 @@ def _folded(text: str) -> tuple[str, Sequence[int]]:
     return small, [place for place, letter in enumerate(text) for _ in letter.lower()]
 
 
-def _blotted(text: str, skip: str) -> str:
+def _blank_skipped(text: str, skip: str) -> str:
     """The text with as many spaces in place of what the tokenizer skips."""
     return re.sub(skip, lambda found: " " * len(found[0]), text) if skip else text

@@ -27,7 +27,7 @@ STEMMERS: Mapping[StemmerName, str] = MappingProxyType(
 )
 
 
-def stemmer_named(name: StemmerName) -> Callable[[str], str]:
+def make_stemmer(name: StemmerName) -> Callable[[str], str]:
     """The function from a word to its stem."""
     if name == "none":
         return str

@@ -13,7 +13,7 @@ import yaml
 
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
-FOLDER = Path(__file__).parent / "stop_lists"
+STOP_LIST_FOLDER = Path(__file__).parent / "stop_lists"
 
 
 class StopListEntry(TypedDict):
@@ -35,34 +35,36 @@ class StopList:
 
 
 @cache
-def bundled_stop_lists() -> dict[str, StopListEntry]:
+def load_stop_list_entries() -> dict[str, StopListEntry]:
     """The lists that come with the package, by name."""
-    entries: dict[str, StopListEntry] = yaml.safe_load((FOLDER / "stop_lists.yaml").read_text("utf-8"))
+    entries: dict[str, StopListEntry] = yaml.safe_load(
+        (STOP_LIST_FOLDER / "stop_lists.yaml").read_text("utf-8")
+    )
     return entries
 
 
 def load_stop_list(name: str) -> StopList:
     """The bundled list of that name, or else the text file at that path: UTF-8, one word a line."""
-    entry = bundled_stop_lists().get(name)
+    entry = load_stop_list_entries().get(name)
     if entry is None:
-        return _read(name, Path(name).expanduser())
+        return _read_stop_list(name, Path(name).expanduser())
     return (
-        StopList(name, frozenset(), _sha256(b""))
+        StopList(name, frozenset(), _hash_content(b""))
         if entry["file"] is None
-        else _read(name, FOLDER / entry["file"])
+        else _read_stop_list(name, STOP_LIST_FOLDER / entry["file"])
     )
 
 
 def stop_list_identity(name: str) -> dict[str, str]:
     """Return the sha256 of a list given by path, for a recipe; nothing for a bundled list."""
-    return {} if name in bundled_stop_lists() else {"stop_list_sha256": load_stop_list(name).sha256}
+    return {} if name in load_stop_list_entries() else {"stop_list_sha256": load_stop_list(name).sha256}
 
 
-def _read(name: str, path: Path) -> StopList:
+def _read_stop_list(name: str, path: Path) -> StopList:
     try:
         content = path.read_bytes()
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise _unknown(name) from None
+        raise _make_unknown_error(name) from None
     except OSError as error:
         raise DataNotAvailableError(
             f"the stop list cannot be read: {error.strerror}",
@@ -85,11 +87,11 @@ def _read(name: str, path: Path) -> StopList:
                 where=f"{path}:{number}",
                 hint="Put one word on a line.",
             )
-    return StopList(name, frozenset(filter(None, words)), _sha256(content))
+    return StopList(name, frozenset(filter(None, words)), _hash_content(content))
 
 
-def _unknown(name: str) -> UsageError:
-    names = sorted(bundled_stop_lists())
+def _make_unknown_error(name: str) -> UsageError:
+    names = sorted(load_stop_list_entries())
     close = get_close_matches(name, names, n=1)
     guess = f"Did you mean {close[0]}? " if close else ""
     return UsageError(
@@ -98,5 +100,5 @@ def _unknown(name: str) -> UsageError:
     )
 
 
-def _sha256(content: bytes) -> str:
+def _hash_content(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()

@@ -9,16 +9,16 @@ from itertools import chain
 import numpy as np
 from scipy.sparse import csr_array
 
-from textcat.text.stemming import stemmer_named
+from textcat.text.stemming import make_stemmer
 from textcat.text.stop_lists import load_stop_list
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import Tokenizer, tokenizer_named
+from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 
-def term_maker(settings: TextSettings) -> Callable[[str], list[str]]:
+def make_term_extractor(settings: TextSettings) -> Callable[[str], list[str]]:
     """The function from a piece of text to its terms."""
-    cut = tokenizer_named(settings.tokenizer).cutter(lowercase=settings.lowercase)
-    stem = cache(stemmer_named(settings.stem))
+    cut = load_tokenizer(settings.tokenizer).make_cutter(lowercase=settings.lowercase)
+    stem = cache(make_stemmer(settings.stem))
     stop_words = load_stop_list(settings.stop_list).words
     if settings.stop_when == "before_stemming":
         return lambda piece: [stem(word) for word in cut(piece) if word.lower() not in stop_words]
@@ -26,28 +26,28 @@ def term_maker(settings: TextSettings) -> Callable[[str], list[str]]:
     return lambda piece: [term for word in cut(piece) if (term := stem(word)).lower() not in stop_stems]
 
 
-def terms_of_pieces(
+def map_pieces_to_terms(
     groups: Iterable[tuple[str, Iterable[str]]], settings: TextSettings
 ) -> tuple[list[str], list[csr_array]]:
     """The sorted terms of groups of pieces, each group with its prefix, and where they occur.
 
     The matrices, one a group, are pieces x terms: counts of pieces times such a matrix are counts of terms.
     """
-    make = None if _pieces_are_terms(settings) else term_maker(settings)
-    made = [_spread(make, prefix, pieces) for prefix, pieces in groups]
+    make = None if _are_pieces_terms(settings) else make_term_extractor(settings)
+    made = [_list_terms(make, prefix, pieces) for prefix, pieces in groups]
     terms = sorted(set(chain.from_iterable(found for found, _ in made)))
     column = {term: number for number, term in enumerate(terms)}
-    return terms, [_matrix(found, ends, column) for found, ends in made]
+    return terms, [_make_term_matrix(found, ends, column) for found, ends in made]
 
 
-def _pieces_are_terms(settings: TextSettings) -> bool:
+def _are_pieces_terms(settings: TextSettings) -> bool:
     """Whether every piece is a term as it stands."""
-    tokenizer = tokenizer_named(settings.tokenizer)
+    tokenizer = load_tokenizer(settings.tokenizer)
     plain = isinstance(tokenizer, Tokenizer) and tokenizer.gives_words(lowercase=settings.lowercase)
     return plain and settings.stem == "none" and not load_stop_list(settings.stop_list).words
 
 
-def _spread(
+def _list_terms(
     make: Callable[[str], list[str]] | None, prefix: str, pieces: Iterable[str]
 ) -> tuple[list[str], list[int]]:
     """The terms of all pieces in one list, and where in it those of each piece end; without `make` each is one.
@@ -65,7 +65,7 @@ def _spread(
     return found, ends
 
 
-def _matrix(found: list[str], ends: list[int], column: dict[str, int]) -> csr_array:
+def _make_term_matrix(found: list[str], ends: list[int], column: dict[str, int]) -> csr_array:
     columns = np.array([column[term] for term in found], dtype=np.int32)
     return csr_array(
         (np.ones(len(columns), dtype=np.int32), columns, np.array(ends, dtype=np.int32)),

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from textcat.plugins import Named
+from textcat.plugins import KnownName
 from textcat.text.stemming import StemmerName
 from textcat.text.tokenizers import TOKENIZERS
 
@@ -16,7 +16,7 @@ class TextSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    tokenizer: Annotated[str, Named("tokenizers", lambda: TOKENIZERS)] = Field(
+    tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
         description="How text is cut into words; when left out with your own csv, tsv, jsonl or folders: unicode.",
     )
@@ -45,7 +45,7 @@ class TextSettings(BaseModel):
     )
 
     @model_validator(mode="after")
-    def _separate_fields_are_read(self) -> TextSettings:
+    def _check_separate_fields(self) -> TextSettings:
         if repeated := {name for name in self.fields if self.fields.count(name) > 1}:
             raise ValueError(f"fields names {', '.join(sorted(repeated))} twice")
         if unread := set(self.separate_fields) - set(self.fields):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, cast
 
-from textcat.plugins import find, guarded, loaded
+from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "whitespace", "trec"]
 
@@ -39,14 +39,14 @@ class Tokenizer:
         """Whether capitals become small letters before the pattern is looked for."""
         return lowercase and not self.looks_at_capitals
 
-    def splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+    def make_splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """The function from a text to its pieces, a word or more each."""
         if self.characters:
-            return _runs_of(self.characters, self.encoder(lowercase=lowercase))
+            return _make_run_splitter(self.characters, self.make_encoder(lowercase=lowercase))
         fold = self.folds_first(lowercase=lowercase)
         return (lambda text: text.lower().split()) if fold else str.split
 
-    def encoder(self, *, lowercase: bool) -> Callable[[str], bytes]:
+    def make_encoder(self, *, lowercase: bool) -> Callable[[str], bytes]:
         """The function from a text to the bytes whose runs of `characters` are its pieces."""
         fold = self.folds_first(lowercase=lowercase)
         blot = re.compile(self.skip).sub if self.skip else None
@@ -62,7 +62,7 @@ class Tokenizer:
         """Whether the splitter's pieces are words already."""
         return not (self.finer or self.finish or (lowercase and self.looks_at_capitals))
 
-    def cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+    def make_cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """The function from a piece to its words."""
         find = re.compile(self.pattern).findall
         finish = self.finish or str
@@ -80,30 +80,30 @@ class WordFunction:
 
     words: Callable[[str], list[str]]
 
-    def splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+    def make_splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """The function itself."""
         return self.words
 
-    def cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
+    def make_cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """Each piece is a word already."""
         return lambda piece: [piece.lower() if lowercase else piece]
 
 
-def tokenizer_named(name: str) -> Tokenizer | WordFunction:
+def load_tokenizer(name: str) -> Tokenizer | WordFunction:
     """One of TOKENIZERS, or a plugin's."""
-    plugin = find("tokenizers", name, TOKENIZERS)
+    plugin = find_plugin("tokenizers", name, TOKENIZERS)
     if plugin is not None:
-        return WordFunction(guarded(plugin, loaded(plugin)))
+        return WordFunction(wrap_plugin_function(plugin, load_plugin(plugin)))
     return TOKENIZERS[cast(TokenizerName, name)]
 
 
 def reads_latin_only(name: str) -> bool:
     """Whether a tokenizer drops the letters of other scripts."""
-    tokenizer = tokenizer_named(name)
+    tokenizer = load_tokenizer(name)
     return isinstance(tokenizer, Tokenizer) and bool(tokenizer.characters)
 
 
-def _runs_of(characters: bytes, encode: Callable[[str], bytes]) -> Callable[[str], list[str]]:
+def _make_run_splitter(characters: bytes, encode: Callable[[str], bytes]) -> Callable[[str], list[str]]:
     """Runs of characters out of a set: translating bytes is twice as fast as a regular expression."""
     table = bytes(code if code in characters else 0x20 for code in range(256))
     return lambda text: encode(text).translate(table).decode("latin-1").split()

@@ -15,14 +15,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy.sparse import csr_array
 
 from textcat.errors import BadDataError, UsageError
-from textcat.text.counting import CountedDocuments, pack, unpack
+from textcat.text.counting import CountedDocuments, pack_json, unpack_json
 from textcat.text.weighting import (
     WeightingName,
-    concentrations,
+    compute_concentrations,
+    compute_term_weights,
     document_frequencies,
     inverse_document_frequencies,
-    of_length_one,
-    term_weights,
+    scale_to_unit_length,
 )
 
 
@@ -91,7 +91,7 @@ class Vectorizer:
             np.bincount(source.indices, weights=source.data, minlength=len(counted.terms))
             >= settings.minimum_count
         )
-        return cls(settings, counted.terms, containing, concentrations(train), int(rows.sum()), kept)
+        return cls(settings, counted.terms, containing, compute_concentrations(train), int(rows.sum()), kept)
 
     @property
     def terms(self) -> list[str]:
@@ -103,7 +103,7 @@ class Vectorizer:
 
         Equations of genkin_2004 section 5.1. A document without weight stays the zero vector.
         """
-        return self.weighted(counted.counts, self._positions(counted.terms))
+        return self.weighted(counted.counts, self._find_positions(counted.terms))
 
     def weighted(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
         """The same for counts whose columns are the terms at these places of `seen`, or -1 where in none."""
@@ -114,7 +114,7 @@ class Vectorizer:
         concentration = (
             np.where(seen >= 0, self.concentration[seen], 0.0) if self.seen else np.zeros(len(seen))
         )
-        weights = term_weights(
+        weights = compute_term_weights(
             counts,
             self.settings.weighting,
             inverse_document_frequencies(containing, self.documents),
@@ -124,7 +124,7 @@ class Vectorizer:
         has_feature = column[counts.indices] >= 0
         if self.settings.cosine:
             measured = weights if self.settings.cosine_terms == "all" else weights * has_feature
-            weights = of_length_one(weights, counts, measured)
+            weights = scale_to_unit_length(weights, counts, measured)
         used = has_feature & (weights != 0.0)
         ends = np.concatenate([[0], np.cumsum(used)])[counts.indptr]
         return csr_array(
@@ -132,7 +132,7 @@ class Vectorizer:
             shape=(counts.shape[0], int(self.kept.sum())),
         )
 
-    def _positions(self, terms: list[str]) -> NDArray[np.intp]:
+    def _find_positions(self, terms: list[str]) -> NDArray[np.intp]:
         """Where each term stands in `seen`, -1 where it does not."""
         if terms is self.seen or terms == self.seen:
             return np.arange(len(terms), dtype=np.intp)
@@ -153,7 +153,7 @@ class Vectorizer:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Arrays for an npz file."""
         return {
-            "seen": pack(self.seen),
+            "seen": pack_json(self.seen),
             "containing": self.containing,
             "concentration": self.concentration,
             "documents": np.array(self.documents, dtype=np.int64),
@@ -163,7 +163,7 @@ class Vectorizer:
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> Vectorizer:
         """The vectorizer that `to_arrays` and `describe` were called on; parts that do not fit are refused."""
-        seen, kept = unpack(arrays["seen"]), arrays["kept"]
+        seen, kept = unpack_json(arrays["seen"]), arrays["kept"]
         containing, concentration = arrays["containing"], arrays["concentration"]
         if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):
             raise BadDataError(

@@ -21,7 +21,7 @@ def inverse_document_frequencies(containing: NDArray[np.int64], documents: int) 
     return cast(NDArray[np.float64], np.log((documents + 1.0) / (containing + 1.0)))
 
 
-def concentrations(counts: csr_array) -> NDArray[np.float64]:
+def compute_concentrations(counts: csr_array) -> NDArray[np.float64]:
     """1 less the entropy of each term over the documents, as a share of the greatest: Bellegarda (2000).
 
     1 for a term in one document only, 0 for one spread evenly over all, 1 for one that never occurs.
@@ -33,7 +33,7 @@ def concentrations(counts: csr_array) -> NDArray[np.float64]:
     return concentration
 
 
-def shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+def compute_shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Each count as a share of its document's counts of the terms that are `counted`."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     lengths = np.bincount(rows, weights=counts.data * counted[counts.indices], minlength=counts.shape[0])
@@ -41,7 +41,7 @@ def shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]
     return share
 
 
-def weigh(
+def weigh_counts(
     counts: csr_array, weighting: WeightingName, inverse_frequencies: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """The weights that stand for `counts.data`; log_tf is 1 + ln n(i, j), genkin_2004 section 5.1."""
@@ -55,7 +55,7 @@ def weigh(
     return weights
 
 
-def term_weights(
+def compute_term_weights(
     counts: csr_array,
     weighting: WeightingName,
     inverse_frequencies: NDArray[np.float64],
@@ -64,11 +64,11 @@ def term_weights(
 ) -> NDArray[np.float64]:
     """Weights by any of the names; of a document's length, entropy_share looks at the `counted` terms."""
     if weighting == "entropy_share":
-        return shares(counts, counted) * concentration[counts.indices]
-    return weigh(counts, weighting, inverse_frequencies)
+        return compute_shares(counts, counted) * concentration[counts.indices]
+    return weigh_counts(counts, weighting, inverse_frequencies)
 
 
-def of_length_one(
+def scale_to_unit_length(
     weights: NDArray[np.float64], counts: csr_array, measured: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Weights over the Euclidean length of their document, taken over what is `measured` of them."""

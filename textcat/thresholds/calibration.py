@@ -25,11 +25,11 @@ from scipy.special import expit
 from textcat.errors import BadDataError
 from textcat.thresholds.cuts import Bools, Floats
 
-MOST_STEPS = 100
-SMALLEST_STEP = 1e-10
+MAX_NEWTON_STEPS = 100
+MIN_NEWTON_STEP = 1e-10
 # Added to the diagonal of the Hessian, which vanishes where all probabilities are certain.
 RIDGE = 1e-12
-TOLERANCE = 1e-9
+GRADIENT_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def fit_platt(scores: Floats, labels: Bools) -> Platt:
     return Platt(np.ascontiguousarray(slope), np.ascontiguousarray(intercept))
 
 
-def targets(labels: NDArray[np.bool_]) -> Floats:
+def compute_platt_targets(labels: NDArray[np.bool_]) -> Floats:
     """(N+ + 1) / (N+ + 2) for a document in the category, 1 / (N- + 2) for one outside."""
     positives = int(np.count_nonzero(labels))
     negatives = len(labels) - positives
@@ -79,7 +79,7 @@ def negative_log_likelihood(margins: Floats, wanted: Floats) -> float:
 
 def _fit_platt_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[float, float]:
     """Slope and intercept; a slope below zero, which would turn the order of documents round, becomes zero."""
-    wanted = targets(labels)
+    wanted = compute_platt_targets(labels)
     # Of scores that are all equal the mean need not be one of them, by rounding.
     spread = float(scores.std()) if len(scores) and np.ptp(scores) > 0 else 0.0
     share = float(wanted.mean()) if len(wanted) else 0.5
@@ -87,22 +87,22 @@ def _fit_platt_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[floa
     if spread == 0.0:
         return flat
     centre = float(scores.mean())
-    slope, intercept = _newton((scores - centre) / spread, wanted, flat)
+    slope, intercept = _fit_by_newton((scores - centre) / spread, wanted, flat)
     if slope < 0.0:
         return flat
     return slope / spread, intercept - slope * centre / spread
 
 
-def _newton(scores: Floats, wanted: Floats, start: tuple[float, float]) -> tuple[float, float]:
+def _fit_by_newton(scores: Floats, wanted: Floats, start: tuple[float, float]) -> tuple[float, float]:
     point = np.array(start)
     value = negative_log_likelihood(scores * point[0] + point[1], wanted)
-    for _ in range(MOST_STEPS):
-        gradient, hessian = _derivatives(scores, wanted, point)
-        if np.abs(gradient).max() < TOLERANCE:
+    for _ in range(MAX_NEWTON_STEPS):
+        gradient, hessian = _compute_derivatives(scores, wanted, point)
+        if np.abs(gradient).max() < GRADIENT_TOLERANCE:
             break
         direction = -np.linalg.solve(hessian, gradient)
         step, slope = 1.0, float(gradient @ direction)
-        while step >= SMALLEST_STEP:
+        while step >= MIN_NEWTON_STEP:
             there = point + step * direction
             reached = negative_log_likelihood(scores * there[0] + there[1], wanted)
             if reached < value + 1e-4 * step * slope:
@@ -114,7 +114,7 @@ def _newton(scores: Floats, wanted: Floats, start: tuple[float, float]) -> tuple
     return float(point[0]), float(point[1])
 
 
-def _derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple[Floats, Floats]:
+def _compute_derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple[Floats, Floats]:
     probability = expit(scores * point[0] + point[1])
     missing, curvature = probability - wanted, probability * (1.0 - probability)
     gradient = np.array([(missing * scores).mean(), missing.mean()])
@@ -222,10 +222,10 @@ def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools
     return fit_platt(scores, labels) if settings.method == "platt" else fit_isotonic(scores, labels)
 
 
-ARRAYS = {"platt": ("slope", "intercept"), "isotonic": ("knots", "levels", "ends")}
+CALIBRATION_ARRAYS = {"platt": ("slope", "intercept"), "isotonic": ("knots", "levels", "ends")}
 
 
-def calibration_from(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
+def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
     """The calibration that `to_arrays` was called on."""
     kind = Platt if method == "platt" else Isotonic
     return kind.from_arrays(arrays, categories)

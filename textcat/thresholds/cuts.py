@@ -21,7 +21,7 @@ Ints = NDArray[np.int64]
 NEVER = float("inf")
 
 
-def accept(scores: Floats, thresholds: Floats) -> Bools:
+def apply_thresholds(scores: Floats, thresholds: Floats) -> Bools:
     """Decisions, documents x categories."""
     if scores.ndim != 2 or thresholds.shape != (scores.shape[1],):
         raise UsageError(
@@ -31,7 +31,7 @@ def accept(scores: Floats, thresholds: Floats) -> Bools:
     return scores >= thresholds
 
 
-def default_thresholds(categories: int, value: float = 0.0) -> Floats:
+def make_default_thresholds(categories: int, value: float = 0.0) -> Floats:
     """The learner's own threshold for every category: 0 for margins, 0.5 for probabilities."""
     return np.full(categories, value, dtype=np.float64)
 
@@ -48,18 +48,18 @@ class Cuts:
     possible: Bools
     positives: Ints
 
-    def above(self, cut: Ints) -> Floats:
+    def get_lowest_accepted(self, cut: Ints) -> Floats:
         """The lowest accepted score at each category's cut; infinite where nothing is accepted."""
         lowest: Floats = np.take_along_axis(self.ranked, cut[np.newaxis, :], axis=0)[0]
         return lowest
 
-    def below(self, cut: Ints) -> Floats:
+    def get_highest_refused(self, cut: Ints) -> Floats:
         """The highest refused score at each category's cut; minus infinite where nothing is refused."""
         highest: Floats = np.take_along_axis(self.ranked, cut[np.newaxis, :] + 1, axis=0)[0]
         return highest
 
 
-def cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
+def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
     """Rank every category's documents; equal scores are never divided. `first` is the first category's number."""
     if scores.shape != labels.shape or scores.ndim != 2:
         raise UsageError(
@@ -73,7 +73,7 @@ def cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
             hint="Look at the training that left it: a larger regularization usually helps.",
         )
     documents, categories = scores.shape
-    order, falling = _ranked(scores)
+    order, falling = _rank_by_score(scores)
     ranked = np.full((documents + 2, categories), np.inf)
     ranked[1:-1] = falling
     ranked[-1] = -np.inf
@@ -82,7 +82,7 @@ def cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
     return Cuts(ranked, hits, ranked[:-1] > ranked[1:], np.count_nonzero(labels, axis=0).astype(np.int64))
 
 
-def _ranked(scores: Floats) -> tuple[Ints, Floats]:
+def _rank_by_score(scores: Floats) -> tuple[Ints, Floats]:
     """The documents of each category by falling score, earlier ones first among equals, and their scores.
 
     A sort that keeps the order of equals takes five times as long; there are few, and they are put in order after.
@@ -99,7 +99,7 @@ def _ranked(scores: Floats) -> tuple[Ints, Floats]:
     return order.T, falling.T
 
 
-def loss(candidates: Cuts, criterion: Criterion) -> Floats:
+def compute_cut_losses(candidates: Cuts, criterion: Criterion) -> Floats:
     """What each division costs: the number of errors, or minus F1; infinite where no threshold can stand."""
     accepted = np.arange(len(candidates.hits), dtype=np.int32)[:, np.newaxis]
     if criterion == "errors":

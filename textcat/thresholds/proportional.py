@@ -14,19 +14,19 @@ from typing import Literal
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import NEVER, Bools, Floats, accept, cuts
-from textcat.thresholds.tuned import BBR, TuningRule, accepting_thresholds, tuned_thresholds
+from textcat.thresholds.cuts import NEVER, Bools, Floats, apply_thresholds, make_cuts
+from textcat.thresholds.tuning import BBR_RULE, TuningRule, find_thresholds_by_size, tune_thresholds
 
 # Multiples of the training documents' own number that are tried: no further than a factor of four.
-MULTIPLES = np.geomspace(0.25, 4.0, 129)
+CARDINALITY_MULTIPLES = np.geomspace(0.25, 4.0, 129)
 
 
-def categories_a_document(labels: Bools) -> float:
+def compute_label_cardinality(labels: Bools) -> float:
     """The mean number of categories of these documents."""
     return float(np.count_nonzero(labels)) / max(len(labels), 1)
 
 
-def wanted_documents(shares: Floats, per_document: float, documents: int) -> Floats:
+def compute_pcut_sizes(shares: Floats, per_document: float, documents: int) -> Floats:
     """For each category how many of `documents` PCut gives it: whole numbers, halves rounded up."""
     total = float(shares.sum())
     exact = shares * (per_document * documents / total if total else 0.0)
@@ -34,7 +34,7 @@ def wanted_documents(shares: Floats, per_document: float, documents: int) -> Flo
     return np.asarray(np.floor(exact.round(9) + 0.5))
 
 
-def tuned_rcut(scores: Floats, labels: Bools) -> float:
+def tune_rcut(scores: Floats, labels: Bools) -> float:
     """The number of categories for every document with the best micro F1; the smallest of equally good ones."""
     if not scores.size:
         return 1.0
@@ -44,14 +44,16 @@ def tuned_rcut(scores: Floats, labels: Bools) -> float:
     return float(1 + np.argmax(2.0 * hits / (given + hits[-1])))
 
 
-def tuned_pcut(scores: Floats, labels: Bools) -> float:
+def tune_pcut(scores: Floats, labels: Bools) -> float:
     """The number of categories a document, over all, with which PCut has the best micro F1."""
-    usual = categories_a_document(labels)
+    usual = compute_label_cardinality(labels)
     shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
-    hits = cuts(scores, labels).hits
+    hits = make_cuts(scores, labels).hits
     best, chosen = -1.0, usual
-    for per_document in usual * MULTIPLES:
-        wanted = np.minimum(wanted_documents(shares, per_document, len(labels)), len(labels)).astype(np.int64)
+    for per_document in usual * CARDINALITY_MULTIPLES:
+        wanted = np.minimum(compute_pcut_sizes(shares, per_document, len(labels)), len(labels)).astype(
+            np.int64
+        )
         found = np.take_along_axis(hits, wanted[np.newaxis, :], axis=0).sum()
         f1 = 2.0 * found / max(wanted.sum() + hits[-1].sum(), 1)
         if f1 > best:
@@ -59,40 +61,40 @@ def tuned_pcut(scores: Floats, labels: Bools) -> float:
     return chosen
 
 
-def proportional_thresholds(
-    scores: Floats, labels: Bools, per_document: float, rule: TuningRule = BBR
+def find_proportional_thresholds(
+    scores: Floats, labels: Bools, per_document: float, rule: TuningRule = BBR_RULE
 ) -> Floats:
     """PCut as fixed thresholds: those that accept the wanted number of documents here, or nearest to it.
 
     Equal scores cannot be divided; of two equally near divisions the larger is taken. A category without
     positive documents, of which nothing is wanted, gets the rule's `no_positives`.
     """
-    candidates = cuts(scores, labels)
+    candidates = make_cuts(scores, labels)
     shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
-    wanted = np.minimum(wanted_documents(shares, per_document, len(labels)), len(labels))
-    thresholds = accepting_thresholds(candidates, wanted, rule)
+    wanted = np.minimum(compute_pcut_sizes(shares, per_document, len(labels)), len(labels))
+    thresholds = find_thresholds_by_size(candidates, wanted, rule)
     # Nothing wanted is nothing accepted, of new documents too.
     thresholds[wanted == 0] = NEVER
     return thresholds
 
 
-SCUT = TuningRule(criterion="f1", accept_everything=0.0)
+SCUT_RULE = TuningRule(criterion="f1", accept_everything=0.0)
 
 
-def scut(scores: Floats, labels: Bools, rule: TuningRule = SCUT) -> Floats:
+def scut(scores: Floats, labels: Bools, rule: TuningRule = SCUT_RULE) -> Floats:
     """Thresholds of the best F1 on validation scores."""
-    return tuned_thresholds(scores, labels, rule)
+    return tune_thresholds(scores, labels, rule)
 
 
 def scut_fbr(
-    scores: Floats, labels: Bools, least_f1: float, fallback: Literal[0, 1], rule: TuningRule = SCUT
+    scores: Floats, labels: Bools, least_f1: float, fallback: Literal[0, 1], rule: TuningRule = SCUT_RULE
 ) -> Floats:
     """SCut, but a category whose best validation F1 is under `least_f1` (percent) falls back.
 
     Fallback 0 accepts nothing ever; fallback 1 takes the highest validation score as the threshold.
     """
     thresholds = scut(scores, labels, rule)
-    accepted = accept(scores, thresholds)
+    accepted = apply_thresholds(scores, thresholds)
     hits = np.count_nonzero(accepted & labels, axis=0)
     size = np.count_nonzero(accepted, axis=0) + np.count_nonzero(labels, axis=0)
     reached = np.divide(200.0 * hits, size, out=np.zeros(len(size)), where=size > 0)
@@ -125,10 +127,10 @@ def pcut(scores: Floats, priors: Floats, documents_per_category: float) -> Bools
             f"{priors.shape} priors do not fit scores of shape {scores.shape}",
             hint="Give one prior a category.",
         )
-    return most_wanted(scores, np.floor(priors * documents_per_category * len(priors) + 0.5))
+    return accept_top_documents(scores, np.floor(priors * documents_per_category * len(priors) + 0.5))
 
 
-def most_wanted(scores: Floats, wanted: Floats) -> Bools:
+def accept_top_documents(scores: Floats, wanted: Floats) -> Bools:
     """Accept for each category so many documents, those with its highest scores; earlier ones among equals."""
     order = np.argsort(-scores, axis=0, kind="stable")
     decisions = np.zeros(scores.shape, dtype=np.bool_)

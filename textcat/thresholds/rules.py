@@ -9,33 +9,41 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from textcat.errors import StageFailedError, UsageError
-from textcat.plugins import Named, Plugin, find, guarded, loaded
-from textcat.thresholds.cuts import NEVER, Bools, Criterion, Floats, Ints, accept, default_thresholds
-from textcat.thresholds.expected_f1 import expected_f1_thresholds, fixed_expected_f1_thresholds
+from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_plugin_function
+from textcat.thresholds.cuts import (
+    NEVER,
+    Bools,
+    Criterion,
+    Floats,
+    Ints,
+    apply_thresholds,
+    make_default_thresholds,
+)
+from textcat.thresholds.expected_f1 import find_expected_f1_thresholds, tune_expected_f1_thresholds
 from textcat.thresholds.proportional import (
-    categories_a_document,
-    most_wanted,
-    proportional_thresholds,
+    accept_top_documents,
+    compute_label_cardinality,
+    compute_pcut_sizes,
+    find_proportional_thresholds,
     rcut,
     scut_fbr,
-    tuned_pcut,
-    tuned_rcut,
-    wanted_documents,
+    tune_pcut,
+    tune_rcut,
 )
-from textcat.thresholds.tuned import (
+from textcat.thresholds.tuning import (
     AmongEqual,
-    Combination,
-    Point,
+    FoldCombination,
+    IntervalPoint,
     TuningRule,
-    break_even_thresholds,
-    cross_validated_thresholds,
+    cross_validate_thresholds,
+    find_break_even_thresholds,
 )
 
-RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
-PerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
+THRESHOLD_RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
+CategoriesPerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
 
 NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none of its own"
-HOW_TO_HAVE_THEM = "Set `calibration: {method: platt}`, or take a learner with the logistic loss."
+PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or take a learner with the logistic loss."
 
 
 class ThresholdSettings(BaseModel):
@@ -43,7 +51,7 @@ class ThresholdSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    rule: Annotated[str, Named("thresholds", lambda: RULES)] = Field(
+    rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = Field(
         default="default",
         description="default: the learner's own threshold; tuned: the best on training scores; scut: tuned to the "
         "best F1; scut-fbr: the same, with a fallback where F1 would be poor; break-even: precision equals recall; "
@@ -56,9 +64,9 @@ class ThresholdSettings(BaseModel):
         default=False, description="Tune on scores of documents held out of training, not on training scores."
     )
     folds: int = Field(default=5, ge=2, description="Parts of the training documents when cross-validated.")
-    combination: Combination = Field(default="pooled", description="How held-out parts decide together.")
+    combination: FoldCombination = Field(default="pooled", description="How held-out parts decide together.")
     criterion: Criterion = Field(default="errors", description="What tuning minimises: errors, or 1 - F1.")
-    point: Point | float = Field(
+    point: IntervalPoint | float = Field(
         default="midpoint",
         description="Where in an interval of equally good thresholds: lowest, midpoint, highest, or a fraction "
         "from its lower end.",
@@ -80,7 +88,7 @@ class ThresholdSettings(BaseModel):
     fallback: Literal[0, 1] = Field(
         default=1, description="scut-fbr: 0 accepts nothing, 1 the highest score."
     )
-    per_document: PerDocument = Field(
+    per_document: CategoriesPerDocument = Field(
         default=1.0,
         description="Categories a document (rcut, pcut): a number, training for the mean of the training documents, "
         "or tuned for the number with the best micro F1.",
@@ -88,7 +96,7 @@ class ThresholdSettings(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _scut_goes_by_f1(cls, data: Any) -> Any:
+    def _use_f1_for_scut(cls, data: Any) -> Any:
         """Yang's rules tune F1 unless told otherwise."""
         if isinstance(data, dict) and data.get("rule") in ("scut", "scut-fbr"):
             return {"criterion": "f1", **data}
@@ -101,7 +109,7 @@ class ThresholdSettings(BaseModel):
         return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
 
     @property
-    def looks_at_all_documents(self) -> bool:
+    def needs_all_documents(self) -> bool:
         """Whether a decision depends on the other documents that are decided on."""
         return self.rule in ("pcut", "expected-f1") and not self.cross_validated
 
@@ -117,11 +125,11 @@ def set_thresholds(
 
     Rules that decide otherwise get the learner's own threshold, which they do not look at.
     """
-    plugin = find("thresholds", settings.rule, RULES)
+    plugin = find_plugin("thresholds", settings.rule, THRESHOLD_RULES)
     if plugin is not None:
-        return _set_by(plugin, settings, scores, labels)
+        return _set_by_plugin(plugin, settings, scores, labels)
     if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
-        return fixed_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
+        return tune_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
     return _set_by_scores(settings, scores, labels, fold_of_document)
 
 
@@ -130,21 +138,23 @@ def _set_by_scores(
 ) -> Floats:
     if settings.rule in ("tuned", "scut"):
         folds = np.zeros(len(labels), dtype=np.int64) if fold_of_document is None else fold_of_document
-        return cross_validated_thresholds(scores, labels, folds, settings.tuning, settings.combination)
+        return cross_validate_thresholds(scores, labels, folds, settings.tuning, settings.combination)
     if settings.rule == "break-even":
-        return break_even_thresholds(scores, labels, settings.tuning)
+        return find_break_even_thresholds(scores, labels, settings.tuning)
     if settings.rule == "scut-fbr":
         return scut_fbr(scores, labels, settings.least_f1, settings.fallback, settings.tuning)
     if settings.rule == "pcut" and settings.cross_validated:
-        return proportional_thresholds(
-            scores, labels, set_per_document(settings, scores, labels), settings.tuning
+        return find_proportional_thresholds(
+            scores, labels, set_categories_per_document(settings, scores, labels), settings.tuning
         )
-    return default_thresholds(scores.shape[1], settings.value)
+    return make_default_thresholds(scores.shape[1], settings.value)
 
 
-def _set_by(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
+def _set_by_plugin(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
     """Thresholds by a plugin's function of scores, labels and settings."""
-    thresholds = np.asarray(guarded(plugin, loaded(plugin))(scores, labels, settings), dtype=np.float64)
+    thresholds = np.asarray(
+        wrap_plugin_function(plugin, load_plugin(plugin))(scores, labels, settings), dtype=np.float64
+    )
     if thresholds.shape != (scores.shape[1],) or np.isnan(thresholds).any():
         raise StageFailedError(
             f"{plugin.title} gave thresholds of shape {thresholds.shape} or not numbers",
@@ -153,16 +163,16 @@ def _set_by(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels:
     return thresholds
 
 
-def set_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:
+def set_categories_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:
     """Categories a document for rcut and pcut, from scores and labels of training documents."""
     if settings.per_document == "training":
-        return categories_a_document(labels)
+        return compute_label_cardinality(labels)
     if settings.per_document == "tuned":
-        return tuned_rcut(scores, labels) if settings.rule == "rcut" else tuned_pcut(scores, labels)
+        return tune_rcut(scores, labels) if settings.rule == "rcut" else tune_pcut(scores, labels)
     return settings.per_document
 
 
-def decisions(
+def apply_threshold_rule(
     settings: ThresholdSettings,
     scores: Floats,
     thresholds: Floats,
@@ -173,15 +183,15 @@ def decisions(
 ) -> Bools:
     """What is accepted, documents x categories.
 
-    `priors` are the categories' shares of the training documents, `per_document` is what `set_per_document`
+    `priors` are the categories' shares of the training documents, `per_document` is what `set_categories_per_document`
     gave, and `probabilities` are asked for by expected-f1 alone.
     """
     if settings.rule == "rcut":
         return rcut(scores, min(max(math.floor(per_document + 0.5), 1), scores.shape[1]))
-    if settings.rule == "pcut" and settings.looks_at_all_documents:
-        return most_wanted(scores, wanted_documents(priors, per_document, len(scores)))
-    if settings.rule == "expected-f1" and settings.looks_at_all_documents:
+    if settings.rule == "pcut" and settings.needs_all_documents:
+        return accept_top_documents(scores, compute_pcut_sizes(priors, per_document, len(scores)))
+    if settings.rule == "expected-f1" and settings.needs_all_documents:
         if probabilities is None:
-            raise UsageError(NO_PROBABILITIES, hint=HOW_TO_HAVE_THEM)
-        return accept(probabilities, expected_f1_thresholds(probabilities))
-    return accept(scores, thresholds)
+            raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
+        return apply_thresholds(probabilities, find_expected_f1_thresholds(probabilities))
+    return apply_thresholds(scores, thresholds)

@@ -7,24 +7,24 @@ import pytest
 
 from tests.linear.fast.problems import make
 from textcat.linear.fast import solve
-from textcat.linear.fast.dual import Aim
-from textcat.linear.fast.dual_ascent import Goal
+from textcat.linear.fast.dual import StoppingRule
+from textcat.linear.fast.dual_ascent import GapTarget
 
 
 def test_a_goal_is_reached_by_the_sum_or_by_every_lane() -> None:
     gaps = np.array([3.0, 1.0])
-    assert Goal(4.0).reached(gaps)
-    assert not Goal(3.9).reached(gaps)
-    assert Goal(0.1, np.array([3.0, 1.0])).reached(gaps)
-    assert not Goal(0.1, np.array([3.0, 0.9])).reached(gaps)
+    assert GapTarget(4.0).reached(gaps)
+    assert not GapTarget(3.9).reached(gaps)
+    assert GapTarget(0.1, np.array([3.0, 1.0])).reached(gaps)
+    assert not GapTarget(0.1, np.array([3.0, 0.9])).reached(gaps)
 
 
 def test_a_common_category_may_keep_more_of_the_gap_than_a_rare_one() -> None:
     worth = np.array([100.0, 1.0])
-    goal = Aim(1e-3, each=True, max_passes=10).goal(worth, 1e-3)
+    goal = StoppingRule(1e-3, each=True, max_passes=10).make_gap_target(worth, 1e-3)
     assert goal.reached(np.array([0.1, 0.001]))
     assert not goal.reached(np.array([0.05, 0.002]))
-    assert Aim(1e-3, each=False, max_passes=10).goal(worth, 1e-3).each is None
+    assert StoppingRule(1e-3, each=False, max_passes=10).make_gap_target(worth, 1e-3).each is None
 
 
 @pytest.mark.parametrize("loss", ["logistic", "hinge", "squared_hinge"])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from textcat.linear.fast import lasso_newton as lasso_quadratic
-from textcat.linear.fast.lasso_newton import quadratic, violation
+from textcat.linear.fast.lasso_newton import measure_violation, minimise_quadratic
 
 
 def problem(seed: int, spread: float, p: int = 24) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -25,18 +25,18 @@ def problem(seed: int, spread: float, p: int = 24) -> tuple[np.ndarray, np.ndarr
 def test_no_coordinate_is_left_that_violates_optimality(seed: int, spread: float) -> None:
     H, gradient, w = problem(seed, spread)
     new, there = w.copy(), gradient.copy()
-    quadratic(H, there, new, 1e-6, 3000)
+    minimise_quadratic(H, there, new, 1e-6, 3000)
     exact = gradient + H @ (new - w)
     np.testing.assert_allclose(there, exact, atol=1e-7 * np.abs(gradient).max())
-    assert max(violation(*pair) for pair in zip(new, exact, strict=True)) < 2e-6
+    assert max(measure_violation(*pair) for pair in zip(new, exact, strict=True)) < 2e-6
 
 
 def test_equations_spare_sweeps() -> None:
     """With so few sweeps nearly equal columns are solved only because of the equations."""
     H, gradient, w = problem(seed=3, spread=1e-2)
     new, there = w.copy(), gradient.copy()
-    quadratic(H, there, new, 1e-6, 300)
-    worst = max(violation(*pair) for pair in zip(new, gradient + H @ (new - w), strict=True))
+    minimise_quadratic(H, there, new, 1e-6, 300)
+    worst = max(measure_violation(*pair) for pair in zip(new, gradient + H @ (new - w), strict=True))
     assert worst < 2e-6
     slow, there = w.copy(), gradient.copy()
     without = plain(H, there, slow, 300)
@@ -51,7 +51,7 @@ def plain(H: np.ndarray, gradient: np.ndarray, w: np.ndarray, sweeps: int) -> fl
             new = max(x - by, 0.0) - max(-x - by, 0.0)
             gradient += (new - w[j]) * H[j]
             w[j] = new
-    return max(violation(*pair) for pair in zip(w, gradient, strict=True))
+    return max(measure_violation(*pair) for pair in zip(w, gradient, strict=True))
 
 
 def test_without_curvature_nothing_is_solved() -> None:

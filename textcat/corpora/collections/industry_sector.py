@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.collections.web_pages import text_of, title_of, without_header
+from textcat.corpora.collections.web_pages import extract_text, extract_title, remove_header
 from textcat.corpora.document import Document
 from textcat.corpora.document_tree import DocumentTree
 from textcat.errors import UsageError
@@ -30,8 +30,8 @@ class IndustrySector:
     def documents(self) -> Iterator[Document]:
         """The pages as text, without MIME header and markup; the title is a field of its own."""
         for name, text in zip(self.pages, self.tree.texts(self.pages), strict=True):
-            page = without_header(text)
-            fields = {"title": title_of(page), "body": text_of(page)}
+            page = remove_header(text)
+            fields = {"title": extract_title(page), "body": extract_text(page)}
             yield Document(name, fields, (name.rpartition("/")[0],), "train")
 
     @cached_property
@@ -44,7 +44,7 @@ class IndustrySector:
         return self.tree.fingerprint()
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_industry_sector(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     corpus = IndustrySector(folder)
     return {"documents": len(corpus.pages), "categories": len(corpus.categories)}

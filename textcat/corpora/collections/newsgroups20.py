@@ -35,31 +35,31 @@ class Newsgroups:
         """The messages; their lines after the first blank one are the body."""
         for name, message in zip(self.messages, self.tree.texts(self.messages), strict=True):
             header, _, body = message.partition("\n\n")
-            yield Document(name, self._fields(header, body), (group_of(name),), "train")
+            yield Document(name, self._fields(header, body), (parse_group(name),), "train")
 
     def _fields(self, header: str, body: str) -> dict[str, str]:
         if self.headers == "dropped":
             return {"body": body}
         if self.headers == "kept":
             return {"headers": header, "body": body}
-        return {"subject": subject_of(header), "body": body}
+        return {"subject": parse_subject(header), "body": body}
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """The groups, in alphabetical order."""
-        return tuple(sorted({group_of(name) for name in self.messages}))
+        return tuple(sorted({parse_group(name) for name in self.messages}))
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of all messages."""
         return self.tree.fingerprint()
 
 
-def group_of(name: str) -> str:
+def parse_group(name: str) -> str:
     """The group in a message's path."""
     return name.partition("/")[0]
 
 
-def subject_of(header: str) -> str:
+def parse_subject(header: str) -> str:
     """The subject line of a message's header."""
     for line in header.splitlines():
         name, _, value = line.partition(":")
@@ -68,11 +68,13 @@ def subject_of(header: str) -> str:
     return ""
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_newsgroups(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     corpus = Newsgroups(folder)
     return {
         "documents": len(corpus.messages),
         "groups": len(corpus.categories),
-        "soc.religion.christian": sum(group_of(name) == "soc.religion.christian" for name in corpus.messages),
+        "soc.religion.christian": sum(
+            parse_group(name) == "soc.religion.christian" for name in corpus.messages
+        ),
     }

@@ -13,13 +13,13 @@ from pathlib import Path
 import yaml
 
 from textcat.corpora.document import Document, Split
-from textcat.corpora.manifest import fingerprint_of
-from textcat.corpora.splits import category_counts
-from textcat.corpora.text_files import dotted_records
+from textcat.corpora.manifest import fingerprint_files
+from textcat.corpora.splits import count_categories
+from textcat.corpora.text_files import read_smart_records
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 _FIELD = re.compile(r"^\.([A-Z])[ \t]*\r?\n", re.MULTILINE)
-_DATE = re.compile(r"\b(\d\d)(?:0[0-9]|1[0-2]);")
+_SOURCE_YEAR = re.compile(r"\b(\d\d)(?:0[0-9]|1[0-2]);")
 _FILE_YEAR = re.compile(r"ohsumed\.(\d\d)(?:\.gz)?$")
 
 
@@ -37,11 +37,11 @@ class MedlineRecord:
     year: int
 
 
-def medline_records(path: Path) -> Iterator[MedlineRecord]:
+def read_medline_records(path: Path) -> Iterator[MedlineRecord]:
     """The records of one file, in order; the year is the file's, or else the one in the source."""
     named = _FILE_YEAR.search(path.name)
     file_year = 1900 + int(named[1]) if named else None
-    for sequence, text in dotted_records(path):
+    for sequence, text in read_smart_records(path):
         pieces = _FIELD.split(text)
         fields = {name: value.strip() for name, value in zip(pieces[1::2], pieces[2::2], strict=True)}
         if not fields:
@@ -56,17 +56,17 @@ def medline_records(path: Path) -> Iterator[MedlineRecord]:
         yield MedlineRecord(
             number=fields["U"],
             source=source,
-            mesh=headings(fields.get("M", "")),
+            mesh=parse_headings(fields.get("M", "")),
             title=fields.get("T", ""),
             kind=fields.get("P", ""),
             abstract=fields.get("W", ""),
             authors=fields.get("A", ""),
-            year=file_year or _year(source, fields["U"], path),
+            year=file_year or _find_year(source, fields["U"], path),
         )
 
 
-def _year(source: str, number: str, path: Path) -> int:
-    found = _DATE.search(source)
+def _find_year(source: str, number: str, path: Path) -> int:
+    found = _SOURCE_YEAR.search(source)
     if found:
         return 1900 + int(found[1])
     if number[:2].isdecimal():
@@ -78,7 +78,7 @@ def _year(source: str, number: str, path: Path) -> int:
     )
 
 
-def headings(field: str) -> tuple[str, ...]:
+def parse_headings(field: str) -> tuple[str, ...]:
     """The MeSH headings of an .M field, each once, without qualifiers and marks of a main point."""
     entries = field.strip().removesuffix(".").split(";")
     found = (entry.partition("/")[0].strip(" *\n") for entry in entries)
@@ -112,7 +112,9 @@ class Ohsumed:
         self.folder = folder
         self.complete_only = complete_only
         self.min_train = min_train
-        self.headings = heart_diseases() if categories_file is None else _read_list(Path(categories_file))
+        self.headings = (
+            load_heart_diseases() if categories_file is None else _read_list(Path(categories_file))
+        )
         self.files = sorted(folder.glob("ohsumed.*"))
         if not self.files:
             raise DataNotAvailableError(
@@ -124,7 +126,7 @@ class Ohsumed:
     def records(self) -> Iterator[MedlineRecord]:
         """Every reference, file by file in the order of their names."""
         for path in self.files:
-            yield from medline_records(path)
+            yield from read_medline_records(path)
 
     def documents(self) -> Iterator[Document]:
         """Title and abstract; the labels are the listed headings."""
@@ -132,9 +134,9 @@ class Ohsumed:
         for record in self.records():
             labels = tuple(heading for heading in record.mesh if heading in listed)
             fields = {"title": record.title, "body": record.abstract}
-            yield Document(record.number, fields, labels, self._side(record))
+            yield Document(record.number, fields, labels, self._assign_side(record))
 
-    def _side(self, record: MedlineRecord) -> Split:
+    def _assign_side(self, record: MedlineRecord) -> Split:
         if self.complete_only and not (record.title and record.abstract and record.mesh):
             return "unused"
         return "train" if record.year <= LAST_TRAINING_YEAR else "test"
@@ -142,14 +144,14 @@ class Ohsumed:
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """Listed headings of at least `min_train` training documents, in alphabetical order."""
-        return category_counts(self.documents()).with_at_least(self.min_train)
+        return count_categories(self.documents()).with_at_least(self.min_train)
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of the files that are read."""
-        return fingerprint_of(self.folder, self.files)
+        return fingerprint_files(self.folder, self.files)
 
 
-def heart_diseases() -> frozenset[str]:
+def load_heart_diseases() -> frozenset[str]:
     """The heart-disease headings of the project's list."""
     text = (files("textcat.corpora") / "lists" / "mesh_heart_diseases.yaml").read_text(encoding="utf-8")
     return frozenset(yaml.safe_load(text)["headings"])
@@ -167,10 +169,10 @@ def _read_list(path: Path) -> frozenset[str]:
     return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_ohsumed(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     corpus = Ohsumed(folder)
-    found = Counter(corpus._side(record) for record in corpus.records())
+    found = Counter(corpus._assign_side(record) for record in corpus.records())
     return {
         "documents": found.total(),
         "complete documents": found["train"] + found["test"],

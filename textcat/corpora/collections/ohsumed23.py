@@ -10,7 +10,7 @@ from textcat.corpora.document import Document, Split
 from textcat.corpora.document_tree import DocumentTree
 from textcat.errors import BadDataError, UsageError
 
-_SIDES: dict[str, Split] = {"training": "train", "test": "test"}
+_SIDE_OF_FOLDER: dict[str, Split] = {"training": "train", "test": "test"}
 
 
 class Ohsumed23:
@@ -31,7 +31,7 @@ class Ohsumed23:
             if name.count("/") == 2:
                 side, category, number = name.split("/")
                 found.setdefault((side, number), []).append(category)
-        if unknown := {side for side, _ in found} - set(_SIDES):
+        if unknown := {side for side, _ in found} - set(_SIDE_OF_FOLDER):
             raise BadDataError(
                 f"{min(unknown)!r} is neither training nor test",
                 where=str(self.tree.folder),
@@ -45,7 +45,7 @@ class Ohsumed23:
         names = (f"{side}/{labels[0]}/{number}" for (side, number), labels in ordered)
         for ((side, number), labels), text in zip(ordered, self.tree.texts(names), strict=True):
             title, _, body = text.partition("\n")
-            yield Document(number, {"title": title, "body": body}, tuple(labels), _SIDES[side])
+            yield Document(number, {"title": title, "body": body}, tuple(labels), _SIDE_OF_FOLDER[side])
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
@@ -57,11 +57,11 @@ class Ohsumed23:
         return self.tree.fingerprint()
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_ohsumed23(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     corpus = Ohsumed23(folder)
     counts = {"categories": len(corpus.categories)}
-    for side, split in _SIDES.items():
+    for side, split in _SIDE_OF_FOLDER.items():
         chosen = [labels for (each, _), labels in corpus._labels.items() if each == side]
         counts[f"{split} documents"] = len(chosen)
         counts[f"{split} labels"] = sum(map(len, chosen))

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from textcat.corpora.document import Document, Split
-from textcat.corpora.manifest import fingerprint_of
-from textcat.corpora.splits import random_splits
-from textcat.corpora.text_files import dotted_records, line_blocks
-from textcat.corpora.vector_files import VectorCorpus, label_matrix, read_vector_lines
+from textcat.corpora.manifest import fingerprint_files
+from textcat.corpora.splits import draw_split_masks
+from textcat.corpora.text_files import read_line_blocks, read_smart_records
+from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
-LABELS = ("topics", "industries", "regions")
-SPLITS = ("lyrl2004", "swapped", "lyrl2004-sample")
+RCV1_LABELS = ("topics", "industries", "regions")
+RCV1_SPLITS = ("lyrl2004", "swapped", "lyrl2004-sample")
 LAST_TRAINING_NUMBER = 26150
 # genkin_2004 section 5.2.2: a fixed random sample of 77,993 of the 781,265 test documents.
 SAMPLE_SIZE = 77_993
@@ -42,7 +42,7 @@ class Topic:
 
 
 @cache
-def topics() -> tuple[Topic, ...]:
+def load_topics() -> tuple[Topic, ...]:
     """The 103 topics that occur in RCV1-v2, in alphabetical order of their codes."""
     text = (files("textcat.corpora") / "lists" / "rcv1_topics.csv").read_text(encoding="utf-8")
     return tuple(
@@ -56,12 +56,12 @@ def read_qrels(path: Path) -> dict[str, tuple[str, ...]]:
     found: dict[str, tuple[str, ...]] = {}
     shared: dict[tuple[str, ...], tuple[str, ...]] = {}
     line = 1
-    for block in line_blocks(path):
+    for block in read_line_blocks(path):
         lines = block.count("\n") + (not block.endswith("\n"))
         words = block.split()
         numbers = words[1::3]
         if len(words) != 3 * lines or words[2::3].count("1") != lines or not all(map(_is_number, numbers)):
-            raise _first_bad_line(block, path, line)
+            raise _explain_bad_line(block, path, line)
         for number, pairs in groupby(zip(numbers, words[0::3], strict=True), itemgetter(0)):
             labels = (*found.get(number, ()), *(label for _, label in pairs))
             found[number] = shared.setdefault(labels, labels)
@@ -73,7 +73,7 @@ def _is_number(text: str) -> bool:
     return len(text) <= _LONGEST_NUMBER and text.isdecimal()
 
 
-def _first_bad_line(block: str, path: Path, first: int) -> BadDataError:
+def _explain_bad_line(block: str, path: Path, first: int) -> BadDataError:
     for line, text in enumerate(block.split("\n"), first):
         parts = text.split()
         if len(parts) != 3 or parts[2] != "1" or not _is_number(parts[1]):
@@ -91,8 +91,8 @@ def _first_bad_line(block: str, path: Path, first: int) -> BadDataError:
 
 def find_qrels(folder: Path, labels: str) -> Path:
     """The qrels file of one kind of labels in a folder."""
-    if labels not in LABELS:
-        raise UsageError(f"RCV1-v2 has no labels {labels!r}", hint=f"Choose of {', '.join(LABELS)}.")
+    if labels not in RCV1_LABELS:
+        raise UsageError(f"RCV1-v2 has no labels {labels!r}", hint=f"Choose of {', '.join(RCV1_LABELS)}.")
     found = sorted(folder.glob(f"rcv1-v2.{labels}.qrels*"))
     if not found:
         raise DataNotAvailableError(
@@ -103,7 +103,7 @@ def find_qrels(folder: Path, labels: str) -> Path:
     return found[0]
 
 
-class Sides:
+class Rcv1Split:
     """The side of each document number in one of the collection's splits.
 
     `lyrl2004-sample` keeps a random part of the test documents, of the same share as 77,993 of 781,265,
@@ -112,8 +112,8 @@ class Sides:
     """
 
     def __init__(self, split: str, numbers: Sequence[str], seed: int) -> None:
-        if split not in SPLITS:
-            raise UsageError(f"RCV1-v2 has no split {split!r}", hint=f"Choose of {', '.join(SPLITS)}.")
+        if split not in RCV1_SPLITS:
+            raise UsageError(f"RCV1-v2 has no split {split!r}", hint=f"Choose of {', '.join(RCV1_SPLITS)}.")
         self.split = split
         self.sample: frozenset[int] = frozenset()
         if split == "lyrl2004-sample":
@@ -151,7 +151,7 @@ class Rcv1:
                 "no file lyrl2004_tokens_train.dat.gz", where=str(folder), hint="Run `textcat fetch rcv1`."
             )
         self.qrels = find_qrels(folder, labels)
-        self._sides_of_none = Sides(split, (), seed)
+        self._sides_of_none = Rcv1Split(split, (), seed)
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, ...]]:
@@ -160,9 +160,9 @@ class Rcv1:
     def documents(self) -> Iterator[Document]:
         """The stories, training file first."""
         labels = self._labels
-        sides = Sides(self.split, tuple(labels), self.seed)
+        sides = Rcv1Split(self.split, tuple(labels), self.seed)
         for path in self.token_files:
-            for number, text in dotted_records(path):
+            for number, text in read_smart_records(path):
                 head, mark, tokens = text.partition(".W\n")
                 if head.strip() or not mark or number not in labels:
                     what = "it has no .W line" if not mark or head.strip() else f"it has no {self.labels}"
@@ -177,15 +177,15 @@ class Rcv1:
     def categories(self) -> tuple[str, ...]:
         """All 103 topics, trained or not, in alphabetical order; for other labels, those that occur."""
         if self.labels == "topics":
-            return tuple(topic.code for topic in topics())
+            return tuple(topic.code for topic in load_topics())
         return tuple(sorted({label for found in set(self._labels.values()) for label in found}))
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of the token files and the label file."""
-        return fingerprint_of(self.folder, [*self.token_files, self.qrels])
+        return fingerprint_files(self.folder, [*self.token_files, self.qrels])
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_rcv1(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     corpus = Rcv1(folder)
     sides: Counter[str] = Counter()
@@ -230,18 +230,20 @@ def open_rcv1_vectors(
             where=str(qrels),
             hint="The files are of different editions: fetch the collection again.",
         )
-    sides = Sides(split, tuple(known), seed)
+    sides = Rcv1Split(split, tuple(known), seed)
     found = [known[number] for number in lines.heads]
-    categories = _all_topics() if labels == "topics" else tuple(sorted({x for each in found for x in each}))
+    categories = (
+        _list_topic_codes() if labels == "topics" else tuple(sorted({x for each in found for x in each}))
+    )
     return VectorCorpus(
         name="rcv1-vectors",
         X=lines.X,
-        Y=label_matrix(found, categories),
+        Y=make_label_matrix(found, categories),
         ids=tuple(lines.heads),
         split=np.array([sides.of(number) for number in lines.heads]),
         categories=categories,
         terms=tuple(str(number + 1) for number in range(lines.X.shape[1])),
-        contents_sha256=fingerprint_of(folder, [*paths, qrels]),
+        contents_sha256=fingerprint_files(folder, [*paths, qrels]),
     )
 
 
@@ -264,22 +266,22 @@ def open_rcv1_subset(
         )
     lines = read_vector_lines([path])
     found = [head.split(",") for head in lines.heads]
-    (training,) = random_splits(len(found), seed=seed, ratio=ratio)
+    (training,) = draw_split_masks(len(found), seed=seed, ratio=ratio)
     categories = tuple(sorted({label for each in found for label in each}))
     return VectorCorpus(
         name="rcv1-subset",
         X=lines.X,
-        Y=label_matrix(found, categories),
+        Y=make_label_matrix(found, categories),
         ids=tuple(str(row + 1) for row in range(len(found))),
         split=np.where(training, "train", "test"),
         categories=categories,
         terms=tuple(str(number + 1) for number in range(lines.X.shape[1])),
-        contents_sha256=fingerprint_of(folder, [path]),
+        contents_sha256=fingerprint_files(folder, [path]),
     )
 
 
-def _all_topics() -> tuple[str, ...]:
-    return tuple(topic.code for topic in topics())
+def _list_topic_codes() -> tuple[str, ...]:
+    return tuple(topic.code for topic in load_topics())
 
 
 def count_vectors(folder: Path) -> dict[str, int]:

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.document import Document, Split
-from textcat.corpora.manifest import fingerprint_of
-from textcat.corpora.splits import category_counts
+from textcat.corpora.manifest import fingerprint_files
+from textcat.corpora.splits import count_categories
 from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
-LISTS = ("topics", "places", "people", "orgs", "exchanges", "companies")
+REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
 
 _BEGINNING = re.compile("<REUTERS")
@@ -64,12 +64,12 @@ class ReutersRecord:
     note: str
 
 
-def without_controls(text: str) -> str:
+def replace_controls(text: str) -> str:
     """Decode numbered entities, and turn control characters into spaces."""
-    return _NUMBERED.sub(_character, text).translate(_CONTROL)
+    return _NUMBERED.sub(_decode_numbered_entity, text).translate(_CONTROL)
 
 
-def _character(entity: re.Match[str]) -> str:
+def _decode_numbered_entity(entity: re.Match[str]) -> str:
     """The character of a numbered entity, which stays as it is where that is markup or no character."""
     code = int(entity[1])
     surrogate = 0xD800 <= code <= 0xDFFF
@@ -78,7 +78,7 @@ def _character(entity: re.Match[str]) -> str:
     return chr(code)
 
 
-def _decoded(text: str) -> str:
+def _decode_markup(text: str) -> str:
     """Decode what stands for markup characters; the ampersand last, lest it makes new entities."""
     if "&" not in text:
         return text
@@ -87,9 +87,9 @@ def _decoded(text: str) -> str:
     return text
 
 
-def sgml_records(path: Path) -> Iterator[ReutersRecord]:
+def read_sgml_records(path: Path) -> Iterator[ReutersRecord]:
     """The records of one reut2-NNN.sgm file, in order."""
-    source = without_controls(path.read_text(encoding="latin-1"))
+    source = replace_controls(path.read_text(encoding="latin-1"))
     line, start, end = 1, 0, 0
     for begins in _BEGINNING.finditer(source):
         line += source.count("\n", start, begins.start())
@@ -97,30 +97,30 @@ def sgml_records(path: Path) -> Iterator[ReutersRecord]:
         opening = _OPENING.match(source, start)
         closing = source.find(_CLOSING, start)
         if opening is None or start < end or closing < 0:
-            raise _damaged("is not closed", f"{path}:{line}")
+            raise _make_damage_error("is not closed", f"{path}:{line}")
         end = closing
-        yield _sgml_record(opening[1], source[opening.end() : closing], f"{path}:{line}")
+        yield _parse_sgml_record(opening[1], source[opening.end() : closing], f"{path}:{line}")
 
 
-def _damaged(how: str, where: str) -> BadDataError:
+def _make_damage_error(how: str, where: str) -> BadDataError:
     hint = "The file is cut short or damaged: fetch the collection again."
     return BadDataError(f"a REUTERS record {how}", where=where, hint=hint)
 
 
-def _sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
+def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
     attributes = dict(_ATTRIBUTE.findall(tag))
     text = _TEXT.search(inside)
     closing = inside.find("</TEXT>", text.end()) if text else -1
     if text is None or closing < 0 or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
-        raise _damaged("lacks TEXT or one of its attributes", where)
+        raise _make_damage_error("lacks TEXT or one of its attributes", where)
     head = inside[: text.start()]
     # Splitting gives in turn: text outside, a part's name, its text, text outside and so on.
     pieces = _PART.split(inside[text.end() : closing])
-    parts = {name: _decoded(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
+    parts = {name: _decode_markup(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
     notes = dict(_NOTE.findall(head))
     lists = {name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head)}
     return ReutersRecord(
-        number=_number(attributes["NEWID"], where),
+        number=_parse_document_number(attributes["NEWID"], where),
         topics_mark=attributes["TOPICS"],
         lewis_split=attributes["LEWISSPLIT"],
         cgi_split=attributes["CGISPLIT"],
@@ -133,13 +133,13 @@ def _sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
         author=parts.get("AUTHOR", ""),
         dateline=parts.get("DATELINE", ""),
         body=parts.get("BODY", ""),
-        outside=_decoded(" ".join(pieces[0::3])).strip(),
+        outside=_decode_markup(" ".join(pieces[0::3])).strip(),
         unknown=notes.get("UNKNOWN", ""),
         note=notes.get("MKNOTE", ""),
     )
 
 
-def _number(written: object, where: str) -> int:
+def _parse_document_number(written: object, where: str) -> int:
     """A document number as a source writes it."""
     text = str(written) if isinstance(written, int) and 0 < written <= LAST_NUMBER else written
     if isinstance(text, str) and len(text) <= len(str(LAST_NUMBER)) and text.isdecimal():
@@ -153,7 +153,7 @@ def _number(written: object, where: str) -> int:
     )
 
 
-def json_records(path: Path) -> Iterator[ReutersRecord]:
+def read_json_records(path: Path) -> Iterator[ReutersRecord]:
     """The records of one reuters-NNN.json file, completed with the attributes that it lacks."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -168,22 +168,22 @@ def json_records(path: Path) -> Iterator[ReutersRecord]:
             hint="The file is damaged: fetch the collection again.",
         )
     for position, entry in enumerate(entries, 1):
-        yield _json_record(entry, f"{path}, entry {position}")
+        yield _parse_json_record(entry, f"{path}, entry {position}")
 
 
 _JSON_LISTS = (("topics", "topics"), ("places", "places"), ("orgs", "organisations"))
 
 
-def _json_record(entry: Any, where: str) -> ReutersRecord:
+def _parse_json_record(entry: Any, where: str) -> ReutersRecord:
     if not isinstance(entry, dict):
         raise BadDataError(
             "a document is not an object",
             where=where,
             hint="The file is damaged: fetch the collection again.",
         )
-    number = _number(entry.get("id"), where)
-    texts = {key: _text_of(entry, key, where) for key in ("date", "title", "body")}
-    attributes = {name: known[number] for name, known in known_attributes().items()}
+    number = _parse_document_number(entry.get("id"), where)
+    texts = {key: _read_text(entry, key, where) for key in ("date", "title", "body")}
+    attributes = {name: known[number] for name, known in load_attributes().items()}
     return ReutersRecord(
         number=number,
         topics_mark=attributes["TOPICS"],
@@ -193,7 +193,7 @@ def _json_record(entry: Any, where: str) -> ReutersRecord:
         old_number="",
         csecs="",
         date=texts["date"].strip(),
-        lists={name: _labels_of(entry, key, where) for name, key in _JSON_LISTS if key in entry},
+        lists={name: _read_labels(entry, key, where) for name, key in _JSON_LISTS if key in entry},
         title=texts["title"].translate(_CONTROL),
         author="",
         dateline="",
@@ -204,7 +204,7 @@ def _json_record(entry: Any, where: str) -> ReutersRecord:
     )
 
 
-def _text_of(entry: dict[str, Any], key: str, where: str) -> str:
+def _read_text(entry: dict[str, Any], key: str, where: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str) or not is_writable(value):
         raise BadDataError(
@@ -213,7 +213,7 @@ def _text_of(entry: dict[str, Any], key: str, where: str) -> str:
     return value
 
 
-def _labels_of(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
+def _read_labels(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
     values = entry[key]
     if not isinstance(values, list) or not all(
         isinstance(each, str) and is_writable(each) for each in values
@@ -227,7 +227,7 @@ def _labels_of(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]:
 
 
 @cache
-def known_attributes() -> dict[str, list[str]]:
+def load_attributes() -> dict[str, list[str]]:
     """LEWISSPLIT, CGISPLIT, TOPICS and TYPE by document number, from the project's table of number ranges."""
     table = files("textcat.corpora") / "tables" / "reuters21578_attributes.csv"
     rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
@@ -235,12 +235,12 @@ def known_attributes() -> dict[str, list[str]]:
     for row in rows:
         if row["documents"] == "otherwise":
             known[row["attribute"]] = [row["value"]] * (LAST_NUMBER + 1)
-        for number in _numbers(row["documents"]):
+        for number in _expand_ranges(row["documents"]):
             known[row["attribute"]][number] = row["value"]
     return known
 
 
-def _numbers(ranges: str) -> Iterator[int]:
+def _expand_ranges(ranges: str) -> Iterator[int]:
     for part in ranges.split():
         if part != "otherwise":
             first, _, last = part.partition("-")
@@ -248,10 +248,10 @@ def _numbers(ranges: str) -> Iterator[int]:
 
 
 UNPROCESSED = ("body", "dropped")
-SPLITS = ("modapte", "modlewis", "modhayes")
+REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
 
 
-def side_of(record: ReutersRecord, split: str) -> Split:
+def assign_side(record: ReutersRecord, split: str) -> Split:
     """The side of a record, by the attributes that the collection's README names for each split."""
     if split == "modhayes":
         return "test" if record.cgi_split == "PUBLISHED-TESTSET" else "train"
@@ -271,10 +271,14 @@ class Reuters21578:
     def __init__(
         self, folder: Path, *, split: str = "modapte", labels: str = "topics", unprocessed: str = "body"
     ) -> None:
-        if split not in SPLITS:
-            raise UsageError(f"Reuters-21578 has no split {split!r}", hint=f"Choose of {', '.join(SPLITS)}.")
-        if labels not in LISTS:
-            raise UsageError(f"Reuters-21578 has no labels {labels!r}", hint=f"Choose of {', '.join(LISTS)}.")
+        if split not in REUTERS_SPLITS:
+            raise UsageError(
+                f"Reuters-21578 has no split {split!r}", hint=f"Choose of {', '.join(REUTERS_SPLITS)}."
+            )
+        if labels not in REUTERS_LABELS:
+            raise UsageError(
+                f"Reuters-21578 has no labels {labels!r}", hint=f"Choose of {', '.join(REUTERS_LABELS)}."
+            )
         if unprocessed not in UNPROCESSED:
             raise UsageError(
                 f"text outside the elements cannot go to {unprocessed!r}",
@@ -299,7 +303,7 @@ class Reuters21578:
     def records(self) -> Iterator[ReutersRecord]:
         """Every record with all that the source says of it, in document-number order."""
         for path in self.files:
-            yield from sgml_records(path) if path.suffix == ".sgm" else json_records(path)
+            yield from read_sgml_records(path) if path.suffix == ".sgm" else read_json_records(path)
 
     def documents(self) -> Iterator[Document]:
         """Title, author, dateline and body; the text of an UNPROC record, which has no elements, is its body.
@@ -319,24 +323,24 @@ class Reuters21578:
                 },
                 # A few records repeat a label; a document has it once.
                 tuple(dict.fromkeys(record.lists.get(self.labels, ()))),
-                side_of(record, self.split),
+                assign_side(record, self.split),
             )
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """The labels of training or test documents, in alphabetical order (118 topics with ModApte)."""
-        return category_counts(self.documents()).in_train_or_test()
+        return count_categories(self.documents()).in_train_or_test()
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of the files that are read."""
-        return fingerprint_of(self.folder, self.files)
+        return fingerprint_files(self.folder, self.files)
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_reuters21578(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     corpus = Reuters21578(folder)
     documents = list(corpus.documents())
-    found = category_counts(documents)
+    found = count_categories(documents)
     both = set(found.in_both())
     counts = {
         "documents": len(documents),

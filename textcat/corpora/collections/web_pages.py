@@ -22,7 +22,7 @@ _TAG = re.compile(r"</?[a-zA-Z!?][^<>]*>?")
 _NO_CHARACTER = re.compile(r"&#[0-9]{4000,};?")
 
 
-def without_header(page: str) -> str:
+def remove_header(page: str) -> str:
     """The page after its MIME header; a page that does not start with one is left as it is."""
     if not _HEADER_LINE.match(page):
         return page
@@ -30,20 +30,20 @@ def without_header(page: str) -> str:
     return page[blank.end() :] if blank else ""
 
 
-def title_of(page: str) -> str:
+def extract_title(page: str) -> str:
     """The text of the page's title."""
     found = _TITLE_OPENING.search(page)
     start = page.find(">", found.end()) + 1 if found else 0
     end = _TITLE_END.search(page, start) if start else None
-    return visible(page[start : end.start()]) if end else ""
+    return strip_markup(page[start : end.start()]) if end else ""
 
 
-def text_of(page: str) -> str:
+def extract_text(page: str) -> str:
     """What a reader sees of the page, without its title."""
-    return visible(_without_unseen(page))
+    return strip_markup(_remove_invisible(page))
 
 
-def _without_unseen(page: str) -> str:
+def _remove_invisible(page: str) -> str:
     """Comments, scripts, styles and titles replaced by spaces; one that never ends stays.
 
     An end that was once looked for in vain is not looked for again, so the time grows as the page.
@@ -65,6 +65,6 @@ def _without_unseen(page: str) -> str:
     return " ".join([*kept, page[start:]])
 
 
-def visible(markup: str) -> str:
+def strip_markup(markup: str) -> str:
     """Tags replaced by spaces, character entities decoded."""
     return unescape(_NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", _TAG.sub(" ", markup))).strip()

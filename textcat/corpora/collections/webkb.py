@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.collections.web_pages import text_of, title_of, without_header
+from textcat.corpora.collections.web_pages import extract_text, extract_title, remove_header
 from textcat.corpora.document import Document
 from textcat.corpora.document_tree import DocumentTree
 from textcat.errors import UsageError
@@ -61,17 +61,20 @@ class WebKB:
     @cached_property
     def pages(self) -> list[str]:
         """CLASS/SITE/ADDRESS of each chosen page, in path order."""
-        return [name for name in self.tree.names if name.count("/") == 2 and self._chosen(name)]
+        return [name for name in self.tree.names if name.count("/") == 2 and self._is_chosen(name)]
 
-    def _chosen(self, name: str) -> bool:
+    def _is_chosen(self, name: str) -> bool:
         label, site, _ = name.split("/")
         return label in self.classes and site in self.sites
 
     def documents(self) -> Iterator[Document]:
         """The pages as text, without MIME header and markup; the title is a field of its own."""
         for name, text in zip(self.pages, self.tree.texts(self.pages), strict=True):
-            page = without_header(text)
-            fields = {"title": title_of(page), "body": text if self.markup == "kept" else text_of(page)}
+            page = remove_header(text)
+            fields = {
+                "title": extract_title(page),
+                "body": text if self.markup == "kept" else extract_text(page),
+            }
             yield Document(name, fields, (name.split("/")[0],), "train")
 
     @cached_property
@@ -84,7 +87,7 @@ class WebKB:
         return self.tree.fingerprint()
 
 
-def count(folder: Path) -> dict[str, int]:
+def count_webkb(folder: Path) -> dict[str, int]:
     """The counts that the collection's table pins."""
     pages = WebKB(folder).pages
     found = Counter(part for name in pages for part in name.split("/")[:2])

@@ -28,7 +28,7 @@ from textcat.errors import BadDataError, DataNotAvailableError
 _SPARE_BYTES = 50_000_000
 
 
-def require_room(folder: Path, needed: int) -> None:
+def require_disk_space(folder: Path, needed: int) -> None:
     """So many bytes must fit below the folder, with some to spare."""
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
@@ -40,7 +40,7 @@ def require_room(folder: Path, needed: int) -> None:
 
 
 # Members carry one date, so that equal contents in equal order make an equal file.
-_DATE = (1980, 1, 1, 0, 0, 0)
+_MEMBER_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class Sink(Protocol):
@@ -78,17 +78,17 @@ class ZipSink:
 
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
         """Open a new member for writing."""
-        return self.archive.open(zipfile.ZipInfo(path.as_posix(), _DATE), "w")
+        return self.archive.open(zipfile.ZipInfo(path.as_posix(), _MEMBER_DATE), "w")
 
 
 @contextmanager
-def packing(path: Path) -> Iterator[ZipSink]:
+def open_zip_sink(path: Path) -> Iterator[ZipSink]:
     """A sink that makes one zip file at `path`."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         yield ZipSink(archive, path.parent)
 
 
-def copy_into(sink: Sink, source: Path, path: PurePosixPath) -> None:
+def copy_to_sink(sink: Sink, source: Path, path: PurePosixPath) -> None:
     """Copy one file into a sink."""
     with source.open("rb") as opened, sink.create(path) as out:
         shutil.copyfileobj(opened, out)
@@ -98,8 +98,8 @@ MAX_MEMBERS = 200_000
 MAX_HEADER = 1 << 20
 MAX_DEPTH = 2
 _ARCHIVE_ENDINGS = (".tar.gz", ".gtar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
-_STEP = 1 << 20
-_MOST_PADDING = 64 * _STEP
+_READ_BYTES = 1 << 20
+_MAX_PADDING = 64 * _READ_BYTES
 
 # Given a member's path, the relative path to write it to, or nothing to leave it out.
 Placement = Callable[[PurePosixPath], PurePosixPath | None]
@@ -110,14 +110,14 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(_ARCHIVE_ENDINGS)
 
 
-def unpack(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
+def unpack_archive(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
     """Put the members that `place` wants into the sink, those of archives inside the archive too."""
-    with archive.open("rb") as opened, refusing_damage(archive):
-        return _Unpacking(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
+    with archive.open("rb") as opened, report_archive_damage(archive):
+        return _Unpacker(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
 
 
 # What Python's readers of archives answer damage with.
-_DAMAGE = (
+_DAMAGE_ERRORS = (
     tarfile.TarError,
     zipfile.BadZipFile,
     EOFError,
@@ -132,11 +132,11 @@ _DAMAGE = (
 
 
 @contextmanager
-def refusing_damage(archive: Path) -> Iterator[None]:
+def report_archive_damage(archive: Path) -> Iterator[None]:
     """A documented error in place of what a reader of archives stumbles over."""
     try:
         yield
-    except _DAMAGE as problem:
+    except _DAMAGE_ERRORS as problem:
         # A false position in a zip file sends its reader before the start, which the system calls invalid.
         if isinstance(problem, OSError) and problem.errno not in (None, errno.EINVAL):
             raise
@@ -145,7 +145,7 @@ def refusing_damage(archive: Path) -> Iterator[None]:
         ) from problem
 
 
-class _Unpacking:
+class _Unpacker:
     """One archive being unpacked: what has been written so far against its bounds."""
 
     def __init__(self, archive: str, sink: Sink, place: Placement, max_bytes: int) -> None:
@@ -160,50 +160,52 @@ class _Unpacking:
         start = opened.read(4)
         opened.seek(0)
         zipped = start == b"PK\x03\x04"
-        members = self._zip_members(opened) if zipped else self._tar_members(_decompressed(opened, start))
+        members = (
+            self._read_zip_members(opened) if zipped else self._read_tar_members(_decompress(opened, start))
+        )
         for name, size, content in members:
-            path = self._checked(name)
+            path = self._check_path(name)
             if depth > 1 and is_archive(path.name):
                 self.run(io.BytesIO(content.read()), depth - 1)
                 continue
             wanted = self.place(path)
             if wanted is not None:
-                require_room(self.sink.folder, size)
-                self._write(content, self._checked(wanted.as_posix()))
+                require_disk_space(self.sink.folder, size)
+                self._write(content, self._check_path(wanted.as_posix()))
         return self.written
 
-    def _tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
-        metered = _Metered(opened, self._refused)
+    def _read_tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+        metered = _MeteredStream(opened, self._make_refusal)
         with tarfile.open(fileobj=cast(IO[bytes], metered), mode="r|") as tar:
             for member in tar:
                 self._count_member()
                 if member.size < 0:
-                    raise self._refused(f"member {member.name!r} is smaller than nothing")
+                    raise self._make_refusal(f"member {member.name!r} is smaller than nothing")
                 self._spend(member.size)
                 metered.allow(member.size)
                 if member.isdir():
                     continue
                 content = tar.extractfile(member) if member.isreg() else None
                 if content is None:
-                    raise self._refused(f"member {member.name!r} is a link or a device")
+                    raise self._make_refusal(f"member {member.name!r} is a link or a device")
                 yield member.name, member.size, content
         self._drain(opened)
 
     def _drain(self, opened: IO[bytes]) -> None:
         """Read past the last member, so that the compressed stream's own check sum is verified."""
-        for _ in range(_MOST_PADDING // _STEP):
-            if not opened.read(_STEP):
+        for _ in range(_MAX_PADDING // _READ_BYTES):
+            if not opened.read(_READ_BYTES):
                 return
-        raise self._refused("there is too much behind its last member")
+        raise self._make_refusal("there is too much behind its last member")
 
-    def _zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
+    def _read_zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
         with zipfile.ZipFile(opened) as archive:
             for member in archive.infolist():
                 self._count_member()
                 if member.is_dir():
                     continue
                 if stat.S_IFMT(member.external_attr >> 16) not in (0, stat.S_IFREG):
-                    raise self._refused(f"member {member.filename!r} is a link or a device")
+                    raise self._make_refusal(f"member {member.filename!r} is a link or a device")
                 self._spend(member.file_size)
                 with archive.open(member) as content:
                     yield member.filename, member.file_size, content
@@ -211,17 +213,17 @@ class _Unpacking:
     def _count_member(self) -> None:
         self.members_left -= 1
         if self.members_left < 0:
-            raise self._refused(f"it has more than {MAX_MEMBERS} members")
+            raise self._make_refusal(f"it has more than {MAX_MEMBERS} members")
 
-    def _checked(self, name: str) -> PurePosixPath:
+    def _check_path(self, name: str) -> PurePosixPath:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
-            raise self._refused(f"member {name!r} would be written outside the folder")
+            raise self._make_refusal(f"member {name!r} would be written outside the folder")
         return path
 
     def _write(self, content: IO[bytes], path: PurePosixPath) -> None:
         with self.sink.create(path) as out:
-            while step := content.read(_STEP):
+            while step := content.read(_READ_BYTES):
                 out.write(step)
         self.written += 1
 
@@ -229,9 +231,9 @@ class _Unpacking:
         """What a member says is its size; readers give no more than that."""
         self.bytes_left -= number
         if self.bytes_left < 0:
-            raise self._refused("its contents are larger than this collection can be")
+            raise self._make_refusal("its contents are larger than this collection can be")
 
-    def _refused(self, why: str) -> BadDataError:
+    def _make_refusal(self, why: str) -> BadDataError:
         return BadDataError(
             f"the archive is refused: {why}",
             where=self.archive,
@@ -239,7 +241,7 @@ class _Unpacking:
         )
 
 
-class _Metered:
+class _MeteredStream:
     """A stream that gives what members may have; more than that in their headers would be held in memory."""
 
     def __init__(self, opened: IO[bytes], refused: Callable[[str], BadDataError]) -> None:
@@ -260,7 +262,7 @@ class _Metered:
         return found
 
 
-def _decompressed(opened: IO[bytes], start: bytes) -> IO[bytes]:
+def _decompress(opened: IO[bytes], start: bytes) -> IO[bytes]:
     if start.startswith(b"\x1f\x8b"):
         return cast(IO[bytes], gzip.GzipFile(fileobj=opened))
     if start.startswith(b"BZh"):

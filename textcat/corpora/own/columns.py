@@ -106,8 +106,10 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     """Return the best guess; None where no column can be text or none can be labels."""
     columns = [column for column in table.columns if column.present]
     side = _find_side(columns)
-    named_side = [column for column in _called(columns, "side") if side is None or column is not side.column]
-    ids = (c for c in _called(columns, "id") if _is_unique(c, table.rows))
+    named_side = [
+        column for column in _find_named_columns(columns, "side") if side is None or column is not side.column
+    ]
+    ids = (c for c in _find_named_columns(columns, "id") if _is_unique(c, table.rows))
     own_id = next(ids, None)
     rest = [c for c in columns if c is not own_id and (side is None or c is not side.column)]
     label = _find_label([c for c in rest if c not in named_side]) or _find_label(rest)
@@ -116,10 +118,10 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
         return None
     others = [] if side else [c for c in named_side if c is not label and c not in text]
     not_sides = {column.name: _why_no_side(column) for column in others}
-    return ColumnGuess(tuple(text), label, separator_of(label), own_id, side, not_sides)
+    return ColumnGuess(tuple(text), label, guess_separator(label), own_id, side, not_sides)
 
 
-def separator_of(column: ColumnSummary) -> str | None:
+def guess_separator(column: ColumnSummary) -> str | None:
     """Return what separates several labels: the separator that makes the fewest different labels of the values.
 
     Pieces must be fewer than the whole values are, or names such as `Smith, John` would be torn apart.
@@ -146,12 +148,12 @@ def _is_unique(column: ColumnSummary, rows: int) -> bool:
 
 def _find_side(columns: Sequence[ColumnSummary]) -> SideColumn | None:
     """A column named like a split with mostly names of sides; else one that has nothing but train and test."""
-    named = _called(columns, "side")
+    named = _find_named_columns(columns, "side")
     for column in named:
         sides = _count_sides(column)
         if is_split(sides) and 2 * sides[None] < column.present:
             return SideColumn(column, sides)
-    labels = _called(columns, "label")
+    labels = _find_named_columns(columns, "label")
     for column in columns:
         sides = _count_sides(column)
         if (
@@ -189,7 +191,7 @@ def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
     """By its name; else a column of lists; else the one of short values that repeat most."""
     by_name = [
         column
-        for column in _called(columns, "label")
+        for column in _find_named_columns(columns, "label")
         if column.mean_words < _WORDS_OF_TEXT or column.has_lists
     ]
     if by_name:
@@ -209,7 +211,7 @@ def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummar
     """Columns of prose, and titles; else the column with the longest values."""
     no_lists = [c for c in columns if not c.has_lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
-    named = _called(usable, "text")
+    named = _find_named_columns(usable, "text")
     prose = [c for c in usable if c.mean_words >= _WORDS_OF_TEXT or c in named]
     if prose:
         return prose
@@ -217,13 +219,18 @@ def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummar
     return [longest] if longest and longest.mean_words > 1 else []
 
 
-def _called(columns: Sequence[ColumnSummary], kind: str) -> list[ColumnSummary]:
+def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[ColumnSummary]:
     """The columns with one of the names of a kind, in the order of the names."""
-    return [column for name in _names()[kind] for column in columns if column.name.strip().lower() == name]
+    return [
+        column
+        for name in _load_column_names()[kind]
+        for column in columns
+        if column.name.strip().lower() == name
+    ]
 
 
 @cache
-def _names() -> dict[str, list[str]]:
+def _load_column_names() -> dict[str, list[str]]:
     text = files("textcat.corpora").joinpath("lists", "column_names.yaml").read_text(encoding="utf-8")
     names: dict[str, list[str]] = yaml.safe_load(text)
     return names

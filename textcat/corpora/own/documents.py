@@ -12,10 +12,10 @@ import numpy as np
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.manifest import combined_sha256, sha256_of
-from textcat.corpora.own.folders import filed, folder_rows
-from textcat.corpora.own.tables import Problems, Row, json_rows, table_rows
-from textcat.corpora.splits import category_counts, random_splits, side_named
+from textcat.corpora.manifest import combine_hashes, hash_file
+from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
+from textcat.corpora.own.tables import Problems, TableRow, read_json_rows, read_table_rows
+from textcat.corpora.splits import count_categories, draw_split_masks, side_named
 from textcat.errors import UsageError
 
 TABLES = ("csv", "tsv", "jsonl")
@@ -94,41 +94,41 @@ class OwnDocuments:
     @cached_property
     def _random_sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
         number = sum(1 for _ in self._read(Problems.with_policy(self.policy)))
-        return random_splits(number, seed=self.seed, ratio=self.ratio)[0]
+        return draw_split_masks(number, seed=self.seed, ratio=self.ratio)[0]
 
     def _read(self, problems: Problems) -> Iterator[tuple[str, Document]]:
         seen: set[str] = set()
-        rows = self._folder_rows(problems) if self.name == "folders" else self._table_rows(problems)
+        rows = self._read_folder_rows(problems) if self.name == "folders" else self._read_table_rows(problems)
         for number, row in enumerate(rows, 1):
-            document = self._document(row, number, problems)
+            document = self._make_document(row, number, problems)
             if document is not None:
-                document = self._with_own_id(document, row, seen, problems)
+                document = self._ensure_unique_id(document, row, seen, problems)
             if document is not None:
                 seen.add(document.id)
                 yield row.where, document
 
-    def _table_rows(self, problems: Problems) -> Iterator[Row]:
+    def _read_table_rows(self, problems: Problems) -> Iterator[TableRow]:
         if self.name == "jsonl":
-            return json_rows(self.path, self.encoding, problems)
-        return table_rows(self.path, self.encoding, "\t" if self.name == "tsv" else ",", problems)
+            return read_json_rows(self.path, self.encoding, problems)
+        return read_table_rows(self.path, self.encoding, "\t" if self.name == "tsv" else ",", problems)
 
-    def _folder_rows(self, problems: Problems) -> Iterator[Row]:
+    def _read_folder_rows(self, problems: Problems) -> Iterator[TableRow]:
         tree = DocumentTree(self.path)
-        documents = filed(tree, sided=self.side is not None, same_name=self.same_name)
-        return folder_rows(tree, documents, self.text[0], self.label, self.encoding, problems)
+        documents = list_folder_documents(tree, sided=self.side is not None, same_name=self.same_name)
+        return read_folder_rows(tree, documents, self.text[0], self.label, self.encoding, problems)
 
-    def _document(self, row: Row, number: int, problems: Problems) -> Document | None:
+    def _make_document(self, row: TableRow, number: int, problems: Problems) -> Document | None:
         values = row.values
         for column in (*self.text, self.label, *filter(None, (self.id, self.side))):
             if values.get(column) is None:
-                problems.meet("missing", f"there is no {column!r}", row.where)
+                problems.report("missing", f"there is no {column!r}", row.where)
                 return None
-        side = self._side(row, problems)
+        side = self._assign_side(row, problems)
         if side is None:
             return None
         fields = {column: str(values[column]) for column in self.text}
         empty = not any(text.strip() for text in fields.values())
-        if empty and problems.meet("empty", "the document has no text", row.where) == "skip":
+        if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
         labels = self._labels(values[self.label], row.where, problems)
         if labels is None:
@@ -145,29 +145,29 @@ class OwnDocuments:
         found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
         if self.closed is not None:
             for label in [each for each in found if each not in self.closed]:
-                if problems.meet("unknown-label", f"label {label!r} is not a category", where) == "skip":
+                if problems.report("unknown-label", f"label {label!r} is not a category", where) == "skip":
                     return None
                 found.remove(label)
         return tuple(found)
 
-    def _side(self, row: Row, problems: Problems) -> Split | None:
+    def _assign_side(self, row: TableRow, problems: Problems) -> Split | None:
         if self.side is None:
             return "train"
         word = str(row.values[self.side])
         side = side_named(word)
         if side is None:
             what = f"{word.strip()!r} is neither train, test, validation nor unused"
-            problems.meet("unknown-side", what, row.where)
+            problems.report("unknown-side", what, row.where)
             return None
         return self.validation if side == "validation" else cast(Split, side)
 
-    def _with_own_id(
-        self, document: Document, row: Row, seen: set[str], problems: Problems
+    def _ensure_unique_id(
+        self, document: Document, row: TableRow, seen: set[str], problems: Problems
     ) -> Document | None:
         if document.id not in seen:
             return document
         what = f"an earlier document has the id {document.id!r}"
-        if problems.meet("duplicate-id", what, row.where) == "skip":
+        if problems.report("duplicate-id", what, row.where) == "skip":
             return None
         number = 2
         while f"{document.id}#{number}" in seen:
@@ -179,13 +179,13 @@ class OwnDocuments:
         """The stated categories in their order, or else the labels that occur, in alphabetical order."""
         if self.closed is not None:
             return self.closed
-        return category_counts(self.documents()).in_train_or_test()
+        return count_categories(self.documents()).in_train_or_test()
 
     def fingerprint(self) -> str:
         """The sha256 of the contents of the table or of all files."""
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
-        return combined_sha256([(self.name, sha256_of(self.path))])
+        return combine_hashes([(self.name, hash_file(self.path))])
 
 
 def _check_encoding(encoding: str) -> None:

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.own.tables import Problems, Row
+from textcat.corpora.own.tables import Problems, TableRow
 from textcat.corpora.splits import side_named
 from textcat.errors import BadDataError, UsageError
 
 SAME_NAMES = ("apart", "one")
 
 
-class Filed(NamedTuple):
+class FolderDocument(NamedTuple):
     """One document: the files that hold it, its labels, its side (or a folder's name that is no side's)."""
 
     files: tuple[str, ...]
@@ -21,7 +21,7 @@ class Filed(NamedTuple):
     side: str
 
 
-def filed(tree: DocumentTree, *, sided: bool, same_name: str) -> list[Filed]:
+def list_folder_documents(tree: DocumentTree, *, sided: bool, same_name: str) -> list[FolderDocument]:
     """The documents of a tree, in the order of their first files.
 
     `sided`: the first folders are the sides and the second ones the classes. `same_name` "one": files of one name
@@ -38,14 +38,21 @@ def filed(tree: DocumentTree, *, sided: bool, same_name: str) -> list[Filed]:
         own = "/".join(parts[1 + sided :]) if same_name == "one" else name
         found.setdefault((side, own), []).append(name)
     return [
-        Filed(tuple(names), tuple(dict.fromkeys(name.split("/")[int(sided)] for name in names)), side)
+        FolderDocument(
+            tuple(names), tuple(dict.fromkeys(name.split("/")[int(sided)] for name in names)), side
+        )
         for (side, _), names in found.items()
     ]
 
 
-def folder_rows(
-    tree: DocumentTree, documents: Sequence[Filed], text: str, label: str, encoding: str, problems: Problems
-) -> Iterator[Row]:
+def read_folder_rows(
+    tree: DocumentTree,
+    documents: Sequence[FolderDocument],
+    text: str,
+    label: str,
+    encoding: str,
+    problems: Problems,
+) -> Iterator[TableRow]:
     """A row for each document; files that are said to be one document must hold the same."""
     contents = tree.contents([name for document in documents for name in document.files])
     for document in documents:
@@ -57,17 +64,17 @@ def folder_rows(
                 where=str(tree.folder),
                 hint="Leave `same_name: one` out: they are different documents.",
             )
-        read = _decoded(first, f"{tree.folder}/{name}", encoding, problems)
+        read = _decode(first, f"{tree.folder}/{name}", encoding, problems)
         if read is not None:
             values = {"id": name, text: read, label: list(document.labels), "side": document.side}
-            yield Row(f"{tree.folder}/{name}", values)
+            yield TableRow(f"{tree.folder}/{name}", values)
 
 
-def _decoded(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
+def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
     try:
         return content.decode(encoding)
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
-        if problems.meet("encoding", f"a byte is not {encoding}", f"{where}:{line}") == "skip":
+        if problems.report("encoding", f"a byte is not {encoding}", f"{where}:{line}") == "skip":
             return None
         return content.decode(encoding, errors="replace")

@@ -26,7 +26,7 @@ _SAMPLE = 1 << 20
 _HINT = "CSV, TSV, JSON Lines, svmlight and a folder for each class are read."
 
 
-def kind_of(path: Path) -> str:
+def detect_format(path: Path) -> str:
     """csv, tsv, jsonl, folders or svmlight."""
     if path.is_dir():
         return _checked_folder(path)
@@ -45,7 +45,7 @@ def kind_of(path: Path) -> str:
     return _table_kind(path, first)
 
 
-def encoding_of(path: Path) -> str:
+def detect_encoding(path: Path) -> str:
     """Return the encoding of a text file, judged by all of its lines."""
     with path.open("rb") as opened:
         return likeliest_encoding(opened)

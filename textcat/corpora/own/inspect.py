@@ -11,9 +11,9 @@ from typing import Any
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.columns import ColumnGuess, TableSummary, guess_columns, summarize_columns
 from textcat.corpora.own.documents import OwnDocuments
-from textcat.corpora.own.folders import Filed, filed
-from textcat.corpora.own.formats import encoding_of, is_split, kind_of, likeliest_encoding
-from textcat.corpora.own.tables import Problems, json_rows, table_rows
+from textcat.corpora.own.folders import FolderDocument, list_folder_documents
+from textcat.corpora.own.formats import detect_encoding, detect_format, is_split, likeliest_encoding
+from textcat.corpora.own.tables import Problems, read_json_rows, read_table_rows
 from textcat.corpora.splits import side_named
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
@@ -86,14 +86,14 @@ class LabelCounts:
 
 def inspect_documents(path: Path) -> Inspection:
     """Read all documents and say what an experiment file must say of them."""
-    kind = kind_of(path)
+    kind = detect_format(path)
     if kind == "folders":
         return _inspect_folders(path)
     return _inspect_vectors(path) if kind == "svmlight" else _inspect_table(kind, path)
 
 
 def _inspect_table(kind: str, path: Path) -> Inspection:
-    encoding = encoding_of(path)
+    encoding = detect_encoding(path)
     problems = Problems.with_policy(_LENIENT)
     table = _summarize_table(kind, path, encoding, problems)
     guess = guess_columns(table)
@@ -122,9 +122,9 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
 
 def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
     if kind == "jsonl":
-        rows = json_rows(path, encoding, problems)
+        rows = read_json_rows(path, encoding, problems)
     else:
-        rows = table_rows(path, encoding, "\t" if kind == "tsv" else ",", problems)
+        rows = read_table_rows(path, encoding, "\t" if kind == "tsv" else ",", problems)
     table = summarize_columns(row.values for row in rows)
     if not table.rows:
         raise BadDataError("the file holds no documents", where=str(path), hint="Name a file with documents.")
@@ -224,13 +224,13 @@ def _inspect_folders(path: Path) -> Inspection:
     if not sided and all(side_named(name.split("/")[0]) for name in tree.names if "/" in name):
         hint = "Put a folder for each class into each of them."
         raise UsageError("its folders are parts of a split, not classes", where=str(path), hint=hint)
-    found = filed(tree, sided=sided, same_name="apart")
+    found = list_folder_documents(tree, sided=sided, same_name="apart")
     if not found:
         raise BadDataError("its folders hold no files", where=str(path), hint="Put the documents there.")
     encoding = likeliest_encoding(tree.contents([file for document in found for file in document.files]))
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     report = [f"a folder for each class, {encoding}: {len(found):,} files"]
-    joined = filed(tree, sided=sided, same_name="one")
+    joined = list_folder_documents(tree, sided=sided, same_name="one")
     if _is_same_text(tree, joined):
         options["same_name"] = "one"
         copies = len(found) - len(joined)
@@ -258,7 +258,7 @@ def _has_sides(names: Sequence[str]) -> bool:
     return is_split(side_named(parts[0]) for name in names if len(parts := name.split("/")) > 2)
 
 
-def _is_same_text(tree: DocumentTree, joined: Sequence[Filed]) -> bool:
+def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:
     """Whether file names occur in several folders, and files of one name all hold the same text."""
     several = [document.files for document in joined if len(document.files) > 1]
     contents = tree.contents([file for files in several for file in files])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.corpora.manifest import combined_sha256, sha256_of
-from textcat.corpora.splits import random_splits
-from textcat.corpora.vector_files import VectorCorpus, label_matrix, read_vector_lines
+from textcat.corpora.manifest import combine_hashes, hash_file
+from textcat.corpora.splits import draw_split_masks
+from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
 from textcat.errors import DataNotAvailableError
 
 
@@ -36,7 +36,7 @@ def open_svmlight(
     number = len(lines.heads)
     training = np.arange(number) < len(training_lines.heads)
     if test is None and ratio is not None:
-        (training,) = random_splits(number, seed=seed, ratio=ratio)
+        (training,) = draw_split_masks(number, seed=seed, ratio=ratio)
     labels = [[label for label in head.split(",") if label] for head in lines.heads]
     known = (
         tuple(sorted({label for found in labels for label in found})) if categories is None else categories
@@ -44,10 +44,10 @@ def open_svmlight(
     return VectorCorpus(
         name="svmlight",
         X=lines.X,
-        Y=label_matrix(labels, known),
+        Y=make_label_matrix(labels, known),
         ids=tuple(str(row + 1) for row in range(number)),
         split=np.where(training, "train", "test"),
         categories=tuple(known),
         terms=tuple(str(column + 1) for column in range(lines.X.shape[1])),
-        contents_sha256=combined_sha256((str(place), sha256_of(each)) for place, each in enumerate(paths)),
+        contents_sha256=combine_hashes((str(place), hash_file(each)) for place, each in enumerate(paths)),
     )

@@ -24,7 +24,7 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "duplicate-id": ("skip", "rename", "error"),
     "empty": ("keep", "skip", "error"),
 }
-MEANINGS = {
+PROBLEM_DESCRIPTIONS = {
     "encoding": "bytes that are not of the stated encoding",
     "malformed": "a line that cannot be parsed",
     "missing": "a document without a needed column",
@@ -33,7 +33,7 @@ MEANINGS = {
     "duplicate-id": "an id that an earlier document has",
     "empty": "a document without any text",
 }
-_KEPT_EXAMPLES = 10
+_MAX_EXAMPLES = 10
 
 
 @dataclass
@@ -64,37 +64,37 @@ class Problems:
             policy[kind] = action
         return cls(policy)
 
-    def meet(self, kind: str, what: str, where: str) -> str:
+    def report(self, kind: str, what: str, where: str) -> str:
         """Note a problem and say what is to be done; an error is raised at once."""
         action = self.policy[kind]
         if action == "error":
             hint = f"Mend it, or set the policy for {kind} to {' or '.join(POLICIES[kind])}."
             raise BadDataError(what, where=where, hint=hint)
         self.counts[kind] += 1
-        if len(self.examples) < _KEPT_EXAMPLES:
+        if len(self.examples) < _MAX_EXAMPLES:
             self.examples.append(f"{where}: {what} ({action})")
         return action
 
     def summary(self) -> str:
         """Counts by kind and the first places, for a person."""
         lines = [
-            f"{number} x {MEANINGS[kind]}: {self.policy[kind]}"
+            f"{number} x {PROBLEM_DESCRIPTIONS[kind]}: {self.policy[kind]}"
             for kind, number in sorted(self.counts.items())
         ]
         return "\n".join([*lines, *(f"  {example}" for example in self.examples)])
 
 
-_LONGEST_FIELD = 1 << 28
+_MAX_FIELD_BYTES = 1 << 28
 
 
-class Row(NamedTuple):
+class TableRow(NamedTuple):
     """One record: where it begins, and its values by column."""
 
     where: str
     values: Mapping[str, Any]
 
 
-def decoded_lines(path: Path, encoding: str, problems: Problems) -> Iterator[tuple[int, str]]:
+def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[tuple[int, str]]:
     """The lines of a file, numbered; undecodable bytes are replaced, or their line left out, by policy."""
     if not path.is_file():
         raise DataNotAvailableError(
@@ -110,20 +110,20 @@ def decoded_lines(path: Path, encoding: str, problems: Problems) -> Iterator[tup
                 yield number, line.decode(encoding if number == 1 else encoding.removesuffix("-sig"))
             except UnicodeDecodeError as problem:
                 what = f"byte {problem.start + 1} of the line is not {encoding.removesuffix('-sig')}"
-                if problems.meet("encoding", what, f"{path}:{number}") == "replace":
+                if problems.report("encoding", what, f"{path}:{number}") == "replace":
                     yield number, line.decode(encoding.removesuffix("-sig"), errors="replace")
 
 
-def table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) -> Iterator[Row]:
+def read_table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) -> Iterator[TableRow]:
     """The rows of a table whose first line names the columns; quoted fields may span lines."""
     numbers: list[int] = [0]
 
     def lines() -> Iterator[str]:
-        for number, line in decoded_lines(path, encoding, problems):
+        for number, line in read_lines(path, encoding, problems):
             numbers[0] = number
             yield line
 
-    csv.field_size_limit(_LONGEST_FIELD)
+    csv.field_size_limit(_MAX_FIELD_BYTES)
     reader = csv.reader(lines(), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     while True:
@@ -131,20 +131,20 @@ def table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) ->
         try:
             values = next(reader, None)
         except csv.Error as problem:
-            problems.meet("malformed", str(problem), f"{path}:{begins}")
+            problems.report("malformed", str(problem), f"{path}:{begins}")
             continue
         if values is None:
             return
         if header is None:
-            header = _checked_header(values, path)
+            header = _check_column_names(values, path)
         elif values and len(values) != len(header):
             what = f"{len(values)} fields where the header has {len(header)}"
-            problems.meet("malformed", what, f"{path}:{begins}")
+            problems.report("malformed", what, f"{path}:{begins}")
         elif values:
-            yield Row(f"{path}:{begins}", dict(zip(header, values, strict=True)))
+            yield TableRow(f"{path}:{begins}", dict(zip(header, values, strict=True)))
 
 
-def _checked_header(names: list[str], path: Path) -> list[str]:
+def _check_column_names(names: list[str], path: Path) -> list[str]:
     twice = sorted(name for name, times in Counter(names).items() if times > 1)
     if twice:
         raise BadDataError(
@@ -155,9 +155,9 @@ def _checked_header(names: list[str], path: Path) -> list[str]:
     return names
 
 
-def json_rows(path: Path, encoding: str, problems: Problems) -> Iterator[Row]:
+def read_json_rows(path: Path, encoding: str, problems: Problems) -> Iterator[TableRow]:
     """The objects of a file that has one a line; blank lines are left out."""
-    for number, line in decoded_lines(path, encoding, problems):
+    for number, line in read_lines(path, encoding, problems):
         if not line.strip():
             continue
         where = f"{path}:{number}"
@@ -165,11 +165,11 @@ def json_rows(path: Path, encoding: str, problems: Problems) -> Iterator[Row]:
             values = json.load(io.StringIO(line))
             halves = "\\u" in line and not is_writable(json.dumps(values, ensure_ascii=False))
         except (ValueError, RecursionError) as problem:
-            problems.meet("malformed", f"not JSON: {problem}", where)
+            problems.report("malformed", f"not JSON: {problem}", where)
             continue
         if halves:
-            problems.meet("malformed", "it has half of a surrogate pair", where)
+            problems.report("malformed", "it has half of a surrogate pair", where)
         elif isinstance(values, dict):
-            yield Row(where, values)
+            yield TableRow(where, values)
         else:
-            problems.meet("malformed", "not a JSON object", where)
+            problems.report("malformed", "not a JSON object", where)

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.corpora import OWN_FORMATS, open_corpus, vector_names
+from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.corpora.own.documents import TABLES
 from textcat.errors import BadDataError
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
 from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.step import Step, Workshop
+from textcat.experiment.steps.step import Step, StepContext
 from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
 from textcat.text.tokenizers import reads_latin_only
 
@@ -35,18 +35,18 @@ SHOWN = 3
 class DocumentChecks:
     """Checks each step of a plan that leaves documents, as soon as it is made."""
 
-    def __init__(self, plan: Plan, workshop: Workshop, until: str) -> None:
+    def __init__(self, plan: Plan, workshop: StepContext, until: str) -> None:
         self._plan, self._workshop, self._until = plan, workshop, until
         self._warned: set[str] = set()
-        self._checked: set[str] = set()
+        self._check_path: set[str] = set()
 
     def after(self, step: Step) -> None:
         """Refuse documents that break `single_label`; warn of documents without a term, once for each cause."""
         key = step.recipe.key
         for chain in self._plan.chains:
-            if chain.vectorized.recipe.key == key and key not in self._checked:
-                self._checked.add(key)
-                check_single_label(self._plan.experiment, step.artifact(self._workshop).folder)
+            if chain.vectorized.recipe.key == key and key not in self._check_path:
+                self._check_path.add(key)
+                check_single_label(self._plan.experiment, step.build_artifact(self._workshop).folder)
             if chain.repeat == 0 and _document_steps(chain, self._until)[-1].recipe.key == key:
                 self._warn(empty_documents(chain, self._plan.experiment.corpus, self._workshop, self._until))
 
@@ -82,7 +82,7 @@ class EmptyDocuments:
         return f"{self.summary}. {self.remedy}" if self.share > MOST_EMPTY else self.summary
 
 
-def most_empty(plan: Plan, workshop: Workshop, until: str = "evaluate") -> EmptyDocuments:
+def most_empty(plan: Plan, workshop: StepContext, until: str = "evaluate") -> EmptyDocuments:
     """The documents without a term of the run that has the most of them, in its first repetition."""
     corpus = plan.experiment.corpus
     chains = {
@@ -92,11 +92,13 @@ def most_empty(plan: Plan, workshop: Workshop, until: str = "evaluate") -> Empty
     return max(found, key=lambda empty: empty.share)
 
 
-def empty_documents(chain: Chain, corpus: CorpusSettings, workshop: Workshop, until: str) -> EmptyDocuments:
+def empty_documents(
+    chain: Chain, corpus: CorpusSettings, workshop: StepContext, until: str
+) -> EmptyDocuments:
     """Count the documents without a term after each step up to a stage; the remedy is for the step that lost most."""
     steps: list[tuple[str, int, int]] = []
     for step in _document_steps(chain, until):
-        folder = step.artifact(workshop).folder
+        folder = step.build_artifact(workshop).folder
         if step is chain.tokenized:
             steps.append(("tokenizing", *_empty_rows(_row_lengths(folder, "counts"))))
         elif step is chain.vectorized:
@@ -120,9 +122,9 @@ def _row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
     return np.diff(read_array(folder, f"{matrix}.indptr"))
 
 
-def _selected_lengths(chain: Chain, workshop: Workshop) -> NDArray[np.int64]:
+def _selected_lengths(chain: Chain, workshop: StepContext) -> NDArray[np.int64]:
     """For each document its terms that are selected for any category."""
-    folder = chain.vectorized.artifact(workshop).folder
+    folder = chain.vectorized.build_artifact(workshop).folder
     selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, workshop), axis=1)
     lengths = []
     for part in ("train", "test"):
@@ -143,7 +145,7 @@ def _share(step: tuple[str, int, int]) -> float:
 
 def _remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
     """What to do when a step leaves many documents without terms."""
-    if corpus.name in vector_names():
+    if corpus.name in list_vector_corpora():
         return "Leave out the vectors without entries, or select more features."
     if done == "selection":
         return f"Select more than {chain.settings.selection.features} features (`selection.features`)."
@@ -195,7 +197,7 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
 def _places(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:
     """The first few of the documents with these ids: file and line where they are known, and what was found."""
     corpus = experiment.corpus
-    if corpus.name not in OWN_FORMATS or corpus.name in vector_names():
+    if corpus.name not in OWN_FORMATS or corpus.name in list_vector_corpora():
         # Numbers as text, the smallest first.
         first = sorted(wrong, key=lambda name: (len(name), name))[:SHOWN]
         yield from ((f"document {name}", wrong[name]) for name in first)

@@ -13,29 +13,29 @@ from numpy.typing import NDArray
 from textcat.errors import DataNotAvailableError, UsageError
 from textcat.evaluation.comparison import (
     Comparison,
-    category_facts,
     compare_counts,
     compare_decisions,
-    facts_of_tests,
-    overall_facts,
+    describe_categories,
+    describe_overall,
+    describe_tests,
 )
-from textcat.evaluation.contingency import Contingency, contingency
+from textcat.evaluation.contingency import ContingencyTable, count_contingency
 from textcat.evaluation.measures import ZeroDivision
 from textcat.experiment.run.plan import Chain
 from textcat.experiment.run.results_file import read_results
-from textcat.experiment.run.runner import Site, is_here, plan_of
+from textcat.experiment.run.runner import RunContext, is_corpus_available, prepare_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store import Artifact
 from textcat.store.arrays import read_mask
-from textcat.yaml_reader import did_you_mean
+from textcat.yaml_reader import suggest_names
 
 Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Decided:
+class RunDecisions:
     """Decisions and labels, documents x categories, with the documents' ids."""
 
     ids: Sequence[str]
@@ -44,16 +44,16 @@ class Decided:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RunOutcome:
     """A run's counts by category, and its single decisions where they are on this machine."""
 
     experiment: str
     run: str
     corpus: str
     categories: Sequence[str]
-    table: Contingency
+    table: ContingencyTable
     zero_division: Any
-    decided: Decided | None = None
+    decided: RunDecisions | None = None
     note: str = ""
 
     @property
@@ -62,81 +62,83 @@ class Outcome:
         return f"{self.experiment}:{self.run}"
 
 
-def read_outcome(where: str, run: str, site: Site, results: Path) -> Outcome:
+def read_outcome(where: str, run: str, site: RunContext, results: Path) -> RunOutcome:
     """The outcome of a run; `where` is an experiment's name or file, or a folder of results."""
     folder = Path(where)
     if folder.is_dir() or folder.name == "results.json":
         written = read_results(folder)
-        if not (found := _of_experiment(str(written["experiment"]), run, site)):
-            return _of_results(written, run, "its experiment's cache is not here")
+        if not (found := _read_experiment_outcome(str(written["experiment"]), run, site)):
+            return _make_counts_outcome(written, run, "its experiment's cache is not here")
         return found
     experiment = load_experiment(where)
     _check_run(run, experiment.runs, where)
-    if found := _of_cache(experiment, run, site):
+    if found := _read_cached_outcome(experiment, run, site):
         return found
     if (results / experiment.name / "results.json").is_file():
-        return _of_results(read_results(results / experiment.name), run, "its decisions are not in the cache")
+        return _make_counts_outcome(
+            read_results(results / experiment.name), run, "its decisions are not in the cache"
+        )
     raise DataNotAvailableError(
         "it was not evaluated here", where=f"{where}:{run}", hint=f"Run it first: textcat run {where}"
     )
 
 
-def _of_experiment(name: str, run: str, site: Site) -> Outcome | None:
+def _read_experiment_outcome(name: str, run: str, site: RunContext) -> RunOutcome | None:
     """From the cache, where the experiment of some results is known by its name."""
     try:
         experiment = load_experiment(find_experiment(name))
     except UsageError:
         return None
-    return _of_cache(experiment, run, site) if run in experiment.runs else None
+    return _read_cached_outcome(experiment, run, site) if run in experiment.runs else None
 
 
 def _check_run(run: str, runs: Any, where: str) -> None:
     if run not in runs:
-        raise UsageError(f"there is no run {run!r}", where=where, hint=did_you_mean(run, runs))
+        raise UsageError(f"there is no run {run!r}", where=where, hint=suggest_names(run, runs))
 
 
-def _of_cache(experiment: Experiment, run: str, site: Site) -> Outcome | None:
+def _read_cached_outcome(experiment: Experiment, run: str, site: RunContext) -> RunOutcome | None:
     """Decisions of all folds, or of the first of random splits, which share documents with the others."""
-    if not is_here(experiment, site):
+    if not is_corpus_available(experiment, site):
         return None
-    plan, _ = plan_of(experiment, site)
+    plan, _ = prepare_plan(experiment, site)
     folds = experiment.resample is not None and experiment.resample.kind == "folds"
     chains = [chain for chain in plan.chains if chain.run == run and (folds or chain.repeat == 0)]
-    found = [_artifacts(chain, site) for chain in chains]
-    parts = [_decided(*pair) for pair in found if pair]
+    found = [_find_artifacts(chain, site) for chain in chains]
+    parts = [_read_decisions(*pair) for pair in found if pair]
     if len(parts) < len(chains):
         return None
     (_, categories), split = parts[0], experiment.resample is not None and not folds
-    together = _joined([decided for decided, _ in parts])
-    return Outcome(
+    together = _join_decisions([decided for decided, _ in parts])
+    return RunOutcome(
         experiment.name, run, experiment.corpus.name, categories,
-        contingency(together.decisions, together.labels),
+        count_contingency(together.decisions, together.labels),
         experiment.runs[run].evaluation.zero_division,
         together,
         "the first of its random splits" if split else "",
     )  # fmt: skip
 
 
-def _artifacts(chain: Chain, site: Site) -> tuple[Artifact, Artifact] | None:
+def _find_artifacts(chain: Chain, site: RunContext) -> tuple[Artifact, Artifact] | None:
     evaluated, vectors = site.store.find(chain.evaluated.recipe), site.store.find(chain.vectorized.recipe)
     return (evaluated, vectors) if evaluated and vectors else None
 
 
-def _decided(evaluated: Artifact, vectorized: Artifact) -> tuple[Decided, Sequence[str]]:
+def _read_decisions(evaluated: Artifact, vectorized: Artifact) -> tuple[RunDecisions, Sequence[str]]:
     vectors = read_vectors(vectorized.folder)
     decisions = read_mask(evaluated.folder, "decisions")
-    return Decided(vectors.test_ids, decisions, vectors.test_labels), vectors.categories
+    return RunDecisions(vectors.test_ids, decisions, vectors.test_labels), vectors.categories
 
 
-def _joined(parts: Sequence[Decided]) -> Decided:
-    return Decided(
+def _join_decisions(parts: Sequence[RunDecisions]) -> RunDecisions:
+    return RunDecisions(
         [name for part in parts for name in part.ids],
         np.vstack([part.decisions for part in parts]),
         np.vstack([part.labels for part in parts]),
     )
 
 
-def _of_results(results: dict[str, Any], run: str, note: str) -> Outcome:
+def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOutcome:
     """Counts alone; averages over random splits are none."""
     name = str(results["experiment"])
     _check_run(run, results["runs"], name)
@@ -152,16 +154,16 @@ def _of_results(results: dict[str, Any], run: str, note: str) -> Outcome:
             where=f"{name}:{run}",
             hint=f"Run it here, for its decisions: textcat run {name}",
         )
-    table = Contingency(*(np.asarray(kind, dtype=np.int64) for kind in counts))
+    table = ContingencyTable(*(np.asarray(kind, dtype=np.int64) for kind in counts))
     zero_division = results["runs"][run]["settings"]["evaluation"]["zero_division"]
-    return Outcome(name, run, results["corpus"]["name"], categories, table, zero_division, None, note)
+    return RunOutcome(name, run, results["corpus"]["name"], categories, table, zero_division, None, note)
 
 
-SAME = "Compare runs of one experiment, or of two on the same collection and split."
+SAME_DOCUMENTS_HINT = "Compare runs of one experiment, or of two on the same collection and split."
 
 
 @dataclass(frozen=True)
-class SideBySide:
+class RunComparison:
     """The comparison, on how many documents, and what was left out or not known."""
 
     left: str
@@ -178,56 +180,58 @@ class SideBySide:
             "right": self.right,
             "documents": self.documents,
             "notes": list(self.notes),
-            "overall": overall_facts(self.comparison, self.zero_division),
-            "tests": facts_of_tests(self.comparison),
-            "categories": category_facts(self.comparison),
+            "overall": describe_overall(self.comparison, self.zero_division),
+            "tests": describe_tests(self.comparison),
+            "categories": describe_categories(self.comparison),
         }
 
 
-def compare_outcomes(left: Outcome, right: Outcome, *, seed: int, samples: int = 1000) -> SideBySide:
+def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples: int = 1000) -> RunComparison:
     """Left against right on the categories that both decided, which must be about the same documents."""
     shared = [name for name in left.categories if name in set(right.categories)]
     if not shared:
-        raise UsageError(f"{left.name} and {right.name} have no category in common", hint=SAME)
+        raise UsageError(f"{left.name} and {right.name} have no category in common", hint=SAME_DOCUMENTS_HINT)
     notes = [f"{each.name}: {each.note}" for each in (left, right) if each.note]
     if others := len(set(left.categories) ^ set(right.categories)):
         notes.append(f"{others} categories are left out, which only one side has")
     if left.decided and right.decided:
-        comparison = _by_decisions(left, right, left.decided, right.decided, shared, seed, samples)
+        comparison = _compare_by_decisions(left, right, left.decided, right.decided, shared, seed, samples)
     else:
-        comparison = _by_counts(left, right, shared)
+        comparison = _compare_by_counts(left, right, shared)
         notes.append("tests on single decisions (McNemar, micro sign, bootstrap) need both sides' decisions")
     documents = int(comparison.left.documents[0])
-    return SideBySide(left.name, right.name, comparison, left.zero_division, documents, notes)
+    return RunComparison(left.name, right.name, comparison, left.zero_division, documents, notes)
 
 
-def _by_counts(left: Outcome, right: Outcome, shared: Sequence[str]) -> Comparison:
-    ours, theirs = (each.table.restricted(_columns(each, shared)) for each in (left, right))
+def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str]) -> Comparison:
+    ours, theirs = (each.table.restricted(_find_columns(each, shared)) for each in (left, right))
     documents, others = int(ours.documents[0]), int(theirs.documents[0])
     same = left.corpus == right.corpus and documents == others
     if not (same and np.array_equal(ours.tp + ours.fn, theirs.tp + theirs.fn)):
         raise UsageError(
             f"{left.name} was tested on {documents} documents of {left.corpus}, {right.name} on {others} of "
             f"{right.corpus}, or they were labelled otherwise",
-            hint=SAME,
+            hint=SAME_DOCUMENTS_HINT,
         )
     return compare_counts(ours, theirs, shared, left.zero_division)
 
 
-def _by_decisions(
-    left: Outcome,
-    right: Outcome,
-    ours: Decided,
-    theirs: Decided,
+def _compare_by_decisions(
+    left: RunOutcome,
+    right: RunOutcome,
+    ours: RunDecisions,
+    theirs: RunDecisions,
     shared: Sequence[str],
     seed: int,
     samples: int,
 ) -> Comparison:
-    rows = _rows(left, right, ours, theirs)
-    ours_at, theirs_at = _columns(left, shared), _columns(right, shared)
+    rows = _match_rows(left, right, ours, theirs)
+    ours_at, theirs_at = _find_columns(left, shared), _find_columns(right, shared)
     labels = ours.labels[:, ours_at]
     if not np.array_equal(labels, theirs.labels[rows][:, theirs_at]):
-        raise UsageError(f"{left.name} and {right.name} have other labels for the same documents", hint=SAME)
+        raise UsageError(
+            f"{left.name} and {right.name} have other labels for the same documents", hint=SAME_DOCUMENTS_HINT
+        )
     return compare_decisions(
         ours.decisions[:, ours_at],
         theirs.decisions[rows][:, theirs_at],
@@ -239,12 +243,14 @@ def _by_decisions(
     )
 
 
-def _columns(outcome: Outcome, shared: Sequence[str]) -> NDArray[np.int64]:
+def _find_columns(outcome: RunOutcome, shared: Sequence[str]) -> NDArray[np.int64]:
     column = {name: position for position, name in enumerate(outcome.categories)}
     return np.array([column[name] for name in shared], dtype=np.int64)
 
 
-def _rows(left: Outcome, right: Outcome, ours: Decided, theirs: Decided) -> NDArray[np.int64]:
+def _match_rows(
+    left: RunOutcome, right: RunOutcome, ours: RunDecisions, theirs: RunDecisions
+) -> NDArray[np.int64]:
     """Where the left side's documents stand on the right side."""
     place = {name: row for row, name in enumerate(theirs.ids)}
     only_left = sum(name not in place for name in ours.ids)
@@ -253,6 +259,6 @@ def _rows(left: Outcome, right: Outcome, ours: Decided, theirs: Decided) -> NDAr
         raise UsageError(
             f"{left.name} and {right.name} were tested on different documents: {only_left} only the first, "
             f"{only_right} only the second",
-            hint=SAME,
+            hint=SAME_DOCUMENTS_HINT,
         )
     return np.array([place[name] for name in ours.ids], dtype=np.int64)

@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textcat.experiment.spec.experiment import Experiment, RunSettings
-from textcat.experiment.steps.calibrate import calibrate_step
-from textcat.experiment.steps.decide import decide_step
-from textcat.experiment.steps.evaluate import evaluate_step
-from textcat.experiment.steps.project import project_step
-from textcat.experiment.steps.select import select_step
+from textcat.experiment.steps.calibrate import make_calibrate_step
+from textcat.experiment.steps.decide import make_decide_step
+from textcat.experiment.steps.evaluate import make_evaluate_step
+from textcat.experiment.steps.project import make_project_step
+from textcat.experiment.steps.select import make_select_step
 from textcat.experiment.steps.step import Step
-from textcat.experiment.steps.tokenize import tokenize_step
-from textcat.experiment.steps.train import train_step
-from textcat.experiment.steps.vectorize import vectorize_step
+from textcat.experiment.steps.tokenize import make_tokenize_step
+from textcat.experiment.steps.train import make_train_step
+from textcat.experiment.steps.vectorize import make_vectorize_step
 
 STAGES = ("fetch", "tokenize", "select", "train", "evaluate", "report")
 
@@ -69,31 +69,31 @@ def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> 
     """The plan for a corpus whose files are in `corpus_folder` with that fingerprint."""
     repeats = experiment.resample.number if experiment.resample else 1
     chains = [
-        _chain(experiment, name, repeat, corpus_folder, fingerprint)
+        _make_chain(experiment, name, repeat, corpus_folder, fingerprint)
         for repeat in range(repeats)
         for name in experiment.runs
     ]
     return Plan(experiment, tuple(chains))
 
 
-def _chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:
+def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fingerprint: str) -> Chain:
     run, seed = experiment.runs[name], experiment.seed
-    tokenized = tokenize_step(experiment.corpus, run.text, folder, fingerprint)
-    vectorized = vectorize_step(experiment, run, repeat, tokenized)
-    selected = select_step(run, vectorized)
+    tokenized = make_tokenize_step(experiment.corpus, run.text, folder, fingerprint)
+    vectorized = make_vectorize_step(experiment, run, repeat, tokenized)
+    selected = make_select_step(run, vectorized)
     # Latent dimensions do not depend on labels: experiments that learn some categories share those of all.
-    everybody = vectorize_step(_of_all_categories(experiment), run, repeat, tokenized)
-    projected = project_step(run, seed, everybody)
-    trained = train_step(run, seed, vectorized, selected, projected)
+    everybody = make_vectorize_step(_with_all_categories(experiment), run, repeat, tokenized)
+    projected = make_project_step(run, seed, everybody)
+    trained = make_train_step(run, seed, vectorized, selected, projected)
     sources = (vectorized, selected, projected)
-    calibrated = calibrate_step(run, seed, trained, sources)
-    decided = decide_step(run, seed, trained, calibrated, sources)
-    evaluated = evaluate_step(experiment, run, trained, decided, vectorized, projected, calibrated)
+    calibrated = make_calibrate_step(run, seed, trained, sources)
+    decided = make_decide_step(run, seed, trained, calibrated, sources)
+    evaluated = make_evaluate_step(experiment, run, trained, decided, vectorized, projected, calibrated)
     return Chain(
         name, repeat, run, tokenized, vectorized, selected, projected, trained, calibrated, decided, evaluated
     )
 
 
-def _of_all_categories(experiment: Experiment) -> Experiment:
+def _with_all_categories(experiment: Experiment) -> Experiment:
     corpus = experiment.corpus.model_copy(update={"learn": None})
     return experiment.model_copy(update={"corpus": corpus})

@@ -21,27 +21,27 @@ from textcat.errors import BadDataError
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
-from textcat.experiment.steps.step import Workshop
+from textcat.experiment.steps.step import StepContext
 from textcat.store.arrays import read_json
-from textcat.store.files import write_whole
+from textcat.store.files import write_atomically
 
 log = logging.getLogger(__name__)
 
-TIMINGS = "timings.json"
-_NUMBERS = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
+TIMINGS_FILE = "timings.json"
+_NUMBER_LIST = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
 
 
-def encoded(results: Mapping[str, Any]) -> str:
+def encode_results(results: Mapping[str, Any]) -> str:
     """The one spelling of results."""
     text = json.dumps(_pack(results), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
     # A list of numbers is a line.
-    return _NUMBERS.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text) + "\n"
+    return _NUMBER_LIST.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text) + "\n"
 
 
 def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
     """results.json, whole."""
     path = folder / "results.json"
-    write_whole(path, encoded(results))
+    write_atomically(path, encode_results(results))
     return path
 
 
@@ -56,15 +56,15 @@ def read_results(where: Path) -> dict[str, Any]:
             where=str(path),
             hint="Run the experiment again; `textcat run EXPERIMENT` rebuilds the whole folder.",
         ) from error
-    return with_timings(results, read_timings(path.parent / TIMINGS))
+    return add_timings(results, read_timings(path.parent / TIMINGS_FILE))
 
 
-def measures_of(results: Mapping[str, Any]) -> dict[str, Mapping[str, float | None]]:
+def get_run_measures(results: Mapping[str, Any]) -> dict[str, Mapping[str, float | None]]:
     """Run -> measures, with what is a run of its own to cells and claims though nothing was trained for it."""
     return {name: run["measures"] for name, run in (results["runs"] | results["beside"]).items()}
 
 
-def with_timings(results: dict[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
+def add_timings(results: dict[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
     """The results with the measures in seconds."""
     for name, measures in timings.get("runs", {}).items():
         part = results["runs"] if name in results["runs"] else results["beside"]
@@ -92,11 +92,11 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
     for run in packed["runs"].values():
         run["by_category"], run["measures"] = _as_columns(run["measures"], categories)
         run["certificates"] = {
-            name: [_short(entry[name]) for entry in run["certificates"]]
+            name: [_shorten_number(entry[name]) for entry in run["certificates"]]
             for name in (run["certificates"][0] if run["certificates"] else {})
         }
     for part in packed["beside"].values():
-        part["measures"] = {name: _short(value) for name, value in part["measures"].items()}
+        part["measures"] = {name: _shorten_number(value) for name, value in part["measures"].items()}
     return packed
 
 
@@ -108,17 +108,19 @@ def _as_columns(
     names = {
         f"category.{category}.{kind}": kind
         for category in categories
-        for kind in _kinds(measures, f"category.{categories[0]}.")
+        for kind in _list_kinds(measures, f"category.{categories[0]}.")
     }
     for name, value in measures.items():
         if name not in names:
-            others[name] = _short(value)
+            others[name] = _shorten_number(value)
     for kind in dict.fromkeys(names.values()):
-        columns[kind] = [_short(measures.get(f"category.{category}.{kind}")) for category in categories]
+        columns[kind] = [
+            _shorten_number(measures.get(f"category.{category}.{kind}")) for category in categories
+        ]
     return columns, others
 
 
-def _kinds(measures: Mapping[str, Any], prefix: str) -> list[str]:
+def _list_kinds(measures: Mapping[str, Any], prefix: str) -> list[str]:
     return [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
 
 
@@ -138,7 +140,7 @@ def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
     return packed
 
 
-def _short(value: Any) -> Any:
+def _shorten_number(value: Any) -> Any:
     if not isinstance(value, float):
         return value
     if not math.isfinite(value):
@@ -147,30 +149,30 @@ def _short(value: Any) -> Any:
     return int(shorter) if shorter.is_integer() and abs(shorter) < 1e15 else shorter
 
 
-def timings_of(plan: Plan, workshop: Workshop, timings: Timings) -> dict[str, Any]:
+def collect_timings(plan: Plan, workshop: StepContext, timings: Timings) -> dict[str, Any]:
     """Seconds by stage, and by run as measures: of each category's training, and how they grow."""
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            description = read_json(chain.trained.artifact(workshop).folder, "model")
-            runs[chain.run] = _of_training(description, plan)
+            description = read_json(chain.trained.build_artifact(workshop).folder, "model")
+            runs[chain.run] = _measure_training_seconds(description, plan)
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
         seconds = [runs[member].get("training.seconds", 0.0) for member in members]
-        exponent = growth(documents, seconds)
+        exponent = fit_growth_exponent(documents, seconds)
         runs[name] = {"scaling.exponent": round(exponent, 4)} if math.isfinite(exponent) else {}
     stages = {stage: round(seconds, 3) for stage, seconds in timings.seconds.items()}
     return {"stages": stages, "built": dict(timings.built), "runs": runs}
 
 
-def growth(sizes: Sequence[int], seconds: Sequence[float]) -> float:
+def fit_growth_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
     """The slope of log seconds against log sizes."""
     if min(sizes) <= 0 or min(seconds) <= 0:
         return float("nan")
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
-def _of_training(description: Mapping[str, Any], plan: Plan) -> dict[str, float]:
+def _measure_training_seconds(description: Mapping[str, Any], plan: Plan) -> dict[str, float]:
     """Seconds as the certificates say; categories that were trained together share theirs evenly."""
     seconds = [entry.get("seconds") for entry in description.get("certificate", [])]
     known = [float(value) for value in seconds if value is not None]
@@ -188,11 +190,11 @@ def _of_training(description: Mapping[str, Any], plan: Plan) -> dict[str, float]
 
 def write_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
     """Write timings.json and return its contents; stages that found everything ready keep their seconds."""
-    before = read_timings(folder / TIMINGS).get("stages", {})
+    before = read_timings(folder / TIMINGS_FILE).get("stages", {})
     stages = {
         stage: seconds if timings["built"].get(stage) else before.get(stage, seconds)
         for stage, seconds in timings["stages"].items()
     }
     kept = {"stages": stages, "runs": timings["runs"]}
-    write_whole(folder / TIMINGS, json.dumps(kept, indent=1, sort_keys=True) + "\n")
+    write_atomically(folder / TIMINGS_FILE, json.dumps(kept, indent=1, sort_keys=True) + "\n")
     return kept

@@ -8,16 +8,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from textcat.corpora import OWN_FORMATS, corpus_names, fetch, is_fetched, open_corpus
+from textcat.corpora import OWN_FORMATS, fetch_corpus, is_fetched, list_corpora, open_corpus
 from textcat.corpora.fetch.download import ProgressCallback
-from textcat.corpora.registry import fingerprint, plugin_of
+from textcat.corpora.registry import find_corpus_plugin, fingerprint_corpus
 from textcat.errors import DataNotAvailableError
 from textcat.experiment.run.document_checks import DocumentChecks
 from textcat.experiment.run.plan import Plan, make_plan
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.step import Progress, Step, Workshop, silent
-from textcat.parallel import Crew
-from textcat.published.tables import all_cells
+from textcat.experiment.steps.step import ProgressReporter, Step, StepContext, ignore_progress
+from textcat.parallel import Executor
+from textcat.published.printed_tables import load_all_cells
 from textcat.store import Store
 
 log = logging.getLogger(__name__)
@@ -39,44 +39,44 @@ class Timings:
 
 
 @dataclass(frozen=True)
-class Site:
+class RunContext:
     """Where an experiment is carried out, and with what means."""
 
     data: Path
     mirror: Path | None = None
     jobs: int = 1
     offline: bool = False
-    progress: Progress = silent
-    transfers: ProgressCallback | None = None
-    crew: Crew | None = None
+    progress: ProgressReporter = ignore_progress
+    download_progress: ProgressCallback | None = None
+    executor: Executor | None = None
 
     @property
     def store(self) -> Store:
         """The cache of artifacts."""
         return Store(self.data / "cache")
 
-    def workshop(self) -> Workshop:
+    def make_step_context(self) -> StepContext:
         """The workshop of the steps."""
-        return Workshop(self.store, self.jobs, self.progress, self.crew)
+        return StepContext(self.store, self.jobs, self.progress, self.executor)
 
 
-def is_here(experiment: Experiment, site: Site) -> bool:
+def is_corpus_available(experiment: Experiment, site: RunContext) -> bool:
     """Whether the experiment's documents are on this machine."""
     if experiment.corpus.name in OWN_FORMATS:
         return experiment.own_documents.exists()
-    if plugin_of(experiment.corpus.name):
-        return _place_of(experiment, site).exists()
+    if find_corpus_plugin(experiment.corpus.name):
+        return _find_plugin_corpus(experiment, site).exists()
     return is_fetched(experiment.corpus.name, site.data)
 
 
-def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
+def resolve_corpus(experiment: Experiment, site: RunContext) -> tuple[Path, str]:
     """Where the experiment's documents are, fetched now if they are not here, and the sha256 of their contents."""
     corpus = experiment.corpus
-    if plugin_of(corpus.name):
-        place = _place_of(experiment, site)
+    if find_corpus_plugin(corpus.name):
+        place = _find_plugin_corpus(experiment, site)
         opened = open_corpus(corpus.name, place, split=corpus.split or None, **corpus.options)
         return place, opened.fingerprint()
-    if unavailable := never_published(corpus.name):
+    if unavailable := explain_unavailable(corpus.name):
         hint = "With files of your own, name their format and place in `corpus`."
         raise DataNotAvailableError(unavailable, where=experiment.name, hint=hint)
     if corpus.name in OWN_FORMATS:
@@ -84,38 +84,40 @@ def bring_corpus(experiment: Experiment, site: Site) -> tuple[Path, str]:
         if not corpus.path or not path.exists():
             hint = "`corpus.path` says where they are, seen from the experiment file."
             raise DataNotAvailableError(f"{corpus.name}: there are no documents", where=str(path), hint=hint)
-        return path, fingerprint(corpus.name, path)
-    report = fetch(corpus.name, site.data, mirror=site.mirror, offline=site.offline, progress=site.transfers)
+        return path, fingerprint_corpus(corpus.name, path)
+    report = fetch_corpus(
+        corpus.name, site.data, mirror=site.mirror, offline=site.offline, progress=site.download_progress
+    )
     return report.folder, report.fingerprint
 
 
-def _place_of(experiment: Experiment, site: Site) -> Path:
+def _find_plugin_corpus(experiment: Experiment, site: RunContext) -> Path:
     """Where a plugin's collection is: the path in the experiment file, or else a folder of its name under data."""
     corpus = experiment.corpus
     return experiment.own_documents if corpus.path else site.data / corpus.name
 
 
-def never_published(corpus: str) -> str:
+def explain_unavailable(corpus: str) -> str:
     """Why nobody can have a collection that a paper used, where textcat has no reader for it."""
-    if corpus in corpus_names():
+    if corpus in list_corpora():
         return ""
-    reasons = {cell.needs: cell.cannot_run for cell in all_cells() if cell.cannot_run}
+    reasons = {cell.needs: cell.cannot_run for cell in load_all_cells() if cell.cannot_run}
     return reasons.get(corpus) or ""
 
 
-def plan_of(experiment: Experiment, site: Site) -> tuple[Plan, Timings]:
+def prepare_plan(experiment: Experiment, site: RunContext) -> tuple[Plan, Timings]:
     """Fetch the collection and lay out the steps."""
     timings = Timings()
     started = time.perf_counter()
-    ready = is_here(experiment, site)
-    folder, contents = bring_corpus(experiment, site)
+    ready = is_corpus_available(experiment, site)
+    folder, contents = resolve_corpus(experiment, site)
     timings.note("fetch", time.perf_counter() - started, was_ready=ready)
     return make_plan(experiment, folder, contents), timings
 
 
-def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate") -> Workshop:
+def run_plan(plan: Plan, site: RunContext, timings: Timings, until: str = "evaluate") -> StepContext:
     """Make every step of the plan that is not there yet, up to and with a stage."""
-    workshop = site.workshop()
+    workshop = site.make_step_context()
     checks = DocumentChecks(plan, workshop, until)
     for step in plan.steps(until):
         started = time.perf_counter()
@@ -123,22 +125,22 @@ def carry_out(plan: Plan, site: Site, timings: Timings, until: str = "evaluate")
         if not ready:
             log.info("%s", step.title)
             site.progress(0, None, step.title)
-        made = step.artifact(workshop)
+        made = step.build_artifact(workshop)
         spent = made.seconds if ready else time.perf_counter() - started
         timings.note(step.stage, spent, was_ready=ready)
         checks.after(step)
     return workshop
 
 
-def forecast(steps: Iterable[Step], store: Store) -> list[tuple[Step, str]]:
+def list_step_states(steps: Iterable[Step], store: Store) -> list[tuple[Step, str]]:
     """For each step: `ready`, or what is missing or differs from the nearest artifact."""
-    return [(step, _state(step, store)) for step in steps]
+    return [(step, _describe_state(step, store)) for step in steps]
 
 
-def _state(step: Step, store: Store) -> str:
+def _describe_state(step: Step, store: Store) -> str:
     if store.find(step.recipe):
         return "ready"
-    difference = store.nearest_difference(step.recipe)
+    difference = store.find_nearest_difference(step.recipe)
     return (
         f"to do: {difference} differs from what is here" if difference else "to do: nothing like it is here"
     )

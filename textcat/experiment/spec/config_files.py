@@ -7,17 +7,17 @@ from pathlib import Path
 import textcat
 
 
-def config_folders() -> list[Path]:
+def find_config_folders() -> list[Path]:
     """Where experiments are looked for: ./configs, then the ones that come with textcat."""
     package = Path(textcat.__file__).parent
     candidates = [Path("configs"), package / "configs", package.parent / "configs"]
     return [folder for folder in candidates if folder.is_dir()]
 
 
-def experiment_files() -> dict[str, Path]:
+def find_experiment_files() -> dict[str, Path]:
     """Every experiment that can be named; files that start with an underscore are only extended."""
     found: dict[str, Path] = {}
-    for folder in reversed(config_folders()):
+    for folder in reversed(find_config_folders()):
         for path in sorted(folder.rglob("*.yaml")):
             if not path.name.startswith("_"):
                 found[path.relative_to(folder).with_suffix("").as_posix()] = path

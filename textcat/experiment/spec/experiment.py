@@ -18,8 +18,8 @@ from pydantic import (
 
 from textcat.corpora.own.documents import TABLES
 from textcat.corpora.registry import OWN_TEXT_FORMATS
-from textcat.evaluation.summary import own_measures
-from textcat.plugins import Named
+from textcat.evaluation.run_measures import list_builtin_measures
+from textcat.plugins import KnownName
 from textcat.selection.choice import SelectionSettings
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import VectorSettings
@@ -27,13 +27,13 @@ from textcat.thresholds.calibration import CalibrationSettings
 from textcat.thresholds.rules import ThresholdSettings
 
 
-class Settings(BaseModel):
+class StrictSettings(BaseModel):
     """Base of all settings: immutable, and unknown keys are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class CorpusSettings(Settings):
+class CorpusSettings(StrictSettings):
     """Which documents, with which labels, divided how."""
 
     name: str = Field(
@@ -71,7 +71,7 @@ class CorpusSettings(Settings):
         return self
 
 
-class ResampleSettings(Settings):
+class ResampleSettings(StrictSettings):
     """Random divisions made here instead of the collection's own."""
 
     kind: Literal["splits", "folds"] = Field(
@@ -85,7 +85,7 @@ class ResampleSettings(Settings):
     stratify: bool = Field(default=False, description="Keep the categories' shares in each part.")
 
 
-class ProjectionSettings(Settings):
+class ProjectionSettings(StrictSettings):
     """Latent semantic features in place of words."""
 
     dimensions: int | Literal["full"] = Field(description="How many leading dimensions the learner sees.")
@@ -103,7 +103,7 @@ class ProjectionSettings(Settings):
     )
 
 
-class SearchSettings(Settings):
+class SearchSettings(StrictSettings):
     """A hyperparameter found by cross-validation on the training documents."""
 
     parameter: str = Field(description="Which of the learner's parameters is searched.")
@@ -122,7 +122,7 @@ class SearchSettings(Settings):
     seed: int = Field(default=1, ge=0, description="Seed of the division into folds.")
 
     @model_validator(mode="after")
-    def _each_category_by_likelihood(self) -> SearchSettings:
+    def _check_criterion(self) -> SearchSettings:
         if self.per_category and self.criterion != "log-likelihood":
             raise ValueError("with per_category the criterion is log-likelihood")
         return self
@@ -131,7 +131,7 @@ class SearchSettings(Settings):
 StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "weights"]
 
 
-class EvaluationSettings(Settings):
+class EvaluationSettings(StrictSettings):
     """What is measured, and how undefined ratios count."""
 
     zero_division: Literal[1, 0, "skip"] = Field(
@@ -147,7 +147,7 @@ class EvaluationSettings(Settings):
         "precision-recall curve, the objectives of the SVM and of its approximation, the course of the training "
         "F1 over iterations, the weights of features.",
     )
-    measures: list[Annotated[str, Named("measures", own_measures)]] = Field(
+    measures: list[Annotated[str, KnownName("measures", list_builtin_measures)]] = Field(
         default_factory=list, description="Measures of other packages that are taken besides textcat's own."
     )
     study_category: str | None = Field(
@@ -155,7 +155,7 @@ class EvaluationSettings(Settings):
     )
 
     @model_serializer(mode="wrap")
-    def _without_no_measures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _omit_empty_measures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Settings that name no measure are spelled as if there were no such key."""
         spelled: dict[str, Any] = dump(self)
         if not self.measures:
@@ -163,7 +163,7 @@ class EvaluationSettings(Settings):
         return spelled
 
 
-class RunSettings(Settings):
+class RunSettings(StrictSettings):
     """One learner with its parameters, and what it takes differently from the experiment."""
 
     learner: str = Field(description="A learner's name (see `textcat list learners`).")
@@ -188,14 +188,14 @@ class RunSettings(Settings):
     )
 
 
-class ComparisonSettings(Settings):
+class ComparisonSettings(StrictSettings):
     """Two runs held against each other, category by category."""
 
     left: str = Field(description="The run that may make fewer errors.")
     right: str = Field(description="The run that it is compared with.")
 
 
-class Experiment(Settings):
+class Experiment(StrictSettings):
     """An experiment: one corpus and text representation, and the runs that are compared on it."""
 
     name: str = Field(default="", description="Taken from the file's place under configs/.")
@@ -239,14 +239,14 @@ class Experiment(Settings):
         """The file or folder of a user's own documents."""
         return self._folder / self.corpus.path
 
-    def placed(self, folder: Path) -> Experiment:
+    def set_folder(self, folder: Path) -> Experiment:
         """The same experiment, with paths seen from a folder."""
         self._folder = folder
         return self
 
     @field_validator("name")
     @classmethod
-    def _name_stays_below_results(cls, name: str) -> str:
+    def _check_name(cls, name: str) -> str:
         """An experiment's results lie in a folder of this name: it must not lead elsewhere."""
         if name and not all(map(names_a_folder, name.split("/"))):
             raise ValueError(f"{name!r} cannot name a folder below results")
@@ -254,7 +254,7 @@ class Experiment(Settings):
 
     @field_validator("runs")
     @classmethod
-    def _runs_name_folders(cls, runs: dict[str, RunSettings]) -> dict[str, RunSettings]:
+    def _check_run_names(cls, runs: dict[str, RunSettings]) -> dict[str, RunSettings]:
         """A run's model lies in a folder of the run's name, which is replaced whole."""
         for name in runs:
             if not names_a_folder(name):
@@ -262,7 +262,7 @@ class Experiment(Settings):
         return runs
 
     @model_validator(mode="after")
-    def _compared_runs_exist(self) -> Experiment:
+    def _check_compared_runs(self) -> Experiment:
         named = [run for pair in self.comparisons.values() for run in (pair.left, pair.right)]
         named += [run for runs in self.scalings.values() for run in runs]
         for run in named:
@@ -272,13 +272,14 @@ class Experiment(Settings):
 
     @model_validator(mode="before")
     @classmethod
-    def _fill_runs(cls, data: Any) -> Any:
+    def _share_settings_with_runs(cls, data: Any) -> Any:
         """Lay each run's own vector, selection, ... over the experiment's, key by key."""
         if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
             return data
         data = _with_own_tokenizer(data)
         runs = {
-            name: _filled(run, data) if isinstance(run, dict) else run for name, run in data["runs"].items()
+            name: _merge_shared_settings(run, data) if isinstance(run, dict) else run
+            for name, run in data["runs"].items()
         }
         return data | {"runs": runs}
 
@@ -296,8 +297,8 @@ def names_a_folder(name: str) -> bool:
 
 # The default of `text.tokenizer` is one of the papers; a user's documents may be in any script.
 OWN_TOKENIZER = "unicode"
-OPTIONAL = ("projection", "calibration")
-SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL, "threshold", "evaluation")
+OPTIONAL_SECTIONS = ("projection", "calibration")
+SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL_SECTIONS, "threshold", "evaluation")
 
 
 def _with_own_tokenizer(data: dict[str, Any]) -> dict[str, Any]:
@@ -311,10 +312,14 @@ def _with_own_tokenizer(data: dict[str, Any]) -> dict[str, Any]:
     return data | {"text": {"tokenizer": OWN_TOKENIZER} | text}
 
 
-def _filled(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:
+def _merge_shared_settings(run: dict[str, Any], experiment: dict[str, Any]) -> dict[str, Any]:
     filled = dict(run)
     for key in SHARED_BY_RUNS:
         shared, own = experiment.get(key, {}), run.get(key, {})
-        if isinstance(shared, dict) and isinstance(own, dict) and (key not in OPTIONAL or shared or own):
+        if (
+            isinstance(shared, dict)
+            and isinstance(own, dict)
+            and (key not in OPTIONAL_SECTIONS or shared or own)
+        ):
             filled[key] = shared | own
     return filled

@@ -9,19 +9,26 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from textcat.errors import UsageError
-from textcat.experiment.spec.config_files import config_folders, experiment_files
+from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.learners import LEARNERS, parameters_of
+from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.probabilities import check_probabilities
-from textcat.yaml_reader import Keys, Place, Source, did_you_mean, error_at, read_source
+from textcat.yaml_reader import (
+    KeyPath,
+    YamlPlace,
+    YamlSource,
+    make_yaml_error,
+    read_yaml_source,
+    suggest_names,
+)
 
 
-def read_experiment_source(path: Path) -> Source:
+def read_experiment_source(path: Path) -> YamlSource:
     """The file's data over the data of what it extends, with the place of every key."""
-    return _read(path, ())
+    return _read_with_parents(path, ())
 
 
-def _read(path: Path, chain: tuple[Path, ...]) -> Source:
+def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
     resolved = path.resolve()
     if resolved in chain:
         circle = " -> ".join(p.name for p in (*chain, resolved))
@@ -30,41 +37,43 @@ def _read(path: Path, chain: tuple[Path, ...]) -> Source:
             where=str(path),
             hint="Take one of the `extends` out.",
         )
-    source = read_source(path)
+    source = read_yaml_source(path)
     extended = source.data.pop("extends", None)
     if extended is None:
         return source
     place = source.places[("extends",)]
     parents = extended if isinstance(extended, list) else [extended]
     if not parents or not all(isinstance(parent, str) for parent in parents):
-        raise error_at(
+        raise make_yaml_error(
             place,
             "`extends` names one experiment file, or a list of them",
             hint="Write `extends: FILE.yaml` or `extends: [A.yaml, B.yaml]`.",
         )
-    below: Source | None = None
+    below: YamlSource | None = None
     for parent in parents:
         parent_path = path.parent / parent
         if not parent_path.is_file():
-            raise error_at(place, f"there is no file {parent_path}", "The path is relative to this file.")
-        read = _read(parent_path, (*chain, resolved))
+            raise make_yaml_error(
+                place, f"there is no file {parent_path}", "The path is relative to this file."
+            )
+        read = _read_with_parents(parent_path, (*chain, resolved))
         below = read if below is None else _overlay(below, read)
     return source if below is None else _overlay(below, source)
 
 
-def _overlay(below: Source, above: Source) -> Source:
+def _overlay(below: YamlSource, above: YamlSource) -> YamlSource:
     places = dict(below.places)
     data = _merge(below.data, above.data, (), above.places, places)
     places[()] = above.places[()]
-    return Source(data, places)
+    return YamlSource(data, places)
 
 
 def _merge(
     below: dict[str, Any],
     above: dict[str, Any],
-    keys: Keys,
-    from_above: dict[Keys, Place],
-    places: dict[Keys, Place],
+    keys: KeyPath,
+    from_above: dict[KeyPath, YamlPlace],
+    places: dict[KeyPath, YamlPlace],
 ) -> dict[str, Any]:
     """Mappings merge key by key; anything else replaces; null takes a key away."""
     merged = dict(below)
@@ -84,9 +93,16 @@ def _merge(
     return merged
 
 
-__all__ = ["config_folders", "experiment_files", "find_experiment", "load_experiment", "name_of", "validated"]
+__all__ = [
+    "derive_experiment_name",
+    "find_config_folders",
+    "find_experiment",
+    "find_experiment_files",
+    "load_experiment",
+    "validate_experiment",
+]
 
-HOW_TO_FIND_ONE = (
+FIND_EXPERIMENT_HINT = (
     "`textcat list experiments` names those there are; "
     "`textcat init DOCUMENTS` writes one for documents of yours."
 )
@@ -97,7 +113,7 @@ def find_experiment(wanted: str) -> Path:
     path = Path(wanted)
     if path.is_file():
         return path
-    known = experiment_files()
+    known = find_experiment_files()
     name = wanted.removesuffix(".yaml").removeprefix("configs/")
     if name in known:
         return known[name]
@@ -105,12 +121,12 @@ def find_experiment(wanted: str) -> Path:
         return beside
     what = f"there is no file {wanted}" if path.suffix == ".yaml" else f"there is no experiment {wanted!r}"
     near = get_close_matches(name, known, n=3)
-    raise UsageError(what, hint=f"Did you mean {' or '.join(near)}?" if near else HOW_TO_FIND_ONE)
+    raise UsageError(what, hint=f"Did you mean {' or '.join(near)}?" if near else FIND_EXPERIMENT_HINT)
 
 
-def name_of(path: Path) -> str:
+def derive_experiment_name(path: Path) -> str:
     """An experiment's name: its place under a configs folder, or the file's own name."""
-    for folder in config_folders():
+    for folder in find_config_folders():
         if path.resolve().is_relative_to(folder.resolve()):
             return path.resolve().relative_to(folder.resolve()).with_suffix("").as_posix()
     return path.stem
@@ -120,79 +136,81 @@ def load_experiment(wanted: str | Path) -> Experiment:
     """The resolved experiment; every fault in the file is one message with its place."""
     path = find_experiment(str(wanted))
     source = read_experiment_source(path)
-    source.data.setdefault("name", name_of(path))
-    return validated(source).placed(path.parent)
+    source.data.setdefault("name", derive_experiment_name(path))
+    return validate_experiment(source).set_folder(path.parent)
 
 
-def validated(source: Source) -> Experiment:
+def validate_experiment(source: YamlSource) -> Experiment:
     """Check plain data against the typed model."""
     try:
         experiment = Experiment.model_validate(source.data)
     except ValidationError as error:
-        raise _explain(error, source) from error
+        raise _to_usage_error(error, source) from error
     _check_runs(experiment, source)
     return experiment
 
 
-def _check_runs(experiment: Experiment, source: Source) -> None:
+def _check_runs(experiment: Experiment, source: YamlSource) -> None:
     """Check each run's learner and parameters, which the registry of learners knows."""
     for name, run in experiment.runs.items():
         try:
-            parameters_of(run.learner, run.parameters)
+            validate_parameters(run.learner, run.parameters)
             check_probabilities(run)
         except KeyError as error:
-            raise error_at(
-                source.nearest(("runs", name, "learner")),
+            raise make_yaml_error(
+                source.find_place(("runs", name, "learner")),
                 f"there is no learner {run.learner!r}",
                 str(error.args[0]),
             ) from error
         except ValidationError as error:
-            raise _explain(error, source, ("runs", name, "parameters")) from error
+            raise _to_usage_error(error, source, ("runs", name, "parameters")) from error
         except UsageError as error:
-            raise error_at(source.nearest(("runs", name)), error.what, error.hint) from error
+            raise make_yaml_error(source.find_place(("runs", name)), error.what, error.hint) from error
 
 
-def _explain(error: ValidationError, source: Source, above: tuple[str | int, ...] = ()) -> UsageError:
+def _to_usage_error(
+    error: ValidationError, source: YamlSource, above: tuple[str | int, ...] = ()
+) -> UsageError:
     # A misspelt key is also a missing one: the misspelling is what to say.
     faults = error.errors()
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     keys = (*above, *(part for part in first["loc"] if _is_key(part, source)))
-    place = source.nearest(keys)
+    place = source.find_place(keys)
     if first["type"] == "extra_forbidden":
-        known = _fields_at(error, first["loc"])
-        return error_at(place, f"unknown key {keys[-1]!r}", did_you_mean(str(keys[-1]), known))
+        known = _find_known_fields(error, first["loc"])
+        return make_yaml_error(place, f"unknown key {keys[-1]!r}", suggest_names(str(keys[-1]), known))
     if first["type"] == "missing":
         where = ".".join(map(str, keys[:-1])) or "the experiment"
-        return error_at(
-            source.nearest(keys[:-1]),
+        return make_yaml_error(
+            source.find_place(keys[:-1]),
             f"the key {keys[-1]!r} is missing in {where}",
             hint="Add it; `textcat show --schema` says what it takes.",
         )
     what = f"{'.'.join(map(str, keys)) or 'experiment'}: {first['msg'][0].lower()}{first['msg'][1:]}"
     now = f"It is {first['input']!r} now. " if isinstance(first["input"], str | int | float | bool) else ""
-    return error_at(place, what, f"{now}`textcat show --schema` says what it takes.")
+    return make_yaml_error(place, what, f"{now}`textcat show --schema` says what it takes.")
 
 
-def _is_key(part: str | int, source: Source) -> bool:
+def _is_key(part: str | int, source: YamlSource) -> bool:
     """Tell real keys from the names that pydantic gives to the branches of a union."""
     return isinstance(part, int) or not (
         part.startswith(("literal[", "list[", "constrained")) or part in {"int", "str"}
     )
 
 
-def _fields_at(error: ValidationError, location: tuple[int | str, ...]) -> list[str]:
+def _find_known_fields(error: ValidationError, location: tuple[int | str, ...]) -> list[str]:
     """The keys known where an unknown one was found."""
     models = {entry.parameters.__name__: entry.parameters for entry in LEARNERS.values()}
     annotation: Any = models.get(error.title, Experiment)
     for part in location[:-1]:
-        annotation = _inside(annotation, part)
-    model = _model_in(annotation)
+        annotation = _get_part_type(annotation, part)
+    model = _find_model(annotation)
     return sorted(model.model_fields) if model else []
 
 
-def _inside(annotation: Any, part: int | str) -> Any:
+def _get_part_type(annotation: Any, part: int | str) -> Any:
     """The type of one part of a value of some type."""
-    model = _model_in(annotation)
+    model = _find_model(annotation)
     if get_origin(annotation) in (dict, list):
         return get_args(annotation)[-1]
     if model and str(part) in model.model_fields:
@@ -200,10 +218,10 @@ def _inside(annotation: Any, part: int | str) -> Any:
     return None
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
+def _find_model(annotation: Any) -> type[BaseModel] | None:
     """The settings class that a type is, or is optionally."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if get_origin(annotation) in (dict, list):
         return None
-    return next((model for model in map(_model_in, get_args(annotation)) if model), None)
+    return next((model for model in map(_find_model, get_args(annotation)) if model), None)

@@ -9,14 +9,14 @@ from dataclasses import fields
 from inspect import cleandoc
 from typing import Any
 
-from textcat.corpora.cards import corpus_names
-from textcat.corpora.registry import OWN_FORMATS, option_meanings, reader_options
+from textcat.corpora.cards import list_corpora
+from textcat.corpora.registry import OWN_FORMATS, list_reader_options, load_option_descriptions
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.learners import LEARNERS
+from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.linear.training import ALGORITHMS
 
 
-def experiment_schema() -> dict[str, Any]:
+def make_experiment_schema() -> dict[str, Any]:
     """The schema of a file: as of the resolved experiment, with `extends`, and nothing required beside it."""
     schema = Experiment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -29,7 +29,7 @@ def experiment_schema() -> dict[str, Any]:
     run = schema["$defs"]["RunSettings"]
     run.pop("required", None)
     run["properties"]["learner"]["enum"] = sorted(LEARNERS)
-    run["allOf"] = [_parameters_when(name) for name in sorted(LEARNERS)]
+    run["allOf"] = [_make_parameters_condition(name) for name in sorted(LEARNERS)]
     for name in sorted(LEARNERS):
         model = LEARNERS[name].parameters
         own = model.model_json_schema()
@@ -39,7 +39,7 @@ def experiment_schema() -> dict[str, Any]:
     return schema
 
 
-def _parameters_when(learner: str) -> dict[str, Any]:
+def _make_parameters_condition(learner: str) -> dict[str, Any]:
     parameters = {"$ref": f"#/$defs/{LEARNERS[learner].parameters.__name__}"}
     return {
         "if": {"properties": {"learner": {"const": learner}}, "required": ["learner"]},
@@ -47,7 +47,7 @@ def _parameters_when(learner: str) -> dict[str, Any]:
     }
 
 
-HEAD = """# The keys of an experiment file
+REFERENCE_HEAD = """# The keys of an experiment file
 
 Every key that an experiment file may hold, what it takes and what it is when left out. A key that is not here is
 refused with its line and the nearest name. An editor that knows JSON Schema completes them from
@@ -59,7 +59,7 @@ its runs, and in a run, for that one alone: there they are laid over the experim
 the keys of those that `extends` names. This page is made from the model of the file, by
 `python -m textcat.experiment.spec.schema`.
 """
-OWN_SECTIONS = {
+SECTION_HEADINGS = {
     "CorpusSettings": "corpus",
     "ResampleSettings": "resample",
     "TextSettings": "text",
@@ -73,51 +73,51 @@ OWN_SECTIONS = {
     "SearchSettings": "search",
     "ComparisonSettings": "comparisons",
 }
-SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision", "jobs")
+OPTIONS_SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision", "jobs")
 
 
-def configuration_page() -> str:
+def make_configuration_page() -> str:
     """The page as Markdown."""
-    return "\n".join([HEAD, *_sections(experiment_schema())])
+    return "\n".join([REFERENCE_HEAD, *_format_sections(make_experiment_schema())])
 
 
-def _sections(schema: dict[str, Any]) -> Iterator[str]:
-    yield from _section("The file", schema["properties"])
-    for model, heading in OWN_SECTIONS.items():
-        yield from _section(heading, schema["$defs"][model]["properties"])
+def _format_sections(schema: dict[str, Any]) -> Iterator[str]:
+    yield from _format_section("The file", schema["properties"])
+    for model, heading in SECTION_HEADINGS.items():
+        yield from _format_section(heading, schema["$defs"][model]["properties"])
         if heading == "corpus":
-            yield from _reader_options()
-    for model, learners in _learners_by_parameters().items():
+            yield from _format_reader_options()
+    for model, learners in _group_learners().items():
         names = ", ".join(f"`{name}`" for name in learners)
         yield f"## Parameters of {names}\n"
         for name in learners:
             yield f"- `{name}`: {LEARNERS[name].title}"
         yield ""
-        yield from _table(schema["$defs"][model]["properties"])
+        yield from _format_table(schema["$defs"][model]["properties"])
         if model == "LinearParameters":
-            yield from _algorithm_options()
+            yield from _format_algorithm_options()
 
 
-def _algorithm_options() -> Iterator[str]:
+def _format_algorithm_options() -> Iterator[str]:
     """What `parameters: {options: ...}` takes with each algorithm, beside what is a parameter already."""
     for name, algorithm in ALGORITHMS.items():
         yield f"### options of algorithm `{name}`\n"
         yield cleandoc(algorithm.options.__doc__ or "") + "\n"
         yield "| option | when left out |\n|---|---|"
         for option in fields(algorithm.options):
-            if option.name not in SET_BY_PARAMETERS:
+            if option.name not in OPTIONS_SET_BY_PARAMETERS:
                 yield f"| `{option.name}` | `{json.dumps(option.default)}` |"
         yield ""
 
 
-def _reader_options() -> Iterator[str]:
+def _format_reader_options() -> Iterator[str]:
     """A table for the readers that share their options, own documents first."""
     sharing: dict[tuple[tuple[str, str], ...], list[str]] = {}
-    for name in (*OWN_FORMATS, *corpus_names()):
-        if meanings := option_meanings(name):
+    for name in (*OWN_FORMATS, *list_corpora()):
+        if meanings := load_option_descriptions(name):
             sharing.setdefault(tuple(meanings.items()), []).append(name)
     for pairs, names in sharing.items():
-        defaults = reader_options(names[0])
+        defaults = list_reader_options(names[0])
         yield f"### options of {', '.join(f'`{name}`' for name in names)}\n"
         yield "| option | when left out | what it says |\n|---|---|---|"
         for option, meaning in pairs:
@@ -126,7 +126,7 @@ def _reader_options() -> Iterator[str]:
         yield ""
 
 
-def _learners_by_parameters() -> dict[str, list[str]]:
+def _group_learners() -> dict[str, list[str]]:
     """Learners that take the same parameters, in the order of the table of learners."""
     found: dict[str, list[str]] = {}
     for name, learner in LEARNERS.items():
@@ -134,39 +134,39 @@ def _learners_by_parameters() -> dict[str, list[str]]:
     return found
 
 
-def _section(heading: str, properties: dict[str, Any]) -> Iterator[str]:
+def _format_section(heading: str, properties: dict[str, Any]) -> Iterator[str]:
     yield f"## {heading}\n"
-    yield from _table(properties)
+    yield from _format_table(properties)
 
 
-def _table(properties: dict[str, Any]) -> Iterator[str]:
+def _format_table(properties: dict[str, Any]) -> Iterator[str]:
     yield "| key | takes | when left out | what it says |\n|---|---|---|---|"
     for key, value in properties.items():
         meaning = value.get("description", "").replace("|", "\\|")
-        yield f"| `{key}` | {_kind(value)} | {_default(value)} | {meaning} |"
+        yield f"| `{key}` | {_describe_type(value)} | {_format_default(value)} | {meaning} |"
     yield ""
 
 
-def _kind(value: dict[str, Any]) -> str:
+def _describe_type(value: dict[str, Any]) -> str:
     """What a key takes, in words. Pydantic before 2.9 wraps a described reference in `allOf`."""
     if several := value.get("anyOf", value.get("allOf")):
-        return " or ".join(dict.fromkeys(_kind(each) for each in several))
+        return " or ".join(dict.fromkeys(_describe_type(each) for each in several))
     if "$ref" in value:
         model = value["$ref"].rsplit("/", 1)[1]
-        return f"keys of `{OWN_SECTIONS.get(model, model)}`"
+        return f"keys of `{SECTION_HEADINGS.get(model, model)}`"
     if allowed := value.get("enum", [value["const"]] if "const" in value else []):
         return ", ".join(f"`{each}`" for each in allowed)
-    return _composed(value) if value.get("type") in ("array", "object") else _plain(value)
+    return _describe_composite(value) if value.get("type") in ("array", "object") else _describe_simple(value)
 
 
-def _composed(value: dict[str, Any]) -> str:
+def _describe_composite(value: dict[str, Any]) -> str:
     if value["type"] == "array":
-        return f"list of {_kind(value['items'])}" if "items" in value else "list"
+        return f"list of {_describe_type(value['items'])}" if "items" in value else "list"
     inner = value.get("additionalProperties")
-    return f"name: {_kind(inner)}" if isinstance(inner, dict) else "keys and values"
+    return f"name: {_describe_type(inner)}" if isinstance(inner, dict) else "keys and values"
 
 
-def _plain(value: dict[str, Any]) -> str:
+def _describe_simple(value: dict[str, Any]) -> str:
     names = {"string": "text", "number": "number", "integer": "whole number", "boolean": "true or false"}
     bounds = [
         f"{words} {value[key]:g}"
@@ -181,7 +181,7 @@ def _plain(value: dict[str, Any]) -> str:
     return " ".join([names.get(value.get("type", ""), "null"), *bounds])
 
 
-def _default(value: dict[str, Any]) -> str:
+def _format_default(value: dict[str, Any]) -> str:
     """The value that a key has when it is not there; nothing where there is none."""
     if "default" not in value or value["default"] is None:
         return ""
@@ -191,4 +191,4 @@ def _default(value: dict[str, Any]) -> str:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(configuration_page())
+    sys.stdout.write(make_configuration_page())

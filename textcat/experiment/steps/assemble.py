@@ -7,38 +7,40 @@ from typing import Any
 import numpy as np
 
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.fitting import Problem
+from textcat.experiment.steps.fitting import LearningProblem
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.step import Step, Workshop
+from textcat.experiment.steps.step import Step, StepContext
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 
 
-def assemble(
-    workshop: Workshop,
+def assemble_problem(
+    workshop: StepContext,
     run: RunSettings,
     seed: int,
     vectorized: Step,
     selected: Step | None,
     projected: Step | None,
-) -> Problem:
+) -> LearningProblem:
     """The learning problem of a run's training documents."""
-    vectors = read_vectors(vectorized.artifact(workshop).folder)
+    vectors = read_vectors(vectorized.build_artifact(workshop).folder)
     X: Any = vectors.train
     if projected:
-        X = read_projection(projected.artifact(workshop).folder, "train", run)
-    problem = Problem(X, vectors.train_labels, read_selection(selected, workshop), seed)
-    return problem if run.train_documents is None else _part_of(problem, run.train_documents)
+        X = read_projection(projected.build_artifact(workshop).folder, "train", run)
+    problem = LearningProblem(X, vectors.train_labels, read_selection(selected, workshop), seed)
+    return problem if run.train_documents is None else _sample_documents(problem, run.train_documents)
 
 
-def _part_of(problem: Problem, documents: int) -> Problem:
+def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
     """So many documents, the same first ones whatever their number, in their own order."""
     order = np.random.default_rng(problem.seed).permutation(problem.X.shape[0])
     return problem.rows(np.sort(order[:documents]))
 
 
-def test_matrix(workshop: Workshop, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
+def read_test_matrix(
+    workshop: StepContext, run: RunSettings, vectors: Vectors, projected: Step | None
+) -> Any:
     """The test documents as the run's learner sees them."""
     if projected:
-        return read_projection(projected.artifact(workshop).folder, "test", run)
+        return read_projection(projected.build_artifact(workshop).folder, "test", run)
     return vectors.test

@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.assemble import assemble
-from textcat.experiment.steps.held_out import held_out_scores
-from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.assemble import assemble_problem
+from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
-    ARRAYS,
+    CALIBRATION_ARRAYS,
     Calibration,
     CalibrationSettings,
-    calibration_from,
     fit_calibration,
+    restore_calibration,
 )
 
 
-def calibrate_step(
+def make_calibrate_step(
     run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
 ) -> Step | None:
     """The calibration of a run, or no step where none is asked for."""
@@ -27,12 +27,12 @@ def calibrate_step(
     if settings is None:
         return None
     recipe = Recipe(
-        "calibrate", 1, {**settings.model_dump(mode="json"), "seed": seed}, inputs_of(model=trained)
+        "calibrate", 1, {**settings.model_dump(mode="json"), "seed": seed}, make_recipe_inputs(model=trained)
     )
 
-    def make(workshop: Workshop, target: Path) -> None:
-        problem = assemble(workshop, run, seed, *sources)
-        scores, _ = held_out_scores(workshop, run, problem, trained, seed, settings.folds)
+    def make(workshop: StepContext, target: Path) -> None:
+        problem = assemble_problem(workshop, run, seed, *sources)
+        scores, _ = load_held_out_scores(workshop, run, problem, trained, seed, settings.folds)
         save_calibration(target, fit_calibration(settings, scores, problem.labels))
 
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))
@@ -46,5 +46,5 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
     """The calibration that `save_calibration` left."""
-    arrays = {name: read_array(folder, f"calibration.{name}") for name in ARRAYS[settings.method]}
-    return calibration_from(settings.method, arrays, categories)
+    arrays = {name: read_array(folder, f"calibration.{name}") for name in CALIBRATION_ARRAYS[settings.method]}
+    return restore_calibration(settings.method, arrays, categories)

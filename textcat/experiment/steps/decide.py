@@ -9,26 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.assemble import assemble
+from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.calibrate import read_calibration
-from textcat.experiment.steps.fitting import Model, Problem, load_model
-from textcat.experiment.steps.held_out import held_out_scores
-from textcat.experiment.steps.probabilities import probabilities_of
-from textcat.experiment.steps.step import Step, Workshop, inputs_of
-from textcat.plugins import identities
+from textcat.experiment.steps.fitting import LearningProblem, Model, load_model
+from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.probabilities import compute_probabilities
+from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import Calibration
-from textcat.thresholds.rules import decisions, set_per_document, set_thresholds
+from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
 
 Floats = NDArray[np.float64]
 
 # The rules that decide by a number of categories a document.
-COUNTING_RULES = ("rcut", "pcut")
+PER_DOCUMENT_RULES = ("rcut", "pcut")
 
 
 @dataclass(frozen=True)
-class Decider:
+class DecisionRule:
     """All that decides for a run: its rule, what was fitted for it, and where probabilities come from."""
 
     run: RunSettings
@@ -40,7 +40,7 @@ class Decider:
 
     def probabilities(self, model: Model, scores: Floats) -> Floats | None:
         """Documents x categories, calibrated or the learner's own; None where there are none."""
-        return probabilities_of(model, self.calibration, scores)
+        return compute_probabilities(model, self.calibration, scores)
 
     def decide(self, model: Model, scores: Floats) -> NDArray[np.bool_]:
         """What is accepted; with one label a document, the category of the highest score alone."""
@@ -49,7 +49,7 @@ class Decider:
             chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
             return chosen
         asked_for = self.run.threshold.rule == "expected-f1"
-        return decisions(
+        return apply_threshold_rule(
             self.run.threshold,
             scores,
             self.thresholds,
@@ -59,12 +59,12 @@ class Decider:
         )
 
     @property
-    def looks_at_all_documents(self) -> bool:
+    def needs_all_documents(self) -> bool:
         """Whether a decision depends on the other documents that are decided on."""
-        return self.run.threshold.looks_at_all_documents and not self.single_label
+        return self.run.threshold.needs_all_documents and not self.single_label
 
 
-def decide_step(
+def make_decide_step(
     run: RunSettings,
     seed: int,
     trained: Step,
@@ -76,45 +76,45 @@ def decide_step(
     if calibrated and run.threshold.rule == "expected-f1":
         needs["calibration"] = calibrated
     parameters = {**run.threshold.model_dump(mode="json"), "seed": seed}
-    parameters |= identities(("thresholds", run.threshold.rule))
-    recipe = Recipe("threshold", 1, parameters, inputs_of(**needs))
+    parameters |= collect_identities(("thresholds", run.threshold.rule))
+    recipe = Recipe("threshold", 1, parameters, make_recipe_inputs(**needs))
 
-    def make(workshop: Workshop, target: Path) -> None:
-        problem = assemble(workshop, run, seed, *sources)
-        model = load_model(trained.artifact(workshop).folder)
+    def make(workshop: StepContext, target: Path) -> None:
+        problem = assemble_problem(workshop, run, seed, *sources)
+        model = load_model(trained.build_artifact(workshop).folder)
         scores, folds = model.scores(problem.X), None
         if run.threshold.cross_validated:
-            scores, folds = held_out_scores(workshop, run, problem, trained, seed, run.threshold.folds)
+            scores, folds = load_held_out_scores(workshop, run, problem, trained, seed, run.threshold.folds)
         probabilities = None
         if run.threshold.rule == "expected-f1":
-            calibration = _calibration(run, calibrated, workshop, problem)
-            probabilities = probabilities_of(model, calibration, scores)
+            calibration = _load_calibration(run, calibrated, workshop, problem)
+            probabilities = compute_probabilities(model, calibration, scores)
         fitted = set_thresholds(run.threshold, scores, problem.labels, folds, probabilities)
         write_array(target, "thresholds", fitted)
-        if run.threshold.rule in COUNTING_RULES:
-            per_document = set_per_document(run.threshold, scores, problem.labels)
+        if run.threshold.rule in PER_DOCUMENT_RULES:
+            per_document = set_categories_per_document(run.threshold, scores, problem.labels)
             write_array(target, "per_document", np.array(per_document, dtype=np.float64))
 
     return Step("train", f"set thresholds of {run.title or run.learner}", recipe, make, tuple(needs.values()))
 
 
-def _calibration(
-    run: RunSettings, calibrated: Step | None, workshop: Workshop, problem: Problem
+def _load_calibration(
+    run: RunSettings, calibrated: Step | None, workshop: StepContext, problem: LearningProblem
 ) -> Calibration | None:
     if calibrated is None or run.calibration is None:
         return None
-    folder = calibrated.artifact(workshop).folder
+    folder = calibrated.build_artifact(workshop).folder
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
 
 
-def read_decider(
+def load_decision_rule(
     run: RunSettings, decided: Path, calibrated: Path | None, priors: Floats, *, single_label: bool
-) -> Decider:
+) -> DecisionRule:
     """The decider of a run, from what its steps left in their folders."""
     thresholds = read_array(decided, "thresholds")
     calibration = None
     if calibrated is not None and run.calibration is not None:
         calibration = read_calibration(calibrated, run.calibration, len(priors))
-    counted = run.threshold.rule in COUNTING_RULES
+    counted = run.threshold.rule in PER_DOCUMENT_RULES
     per_document = float(read_array(decided, "per_document")) if counted else 1.0
-    return Decider(run, single_label, thresholds, per_document, priors, calibration)
+    return DecisionRule(run, single_label, thresholds, per_document, priors, calibration)

@@ -13,10 +13,10 @@ from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.spec.experiment import CorpusSettings, ResampleSettings
 from textcat.experiment.steps.tokenize import Counts
 
-Rows = NDArray[np.int64]
+RowNumbers = NDArray[np.int64]
 
 
-def fold_numbers(documents: int, folds: int, *, seed: int, strata: Rows | None = None) -> Rows:
+def assign_folds(documents: int, folds: int, *, seed: int, strata: RowNumbers | None = None) -> RowNumbers:
     """A fold for each document: equal sizes within one, within each stratum where strata are given."""
     order = np.random.default_rng(seed).permutation(documents)
     if strata is not None:
@@ -26,25 +26,27 @@ def fold_numbers(documents: int, folds: int, *, seed: int, strata: Rows | None =
     return numbers
 
 
-def folds_of(documents: int, folds: int, *, seed: int, strata: Rows | None = None) -> list[tuple[Rows, Rows]]:
+def make_folds(
+    documents: int, folds: int, *, seed: int, strata: RowNumbers | None = None
+) -> list[tuple[RowNumbers, RowNumbers]]:
     """(train, test) rows of each fold; every document is tested once."""
-    numbers = fold_numbers(documents, folds, seed=seed, strata=strata)
+    numbers = assign_folds(documents, folds, seed=seed, strata=strata)
     return [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
 
 
-def random_splits(
-    documents: int, number: int, *, train_share: float, seed: int, strata: Rows | None = None
-) -> list[tuple[Rows, Rows]]:
+def draw_random_splits(
+    documents: int, number: int, *, train_share: float, seed: int, strata: RowNumbers | None = None
+) -> list[tuple[RowNumbers, RowNumbers]]:
     """(train, test) rows of independent random splits."""
     return [
-        _one_split(documents, train_share, np.random.default_rng([seed, repeat]), strata)
+        _draw_split(documents, train_share, np.random.default_rng([seed, repeat]), strata)
         for repeat in range(number)
     ]
 
 
-def _one_split(
-    documents: int, train_share: float, generator: np.random.Generator, strata: Rows | None
-) -> tuple[Rows, Rows]:
+def _draw_split(
+    documents: int, train_share: float, generator: np.random.Generator, strata: RowNumbers | None
+) -> tuple[RowNumbers, RowNumbers]:
     groups = (
         [np.arange(documents)] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
     )
@@ -59,53 +61,53 @@ def _one_split(
 class Division:
     """Rows of training and test documents, the categories kept, and all documents' labels in them."""
 
-    train: Rows
-    test: Rows
+    train: RowNumbers
+    test: RowNumbers
     categories: list[str]
     labels: NDArray[np.bool_]
 
 
-def divide(
+def divide_documents(
     counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int
 ) -> Division:
     """The division of one repetition (0 when nothing is resampled)."""
-    labels = counts.documents.label_matrix(counts.categories)
-    train, test = _rows(counts, labels, resample, repeat)
+    labels = counts.documents.make_label_matrix(counts.categories)
+    train, test = _split_rows(counts, labels, resample, repeat)
     if not len(train) or not len(test):
         raise StageFailedError(
             f"{corpus.name}: {len(train)} training and {len(test)} test documents after the split",
             hint="Choose another `corpus.split`, or let `resample` make one.",
         )
-    kept = _categories(counts, corpus, labels[train], labels[test])
+    kept = _choose_categories(counts, corpus, labels[train], labels[test])
     labels = np.asarray(labels[:, kept], dtype=np.bool_, order="C")
     if corpus.documents == "labelled":
         labelled = np.flatnonzero(labels.any(axis=1))
         train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
     names = [counts.categories[column] for column in kept]
     if corpus.learn is not None:
-        learned = _named(names, corpus.learn)
+        learned = _find_columns(names, corpus.learn)
         names, labels = corpus.learn, np.asarray(labels[:, learned], dtype=np.bool_, order="C")
     return Division(train, test, names, labels)
 
 
-def _rows(
+def _split_rows(
     counts: Counts, labels: NDArray[np.bool_], resample: ResampleSettings | None, repeat: int
-) -> tuple[Rows, Rows]:
+) -> tuple[RowNumbers, RowNumbers]:
     if resample is None:
         split = np.asarray(counts.documents.split)
         return np.flatnonzero(split == "train"), np.flatnonzero(split == "test")
     strata = labels.argmax(axis=1) if resample.stratify else None
     if resample.kind == "folds":
-        return folds_of(len(labels), resample.number, seed=resample.seed, strata=strata)[repeat]
+        return make_folds(len(labels), resample.number, seed=resample.seed, strata=strata)[repeat]
     share = resample.train_share
-    return random_splits(len(labels), resample.number, train_share=share, seed=resample.seed, strata=strata)[
-        repeat
-    ]
+    return draw_random_splits(
+        len(labels), resample.number, train_share=share, seed=resample.seed, strata=strata
+    )[repeat]
 
 
-def _categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> Rows:
+def _choose_categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> RowNumbers:
     if isinstance(corpus.categories, list):
-        return _named(counts.categories, corpus.categories)
+        return _find_columns(counts.categories, corpus.categories)
     in_train, in_test = train.any(axis=0), test.any(axis=0)
     chosen = {
         "all": np.ones(len(counts.categories), dtype=bool),
@@ -116,7 +118,7 @@ def _categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -
     return np.flatnonzero(chosen)
 
 
-def _named(categories: Sequence[str], wanted: list[str]) -> Rows:
+def _find_columns(categories: Sequence[str], wanted: list[str]) -> RowNumbers:
     column = {name: position for position, name in enumerate(categories)}
     unknown = [name for name in wanted if name not in column]
     if unknown:

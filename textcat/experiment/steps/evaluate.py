@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.evaluation.measures import calibration_measures
-from textcat.evaluation.summary import MeasureSettings, measure_all, more_measures
+from textcat.evaluation.measures import measure_calibration
+from textcat.evaluation.run_measures import MeasureSettings, compute_plugin_measures, measure_all
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
-from textcat.experiment.steps.assemble import test_matrix
-from textcat.experiment.steps.decide import read_decider
+from textcat.experiment.steps.assemble import read_test_matrix
+from textcat.experiment.steps.decide import load_decision_rule
 from textcat.experiment.steps.fitting import Model, load_model
 from textcat.experiment.steps.project import read_projection
-from textcat.experiment.steps.step import Step, Workshop, inputs_of
-from textcat.experiment.steps.studies import STUDIES, Subject
+from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
-from textcat.plugins import identities
+from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask
 
 
-def evaluate_step(
+def make_evaluate_step(
     experiment: Experiment,
     run: RunSettings,
     trained: Step,
@@ -38,33 +38,37 @@ def evaluate_step(
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
-    parameters |= identities(*(("measures", name) for name in run.evaluation.measures))
-    recipe = Recipe("evaluate", 3, parameters, inputs_of(**inputs))
+    parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
+    recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
-    def make(workshop: Workshop, target: Path) -> None:
-        vectors = read_vectors(vectorized.artifact(workshop).folder)
-        model = load_model(trained.artifact(workshop).folder)
-        decider = read_decider(
+    def make(workshop: StepContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
+        model = load_model(trained.build_artifact(workshop).folder)
+        decider = load_decision_rule(
             run,
-            decided.artifact(workshop).folder,
-            calibrated.artifact(workshop).folder if calibrated else None,
+            decided.build_artifact(workshop).folder,
+            calibrated.build_artifact(workshop).folder if calibrated else None,
             vectors.priors,
             single_label=single,
         )
-        scores = model.scores(test_matrix(workshop, run, vectors, projected))
+        scores = model.scores(read_test_matrix(workshop, run, vectors, projected))
         decided_on = decider.decide(model, scores)
-        measures = measured(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
+        measures = compute_measures(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
         if decider.calibration is not None:
             measures.update(
-                calibration_measures(decider.calibration.probabilities(scores), vectors.test_labels)
+                measure_calibration(decider.calibration.probabilities(scores), vectors.test_labels)
             )
-        X = read_projection(projected.artifact(workshop).folder, "train", run) if projected else vectors.train
+        X = (
+            read_projection(projected.build_artifact(workshop).folder, "train", run)
+            if projected
+            else vectors.train
+        )
         train_scores = model.scores(X)
         accepted = decider.decide(model, train_scores)
-        measures.update(_on_training(train_scores, accepted, vectors, run))
+        measures.update(_compute_training_measures(train_scores, accepted, vectors, run))
         series: dict[str, list[Any]] = {}
         for name in run.evaluation.studies:
-            found = STUDIES[name](_subject(run, vectors, model, train_scores, scores))
+            found = STUDIES[name](_make_study_input(run, vectors, model, train_scores, scores))
             measures.update({k: v if np.isfinite(v) else None for k, v in found.measures.items()})
             series.update(found.series)
         write_json(target, "measures", measures)
@@ -76,7 +80,7 @@ def evaluate_step(
     return Step("evaluate", f"evaluate {run.title or run.learner}", recipe, make, needs)
 
 
-def measured(
+def compute_measures(
     scores: NDArray[Any],
     accepted: NDArray[np.bool_],
     labels: NDArray[np.bool_],
@@ -86,23 +90,25 @@ def measured(
     """All measures; one that is undefined is None, which is null in JSON."""
     chosen = MeasureSettings(zero_division=settings.zero_division, largest=tuple(settings.largest))
     values = measure_all(scores, accepted, labels, vectors.categories, vectors.train_counts, chosen)
-    values |= more_measures(settings.measures, scores, accepted, labels)
+    values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
-def _on_training(
+def _compute_training_measures(
     scores: NDArray[Any], accepted: NDArray[np.bool_], vectors: Vectors, run: RunSettings
 ) -> dict[str, float | None]:
     """The few measures that are also of interest on the training documents."""
-    training = measured(scores, accepted, vectors.train_labels, vectors, run.evaluation)
+    training = compute_measures(scores, accepted, vectors.train_labels, vectors, run.evaluation)
     wanted = ("micro.f1", "macro.f1", "macro.f1_of_means", "micro.errors")
     return {f"train.{name}": training[name] for name in wanted}
 
 
-def _subject(
+def _make_study_input(
     run: RunSettings, vectors: Vectors, model: Model, train_scores: NDArray[Any], test_scores: NDArray[Any]
-) -> Subject:
-    return Subject(run, vectors, train_scores, test_scores, model.to_arrays().get("coef"), model.describe())
+) -> StudyInput:
+    return StudyInput(
+        run, vectors, train_scores, test_scores, model.to_arrays().get("coef"), model.describe()
+    )
 
 
 def read_series(folder: Path) -> dict[str, list[Any]]:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from textcat.errors import BadDataError, StageFailedError, UsageError
-from textcat.experiment.spec.learners import LEARNERS, parameters_of
-from textcat.linear.mapped_arrays import some_rows
-from textcat.parallel import Crew
+from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
+from textcat.linear.mapped_arrays import select_rows
+from textcat.parallel import Executor
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 
 # The documents to train on, and those to score.
@@ -39,7 +39,7 @@ class Model(Protocol):
 
 
 @dataclass(frozen=True)
-class Problem:
+class LearningProblem:
     """Training documents, their labels, the terms each category may use, and the seed."""
 
     X: Any
@@ -47,14 +47,14 @@ class Problem:
     mask: NDArray[np.bool_] | None
     seed: int
 
-    def restricted(self, categories: NDArray[Any]) -> Problem:
+    def restricted(self, categories: NDArray[Any]) -> LearningProblem:
         """The same documents for some of the categories."""
         mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
-        return Problem(self.X, np.ascontiguousarray(self.labels[:, categories]), mask, self.seed)
+        return LearningProblem(self.X, np.ascontiguousarray(self.labels[:, categories]), mask, self.seed)
 
-    def rows(self, documents: NDArray[Any]) -> Problem:
+    def rows(self, documents: NDArray[Any]) -> LearningProblem:
         """Some of the documents."""
-        return Problem(some_rows(self.X, documents), self.labels[documents], self.mask, self.seed)
+        return LearningProblem(select_rows(self.X, documents), self.labels[documents], self.mask, self.seed)
 
 
 MODEL_CLASSES = {
@@ -65,9 +65,9 @@ MODEL_CLASSES = {
 }
 
 
-def fit_learner(name: str, parameters: BaseModel, problem: Problem, jobs: int) -> Model:
+def fit_learner(name: str, parameters: BaseModel, problem: LearningProblem, jobs: int) -> Model:
     """Train a learner by the adapter that the table of learners names."""
-    model: Model = _named(LEARNERS[name].adapter)(name, problem, parameters, jobs)
+    model: Model = _import_object(LEARNERS[name].adapter)(name, problem, parameters, jobs)
     return model
 
 
@@ -81,36 +81,36 @@ def fit_grid(
     parameters: Mapping[str, Any],
     searched: str,
     grid: Sequence[float],
-    problem: Problem,
+    problem: LearningProblem,
     jobs: int,
 ) -> list[Model]:
     """A model for each value of one parameter; along a path where the learner has one for that parameter."""
     learner = LEARNERS[name]
-    each = [parameters_of(name, {**parameters, searched: value}) for value in grid]
+    each = [validate_parameters(name, {**parameters, searched: value}) for value in grid]
     if learner.path is None or not has_path(name, searched):
         return [fit_learner(name, one, problem, jobs) for one in each]
-    models: list[Model] = _named(learner.path)(name, problem, each, jobs)
+    models: list[Model] = _import_object(learner.path)(name, problem, each, jobs)
     return models
 
 
 def search_each_category(
-    name: str, parameters: BaseModel, search: Any, problem: Problem, jobs: int, crew: Crew | None
+    name: str, parameters: BaseModel, search: Any, problem: LearningProblem, jobs: int, crew: Executor | None
 ) -> tuple[Model, Any]:
     """A model with a hyperparameter of its own for each category, and how it was chosen."""
     searcher = LEARNERS[name].searcher
     if searcher is None:
         raise UsageError(f"{name} cannot search for each category", hint="Leave `per_category` out.")
-    found: tuple[Model, Any] = _named(searcher)(name, problem, parameters, search, jobs, crew)
+    found: tuple[Model, Any] = _import_object(searcher)(name, problem, parameters, search, jobs, crew)
     return found
 
 
-def scores_of_folds(
-    name: str, parameters: BaseModel, problem: Problem, model: Model, folds: Sequence[Fold], jobs: int
+def score_folds(
+    name: str, parameters: BaseModel, problem: LearningProblem, model: Model, folds: Sequence[Fold], jobs: int
 ) -> list[NDArray[np.float64]]:
     """Scores of each fold's documents by a model that is trained as `model` was, without them."""
     learner = LEARNERS[name]
     if learner.folds is not None:
-        found: list[NDArray[np.float64]] = _named(learner.folds)(
+        found: list[NDArray[np.float64]] = _import_object(learner.folds)(
             name, problem, parameters, model, folds, jobs
         )
         return found
@@ -120,9 +120,9 @@ def scores_of_folds(
     ]
 
 
-def fit_course(name: str, parameters: BaseModel, problem: Problem) -> dict[int, Model]:
+def fit_checkpoints(name: str, parameters: BaseModel, problem: LearningProblem) -> dict[int, Model]:
     """The models of one descent at several numbers of iterations."""
-    models: dict[int, Model] = _named(LEARNERS[name].course or "")(problem, parameters)
+    models: dict[int, Model] = _import_object(LEARNERS[name].course or "")(problem, parameters)
     return models
 
 
@@ -151,7 +151,7 @@ def load_model(folder: Path, name: str = "model") -> Model:
             hint="Train it again with this version of textcat.",
         )
     arrays = {array: read_array(folder, f"{name}.{array}") for array in description["arrays"]}
-    model: Model = _named(MODEL_CLASSES[kind]).from_arrays(arrays, description)
+    model: Model = _import_object(MODEL_CLASSES[kind]).from_arrays(arrays, description)
     return model
 
 
@@ -166,19 +166,19 @@ def join_models(parts: Sequence[Any]) -> Model:
     return joined
 
 
-def certificates_of(description: Mapping[str, Any]) -> list[dict[str, Any]]:
+def extract_certificates(description: Mapping[str, Any]) -> list[dict[str, Any]]:
     """A model's certificates without what differs from run to run."""
     return [
-        {key: _finite(value) for key, value in certificate.items() if key != "seconds"}
+        {key: _replace_nan(value) for key, value in certificate.items() if key != "seconds"}
         for certificate in description.get("certificate", [])
     ]
 
 
-def _finite(value: Any) -> Any:
+def _replace_nan(value: Any) -> Any:
     """JSON knows no NaN: what is not known is null."""
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def _named(path: str) -> Any:
+def _import_object(path: str) -> Any:
     module, name = path.split(":")
     return getattr(import_module(module), name)

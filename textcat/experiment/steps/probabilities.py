@@ -11,14 +11,14 @@ from scipy.special import expit, softmax
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.fitting import Model
-from textcat.linear.combinations import named_learners
+from textcat.linear.combinations import load_named_learners
 from textcat.thresholds.calibration import Calibration
-from textcat.thresholds.rules import HOW_TO_HAVE_THEM, NO_PROBABILITIES
+from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
 
 Floats = NDArray[np.float64]
 
 
-def probabilities_of(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:
+def compute_probabilities(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:
     """Documents x categories; None where neither the learner nor a calibration has any.
 
     A category of a one-vs-rest learner stands for itself: its probabilities need not sum to 1 with others'.
@@ -35,12 +35,12 @@ def probabilities_of(model: Model, calibration: Calibration | None, scores: Floa
 
 def check_probabilities(run: RunSettings) -> None:
     """Refuse, before any work, a rule of thresholds that needs probabilities where none will be."""
-    if run.threshold.rule == "expected-f1" and run.calibration is None and not _has_its_own(run):
-        raise UsageError(NO_PROBABILITIES, hint=HOW_TO_HAVE_THEM)
+    if run.threshold.rule == "expected-f1" and run.calibration is None and not _has_own_probabilities(run):
+        raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
 
 
-def _has_its_own(run: RunSettings) -> bool:
-    named = named_learners()
+def _has_own_probabilities(run: RunSettings) -> bool:
+    named = load_named_learners()
     settings: dict[str, Any] = dict(named[run.learner].settings) if run.learner in named else {}
     loss = run.parameters.get("loss") or settings.get("loss")
     return run.learner == "softmax" or loss == "logistic"

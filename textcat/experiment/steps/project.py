@@ -10,22 +10,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textcat.experiment.spec.experiment import ProjectionSettings, RunSettings
-from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.learners.lsi import learn_axes
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 
 
-def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
+def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
     """The projection of a run, or no step where it reads words."""
     if run.projection is None:
         return None
     wanted = run.projection.computed or run.projection.dimensions
-    recipe = Recipe("project", 1, {"computed": wanted, "seed": seed}, inputs_of(vectors=vectorized))
+    recipe = Recipe("project", 1, {"computed": wanted, "seed": seed}, make_recipe_inputs(vectors=vectorized))
 
-    def make(workshop: Workshop, target: Path) -> None:
-        vectors = read_vectors(vectorized.artifact(workshop).folder)
+    def make(workshop: StepContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
         train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
         axes = learn_axes(train, None if wanted == "full" else int(wanted), length=None, seed=seed)
         write_array(target, "train", axes.transform(train))
@@ -39,10 +39,10 @@ def project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
 def read_projection(folder: Path, part: str, run: RunSettings) -> NDArray[np.float32]:
     """The leading latent dimensions that a run looks at, scaled as it wants them."""
     features = read_array(folder, part, mapped=True)
-    return placed_as(features, run.projection, read_array(folder, "singular_values"))
+    return scale_projection(features, run.projection, read_array(folder, "singular_values"))
 
 
-def placed_as(
+def scale_projection(
     features: NDArray[Any], settings: ProjectionSettings | None, singular_values: NDArray[Any]
 ) -> NDArray[np.float32]:
     """Coordinates on all axes, cut and scaled as settings say."""

@@ -9,33 +9,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
 from textcat.experiment.steps.vectorize import read_vectors
-from textcat.plugins import identities
-from textcat.selection import select
+from textcat.plugins import collect_identities
+from textcat.selection import select_features
 from textcat.store import Recipe
 from textcat.store.arrays import read_mask, write_mask
 
 
-def select_step(run: RunSettings, vectorized: Step) -> Step | None:
+def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
     """The mask of selected terms, or no step where all terms are kept."""
     if run.selection.features == "all":
         return None
     parameters = run.selection.model_dump(mode="json")
-    parameters |= identities(("selection_scores", run.selection.score))
-    recipe = Recipe("select", 1, parameters, inputs_of(vectors=vectorized))
+    parameters |= collect_identities(("selection_scores", run.selection.score))
+    recipe = Recipe("select", 1, parameters, make_recipe_inputs(vectors=vectorized))
 
-    def make(workshop: Workshop, target: Path) -> None:
-        vectors = read_vectors(vectorized.artifact(workshop).folder)
-        write_mask(target, "mask", select(vectors.train, vectors.train_labels, run.selection))
+    def make(workshop: StepContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
+        write_mask(target, "mask", select_features(vectors.train, vectors.train_labels, run.selection))
 
     title = f"select {run.selection.features} features by {run.selection.score}"
     return Step("select", title, recipe, make, (vectorized,))
 
 
-def read_selection(step: Step | None, workshop: Workshop) -> NDArray[Any] | None:
+def read_selection(step: Step | None, workshop: StepContext) -> NDArray[Any] | None:
     """The mask that the step left: terms x categories."""
     if step is None:
         return None
-    mask: NDArray[np.bool_] = read_mask(step.artifact(workshop).folder, "mask")
+    mask: NDArray[np.bool_] = read_mask(step.build_artifact(workshop).folder, "mask")
     return mask

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from textcat.parallel import Alone, Crew
+from textcat.parallel import Executor, SerialExecutor
 from textcat.parallel.executors import Item, Result, Shared
 from textcat.store import Artifact, Recipe, Store
 
 
-class Progress(Protocol):
+class ProgressReporter(Protocol):
     """Told of work done and still to do; what it shows, and where, is its own matter."""
 
     def __call__(self, done: int, total: int | None, what: str) -> None:
@@ -20,12 +20,12 @@ class Progress(Protocol):
         ...
 
 
-def silent(done: int, total: int | None, what: str) -> None:
+def ignore_progress(done: int, total: int | None, what: str) -> None:
     """The progress of those who do not want to see any."""
 
 
 @dataclass(frozen=True)
-class Workshop:
+class StepContext:
     """Where artifacts stand, how many threads may be used, who is told of progress, and who works.
 
     Without a crew words are counted in `jobs` processes, and folds, grid points and blocks of categories follow
@@ -34,19 +34,19 @@ class Workshop:
 
     store: Store
     jobs: int = 1
-    progress: Progress = silent
-    crew: Crew | None = None
+    progress: ProgressReporter = ignore_progress
+    executor: Executor | None = None
 
     @property
-    def jobs_of_a_piece(self) -> int:
+    def jobs_per_task(self) -> int:
         """Threads that a fold, grid point or block of categories may use."""
-        return 1 if self.crew else self.jobs
+        return 1 if self.executor else self.jobs
 
     def each(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
         """function(shared, item) of each item, in their order, by the crew where there is one."""
-        return (self.crew or Alone()).each(function, shared, items)
+        return (self.executor or SerialExecutor()).each(function, shared, items)
 
 
 @dataclass(frozen=True)
@@ -56,14 +56,14 @@ class Step:
     stage: str
     title: str
     recipe: Recipe
-    make: Callable[[Workshop, Path], None]
+    make: Callable[[StepContext, Path], None]
     needs: tuple[Step, ...] = field(default=())
 
-    def artifact(self, workshop: Workshop) -> Artifact:
+    def build_artifact(self, workshop: StepContext) -> Artifact:
         """The step's artifact, made now if it is not here yet."""
         return workshop.store.build(self.recipe, lambda folder: self.make(workshop, folder))
 
 
-def inputs_of(**steps: Step) -> dict[str, str]:
+def make_recipe_inputs(**steps: Step) -> dict[str, str]:
     """The keys of steps, as the inputs of a recipe."""
     return {name: step.recipe.key for name, step in steps.items()}

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from textcat.errors import UsageError
-from textcat.evaluation.curves import area, micro_curve
-from textcat.evaluation.measures import by_size
+from textcat.evaluation.curves import area_under_curve, compute_micro_curve
+from textcat.evaluation.measures import sort_by_size
 from textcat.experiment.spec.experiment import RunSettings, StudyName
 from textcat.experiment.steps.vectorize import Vectors
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Subject:
+class StudyInput:
     """A trained run: its vectors and scores, the weights of a linear model, and the model's own account."""
 
     run: RunSettings
@@ -47,25 +47,25 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Findings:
+class StudyResult:
     """Measures by dotted name, and lists of numbers for figures."""
 
     measures: dict[str, float] = field(default_factory=dict)
     series: dict[str, list[Any]] = field(default_factory=dict)
 
 
-Study = Callable[[Subject], Findings]
+Study = Callable[[StudyInput], StudyResult]
 
 
-def rounded(values: Any) -> list[float]:
+def round_values(values: Any) -> list[float]:
     """For a file that people read: six significant digits."""
     return [float(f"{value:.6g}") for value in np.asarray(values, dtype=np.float64)]
 
 
-EARLY = 150
+EARLY_ITERATION = 150
 
 
-def iterations(subject: Subject) -> Findings:
+def study_iterations(subject: StudyInput) -> StudyResult:
     """category.NAME.train_f1 at the end, .train_f1_at_0 and .train_f1_at_150 on the way, and the whole course."""
     course = subject.description.get("settings", {}).get("course_f1")
     if course is None:
@@ -76,16 +76,18 @@ def iterations(subject: Subject) -> Findings:
         name, f1 = subject.vectors.categories[column], by_category[:, column]
         measures[f"category.{name}.train_f1"] = float(f1[-1])
         measures[f"category.{name}.train_f1_at_0"] = float(f1[0])
-        measures[f"category.{name}.train_f1_at_{EARLY}"] = float(f1[min(EARLY, len(f1) - 1)])
-    return Findings(measures, {"iterations.train_f1": rounded(by_category[:, subject.columns[0]])})
+        measures[f"category.{name}.train_f1_at_{EARLY_ITERATION}"] = float(
+            f1[min(EARLY_ITERATION, len(f1) - 1)]
+        )
+    return StudyResult(measures, {"iterations.train_f1": round_values(by_category[:, subject.columns[0]])})
 
 
-BINS = 60
-FAR = 2.0
-DEVIATIONS = 3.0
+HISTOGRAM_BINS = 60
+TAIL_MARGIN = 2.0
+TAIL_DEVIATIONS = 3.0
 
 
-def margins(subject: Subject) -> Findings:
+def study_margins(subject: StudyInput) -> StudyResult:
     """Histograms of score times label, and of the scores of either side, over the training documents.
 
     margins.tail: percent of the documents whose score times label exceeds 2, twice what least squares aims at;
@@ -97,32 +99,34 @@ def margins(subject: Subject) -> Findings:
     scores = subject.train_scores[:, columns].ravel()
     positive = subject.vectors.train_labels[:, columns].ravel()
     signed = np.where(positive, scores, -scores)
-    edges = np.linspace(*_ends(signed), BINS + 1)
-    sides = np.linspace(*_ends(scores), BINS + 1)
-    inside, outside = (_shares(scores[mask], sides) for mask in (positive, ~positive))
-    return Findings(
+    edges = np.linspace(*_find_range(signed), HISTOGRAM_BINS + 1)
+    sides = np.linspace(*_find_range(scores), HISTOGRAM_BINS + 1)
+    inside, outside = (_compute_shares(scores[mask], sides) for mask in (positive, ~positive))
+    return StudyResult(
         {
-            "margins.tail": float(100.0 * np.mean(signed > FAR)),
-            "margins.upper_tail": float(100.0 * np.mean(signed > signed.mean() + DEVIATIONS * signed.std())),
+            "margins.tail": float(100.0 * np.mean(signed > TAIL_MARGIN)),
+            "margins.upper_tail": float(
+                100.0 * np.mean(signed > signed.mean() + TAIL_DEVIATIONS * signed.std())
+            ),
             "margins.kurtosis": float(stats.kurtosis(signed)) if np.ptp(signed) > 0 else float("nan"),
             "margins.overlap": float(100.0 * np.minimum(inside, outside).sum()),
         },
         {
-            "margins.edges": rounded(edges),
-            "margins.counts": rounded(np.histogram(signed, edges)[0]),
-            "scores.edges": rounded(sides),
-            "scores.positive": rounded(np.histogram(scores[positive], sides)[0]),
-            "scores.negative": rounded(np.histogram(scores[~positive], sides)[0]),
+            "margins.edges": round_values(edges),
+            "margins.counts": round_values(np.histogram(signed, edges)[0]),
+            "scores.edges": round_values(sides),
+            "scores.positive": round_values(np.histogram(scores[positive], sides)[0]),
+            "scores.negative": round_values(np.histogram(scores[~positive], sides)[0]),
         },
     )
 
 
-def _ends(values: Floats) -> tuple[float, float]:
+def _find_range(values: Floats) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     return (low, high) if high > low else (low - 0.5, high + 0.5)
 
 
-def _shares(values: Floats, edges: Floats) -> Floats:
+def _compute_shares(values: Floats, edges: Floats) -> Floats:
     return np.asarray(np.histogram(values, edges)[0] / max(len(values), 1))
 
 
@@ -130,7 +134,7 @@ def _shares(values: Floats, edges: Floats) -> Floats:
 GAMMAS = np.arange(1.0, 200.0, 10.0)
 
 
-def objectives(subject: Subject) -> Findings:
+def study_objectives(subject: StudyInput) -> StudyResult:
     """The SVM's objective of each category, and by how much the approximate one exceeds it.
 
     category.NAME.svm_objective: (1/n) sum of hinge losses + lam |w|^2, the constant's weight left free;
@@ -140,7 +144,7 @@ def objectives(subject: Subject) -> Findings:
         raise UsageError(
             "only linear models have an SVM objective",
             where="evaluation.studies",
-            hint="Leave `objectives` out of the run's studies, or choose a linear learner.",
+            hint="Leave `study_objectives` out of the run's studies, or choose a linear learner.",
         )
     lam = float(subject.run.parameters.get("lam", 1e-3))
     signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
@@ -154,7 +158,7 @@ def objectives(subject: Subject) -> Findings:
     }
     measures["approximation.least_excess"] = float(excess.min())
     measures["approximation.greatest_excess_times_gamma"] = float((excess * GAMMAS[:, None]).max())
-    return Findings(measures)
+    return StudyResult(measures)
 
 
 def _soft_hinge(reached: Floats, gamma: float) -> Floats:
@@ -162,43 +166,43 @@ def _soft_hinge(reached: Floats, gamma: float) -> Floats:
     return np.asarray(np.logaddexp(0.0, gamma * (1.0 - reached)) / gamma)
 
 
-LARGEST = 10
+CURVE_CATEGORIES = 10
 
 
-def precision_recall(subject: Subject) -> Findings:
+def study_precision_recall(subject: StudyInput) -> StudyResult:
     """curve.area in percent, and the curve itself."""
-    largest = np.sort(by_size(subject.vectors.train_counts)[:LARGEST])
-    curve = micro_curve(subject.test_scores[:, largest], subject.vectors.test_labels[:, largest])
-    return Findings(
-        {"curve.area": area(curve)},
-        {"curve.recall": rounded(curve.recall), "curve.precision": rounded(curve.precision)},
+    largest = np.sort(sort_by_size(subject.vectors.train_counts)[:CURVE_CATEGORIES])
+    curve = compute_micro_curve(subject.test_scores[:, largest], subject.vectors.test_labels[:, largest])
+    return StudyResult(
+        {"curve.area": area_under_curve(curve)},
+        {"curve.recall": round_values(curve.recall), "curve.precision": round_values(curve.precision)},
     )
 
 
-MOST = 100
+MAX_FEATURES = 100
 
 
-def weights(subject: Subject) -> Findings:
+def study_weights(subject: StudyInput) -> StudyResult:
     """The features of the studied category that have a weight, by falling size, and their weights."""
     if subject.weights is None:
         raise UsageError(
             "only linear models have weights",
             where="evaluation.studies",
-            hint="Leave `weights` out of the run's studies, or choose a linear learner.",
+            hint="Leave `study_weights` out of the run's studies, or choose a linear learner.",
         )
     column = subject.weights[:, subject.columns[0]]
-    largest = np.argsort(-np.abs(column), kind="stable")[:MOST]
+    largest = np.argsort(-np.abs(column), kind="stable")[:MAX_FEATURES]
     used = largest[column[largest] != 0]
     terms = [subject.vectors.terms[feature] for feature in used]
-    return Findings({}, {"weights.terms": list(terms), "weights.values": rounded(column[used])})
+    return StudyResult({}, {"weights.terms": list(terms), "weights.values": round_values(column[used])})
 
 
 STUDIES: Mapping[StudyName, Study] = MappingProxyType(
     {
-        "margins": margins,
-        "precision-recall": precision_recall,
-        "objectives": objectives,
-        "iterations": iterations,
-        "weights": weights,
+        "margins": study_margins,
+        "precision-recall": study_precision_recall,
+        "objectives": study_objectives,
+        "iterations": study_iterations,
+        "weights": study_weights,
     }
 )

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from textcat.corpora import VectorCorpus, open_corpus, open_vectors, vector_names
+from textcat.corpora import VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.experiment.spec.experiment import CorpusSettings
-from textcat.experiment.steps.step import Step, Workshop
-from textcat.plugins import identities
+from textcat.experiment.steps.step import Step, StepContext
+from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
-from textcat.text.counting import CountedDocuments, count
+from textcat.text.counting import CountedDocuments, count_terms
 from textcat.text.stop_lists import stop_list_identity
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import Tokenizer, tokenizer_named
+from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ class Counts:
     weighted: bool = False
 
 
-def tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fingerprint: str) -> Step:
+def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fingerprint: str) -> Step:
     """Count the terms of the collection in `folder`, whose contents have that fingerprint."""
     recipe = Recipe(
         stage="tokenize",
@@ -43,27 +43,29 @@ def tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fing
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.model_dump(mode="json"),
             **stop_list_identity(text.stop_list),
-            **identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
+            **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },
         inputs={"corpus": fingerprint},
     )
 
-    def make(workshop: Workshop, target: Path) -> None:
-        if corpus.name in vector_names():
-            _write(
+    def make(workshop: StepContext, target: Path) -> None:
+        if corpus.name in list_vector_corpora():
+            _write_counts(
                 target,
-                _given(open_vectors(corpus.name, folder, split=corpus.split or None, **corpus.options)),
+                _convert_vectors(
+                    open_vectors(corpus.name, folder, split=corpus.split or None, **corpus.options)
+                ),
             )
             return
         opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
-        counts = _counted(opened, text, workshop)
-        _tell_problems(opened)
-        _write(target, counts)
+        counts = _count_terms(opened, text, workshop)
+        _log_problems(opened)
+        _write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
-def _counted(opened: Any, text: TextSettings, workshop: Workshop) -> Counts:
+def _count_terms(opened: Any, text: TextSettings, workshop: StepContext) -> Counts:
     documents = (document for document in opened.documents() if document.split != "unused")
     done = 0
 
@@ -73,13 +75,13 @@ def _counted(opened: Any, text: TextSettings, workshop: Workshop) -> Counts:
         workshop.progress(done, None, f"tokenize {opened.name}")
 
     # Our own tokenizers are done with a text before another process has got it; a plugin's may take any time.
-    own = isinstance(tokenizer_named(text.tokenizer), Tokenizer)
+    own = isinstance(load_tokenizer(text.tokenizer), Tokenizer)
     jobs = 1 if own else workshop.jobs
-    counted = count(documents, text, n_jobs=jobs, crew=workshop.crew, progress=tell)
+    counted = count_terms(documents, text, n_jobs=jobs, crew=workshop.executor, progress=tell)
     return Counts(counted, list(opened.categories))
 
 
-def _given(opened: VectorCorpus) -> Counts:
+def _convert_vectors(opened: VectorCorpus) -> Counts:
     """A collection that comes as weighted vectors: its columns are its terms."""
     used = np.flatnonzero(opened.split != "unused")
     labels = [tuple(opened.categories[k] for k in np.flatnonzero(row)) for row in opened.Y[used]]
@@ -93,14 +95,14 @@ def _given(opened: VectorCorpus) -> Counts:
     return Counts(documents, list(opened.categories), weighted=True)
 
 
-def _tell_problems(opened: Any) -> None:
+def _log_problems(opened: Any) -> None:
     """Say what a user's own file held that could not be taken as it was."""
     problems = getattr(opened, "problems", None)
     if problems is not None and (told := problems.summary()):
         log.warning("%s: %s", opened.path, told)
 
 
-def _write(target: Path, counts: Counts) -> None:
+def _write_counts(target: Path, counts: Counts) -> None:
     documents = counts.documents
     write_matrix(target, "counts", documents.counts)
     write_json(target, "terms", documents.terms)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textcat.experiment.spec.experiment import Experiment, RunSettings
-from textcat.experiment.steps.divide import divide
-from textcat.experiment.steps.step import Step, Workshop, inputs_of
+from textcat.experiment.steps.divide import divide_documents
+from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
 from textcat.experiment.steps.tokenize import read_counts
 from textcat.store import Recipe
 from textcat.store.arrays import (
@@ -55,7 +55,7 @@ class Vectors:
         return self.train_counts / max(len(self.train_labels), 1)
 
 
-def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
+def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
     """Divide the documents, keep the vocabulary of the training part and weight it."""
     resample = experiment.resample
     parameters = {
@@ -66,15 +66,15 @@ def vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokeni
         "repeat": repeat,
         "vector": run.vector.model_dump(mode="json"),
     }
-    recipe = Recipe("vectorize", 2, parameters, inputs_of(counts=tokenized))
+    recipe = Recipe("vectorize", 2, parameters, make_recipe_inputs(counts=tokenized))
 
-    def make(workshop: Workshop, target: Path) -> None:
-        counts = read_counts(tokenized.artifact(workshop).folder)
-        division = divide(counts, experiment.corpus, resample, repeat)
+    def make(workshop: StepContext, target: Path) -> None:
+        counts = read_counts(tokenized.build_artifact(workshop).folder)
+        division = divide_documents(counts, experiment.corpus, resample, repeat)
         documents = counts.documents
-        vectorizer = Vectorizer.fit(documents, _mask(division.train, documents), settings=run.vector)
+        vectorizer = Vectorizer.fit(documents, _make_mask(division.train, documents), settings=run.vector)
         for part, rows in (("train", division.train), ("test", division.test)):
-            chosen = documents.take(_mask(rows, documents))
+            chosen = documents.take(_make_mask(rows, documents))
             write_matrix(target, part, chosen.counts if counts.weighted else vectorizer.transform(chosen))
             write_mask(target, f"{part}.labels", division.labels[rows])
             write_json(target, f"{part}.ids", chosen.ids)
@@ -100,7 +100,7 @@ def read_vectors(folder: Path) -> Vectors:
     )
 
 
-def _mask(rows: NDArray[np.int64], documents: CountedDocuments) -> NDArray[np.bool_]:
+def _make_mask(rows: NDArray[np.int64], documents: CountedDocuments) -> NDArray[np.bool_]:
     mask = np.zeros(len(documents.ids), dtype=np.bool_)
     mask[rows] = True
     return mask

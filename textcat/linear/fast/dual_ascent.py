@@ -16,28 +16,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.linear.fast.dual_steps import relax_hinge, relax_logistic
-from textcat.linear.fast.lane_losses import Loss, softplus
-from textcat.linear.fast.layout import Block, Rows, add_rows, all_products, visiting_order
+from textcat.linear.fast.lane_losses import LaneLoss, softplus
+from textcat.linear.fast.layout import (
+    CategoryBlock,
+    PackedRows,
+    add_rows,
+    make_visiting_order,
+    multiply_all_rows,
+)
 from textcat.linear.simd import WIDTH
 
 Array = NDArray[np.float64]
 
 # Shares of the gap that may be left out of sight: by the documents passed over, and by a step not taken.
-_PASSED_OVER = 0.1
+_SKIPPED_GAP_SHARE = 0.1
 # What is left of the gap that a full pass, or a pass over some of the documents, has seen on its way.
-_AFTER_FULL = 0.55
-_AFTER_POLISH = 1.5
+_GAP_LEFT_AFTER_FULL_PASS = 0.55
+_GAP_LEFT_AFTER_POLISH = 1.5
 # From this multiple of the target on, weights are made anew where rounding could matter.
-_NEAR = 30.0
+_REBUILD_FACTOR = 30.0
 # Over how many rounds of passes their pace is judged.
-_PACE = 2
+_PACE_ROUNDS = 2
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
 # Documents whose values are worked out together, so that what lies in between stays in the cache.
-_TILE = 512
+_DOCUMENTS_PER_TILE = 512
 
 
 @dataclass(frozen=True)
-class Goal:
+class GapTarget:
     """A gap to come to: `total` of all lanes together, or of every lane its own, if `each` says so."""
 
     total: float
@@ -51,7 +57,7 @@ class Goal:
 
 
 @dataclass
-class Certificate:
+class BlockCertificate:
     """What a block has reached, in float64: weights (features x 16, in the order of `Rows`) and values by
     lane.
     """
@@ -68,14 +74,14 @@ class Certificate:
 
 
 @dataclass
-class Ascent:
+class DualAscent:
     """Dual variables and weights of one block. For the logistic loss `points` holds u, with alpha = C
     sigma(-u).
     """
 
-    rows: Rows
-    block: Block
-    loss: Loss
+    rows: PackedRows
+    block: CategoryBlock
+    loss: LaneLoss
     order: np.random.Generator
     dtype: type[np.floating] = np.float32
     passes: float = 0.0
@@ -102,19 +108,22 @@ class Ascent:
         if self._logistic:
             self.points[:] = margins
         else:
-            for tile in self._tiles():
-                self.alpha[tile] = self.loss.dual_variable(margins[tile], self._weights(tile))
-        self.gather(self.dtype)
+            for tile in self._iterate_tiles():
+                self.alpha[tile] = self.loss.dual_variable(margins[tile], self._compute_costs(tile))
+        self.rebuild_weights(self.dtype)
 
-    def _tiles(self) -> Iterator[slice]:
+    def _iterate_tiles(self) -> Iterator[slice]:
         """All documents, some at a time."""
-        return (slice(start, start + _TILE) for start in range(0, self.rows.documents, _TILE))
+        return (
+            slice(start, start + _DOCUMENTS_PER_TILE)
+            for start in range(0, self.rows.documents, _DOCUMENTS_PER_TILE)
+        )
 
-    def _weights(self, tile: slice) -> Array:
+    def _compute_costs(self, tile: slice) -> Array:
         """C by document and lane."""
         return np.asarray(self.rows.importance[tile, None] * self.block.limits)
 
-    def gather(self, dtype: type[np.floating]) -> None:
+    def rebuild_weights(self, dtype: type[np.floating]) -> None:
         """Go on in `dtype` with weights made anew, in float64, from the dual variables: the sum over documents of
         both signs loses in float32 what the constant's weight is about.
         """
@@ -123,13 +132,13 @@ class Ascent:
         self.points = self.points.astype(dtype, copy=False)
         self.alpha = self.alpha.astype(dtype, copy=False)
         steps = np.empty(self.alpha.shape)
-        for tile in self._tiles():
+        for tile in self._iterate_tiles():
             if self._logistic:
-                self.alpha[tile] = self._dual(tile)[0]
+                self.alpha[tile] = self._compute_dual(tile)[0]
             np.multiply(self.signs[tile], self.alpha[tile], out=steps[tile])
-        self.W = self._combined(steps).astype(dtype, copy=False)
+        self.W = self._combine_rows(steps).astype(dtype, copy=False)
 
-    def _combined(self, steps: Array) -> Array:
+    def _combine_rows(self, steps: Array) -> Array:
         """The sum of the documents times their steps, in float64."""
         W = np.zeros((self.rows.features, WIDTH))
         add_rows(self.rows.spans, self.rows.indices, self.rows.data, steps, W)
@@ -138,7 +147,7 @@ class Ascent:
     def sweep(self, negligible: float, *, full: bool) -> Array:
         """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
         n = self.rows.documents
-        visits = visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.starts)
+        visits = make_visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.starts)
         gaps = np.zeros((1, WIDTH), self.dtype)
         kept = self._relax(visits, negligible, gaps)
         self.candidates = self._again[:kept]
@@ -158,7 +167,9 @@ class Ascent:
         bounds = (ceilings, ridges, lowest)
         return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
 
-    def climb(self, goal: Goal, most_passes: float, alternative: Callable[[], float] | None = None) -> bool:
+    def run_passes(
+        self, goal: GapTarget, most_passes: float, alternative: Callable[[], float] | None = None
+    ) -> bool:
         """Passes until the gap is expected to have come to the goal; False if stopped before.
 
         It stops when the passes to be expected would visit more documents than `alternative` says another way
@@ -166,85 +177,91 @@ class Ascent:
         """
         target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
-        fresh = not self._drifts(target)
+        fresh = not self._has_drift(target)
         gaps = [float(self.seen_gap[:size].sum())]
         visits = [self.passes * n]
         while self.passes < most_passes:
-            if not fresh and gaps[-1] <= _NEAR * target:
-                self.gather(self.dtype)
+            if not fresh and gaps[-1] <= _REBUILD_FACTOR * target:
+                self.rebuild_weights(self.dtype)
                 fresh = True
-            negligible = _PASSED_OVER * max(min(gaps[-1], 1e30), target) / n
+            negligible = _SKIPPED_GAP_SHARE * max(min(gaps[-1], 1e30), target) / n
             self.seen_gap = self.sweep(negligible, full=True)
             gaps.append(float(self.seen_gap[:size].sum()))
             visits.append(self.passes * n)
-            if goal.reached(_AFTER_FULL * self.seen_gap[:size]):
+            if goal.reached(_GAP_LEFT_AFTER_FULL_PASS * self.seen_gap[:size]):
                 return True
-            if alternative is not None and _longer(gaps, visits, target, alternative):
+            if alternative is not None and _is_slower_than_alternative(gaps, visits, target, alternative):
                 return False
             if len(self.candidates) < n / 2:
-                polished = self._polish(_PASSED_OVER * max(gaps[-1], target) / n, gaps[-1], goal)
-                if goal.reached(_AFTER_POLISH * polished):
+                polished = self._polish(_SKIPPED_GAP_SHARE * max(gaps[-1], target) / n, gaps[-1], goal)
+                if goal.reached(_GAP_LEFT_AFTER_POLISH * polished):
                     return True
         return False
 
-    def _drifts(self, target: float) -> bool:
+    def _has_drift(self, target: float) -> bool:
         """Whether what the weights lose to rounding while steps are added to them can matter to such a gap."""
         lost = float(np.finfo(self.dtype).eps) * self.rows.documents * float(self.block.limits.max())
         bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
-        return 0.5 * lost * lost * bend > _PASSED_OVER * target
+        return 0.5 * lost * lost * bend > _SKIPPED_GAP_SHARE * target
 
-    def _polish(self, negligible: float, before: float, goal: Goal) -> Array:
+    def _polish(self, negligible: float, before: float, goal: GapTarget) -> Array:
         """A few passes over the documents that hold the gap; the gap of the last, by lane."""
         for _ in range(5):
             gap = self.sweep(negligible, full=False)[: self.block.size]
-            if gap.sum() <= 0.2 * before or goal.reached(_AFTER_POLISH * gap) or not len(self.candidates):
+            if (
+                gap.sum() <= 0.2 * before
+                or goal.reached(_GAP_LEFT_AFTER_POLISH * gap)
+                or not len(self.candidates)
+            ):
                 break
         return gap
 
-    def dual_estimate(self) -> Array:
+    def estimate_dual(self) -> Array:
         """The dual objective by lane as float32 has it, for setting targets."""
         penalty = 0.5 * np.einsum("ij,ij->j", self.W, self.W)
         values = np.zeros(WIDTH)
-        for tile in self._tiles():
-            values += self._dual_values(tile, self.alpha[tile].astype(np.float64)).sum(axis=0)
+        for tile in self._iterate_tiles():
+            values += self._compute_dual_values(tile, self.alpha[tile].astype(np.float64)).sum(axis=0)
         return np.asarray((values - penalty)[: self.block.size])
 
-    def _dual(self, tile: slice) -> tuple[Array, Array]:
+    def _compute_dual(self, tile: slice) -> tuple[Array, Array]:
         """Dual variables of some documents in float64, and what they are worth."""
         alpha = self.alpha[tile].astype(np.float64)
         if self._logistic:
-            alpha = self.loss.dual_variable(self.points[tile].astype(np.float64), self._weights(tile))
-        return alpha, self._dual_values(tile, alpha)
+            alpha = self.loss.dual_variable(self.points[tile].astype(np.float64), self._compute_costs(tile))
+        return alpha, self._compute_dual_values(tile, alpha)
 
-    def _dual_values(self, tile: slice, alpha: Array) -> Array:
-        weights = self._weights(tile)
+    def _compute_dual_values(self, tile: slice, alpha: Array) -> Array:
+        weights = self._compute_costs(tile)
         if self._logistic:
             points = self.points[tile].astype(np.float64)
             return np.asarray(weights * softplus(-points) + points * alpha)
         return self.loss.dual_value(alpha, weights)
 
-    def certify(self) -> Certificate:
+    def certify(self) -> BlockCertificate:
         """Weights, objective and dual objective in float64, from the dual variables alone."""
         signs, products = self.block.signs, np.empty(self.block.signs.shape)
         values, losses = np.zeros((2, WIDTH))
-        for tile in self._tiles():
-            alpha, worth = self._dual(tile)
+        for tile in self._iterate_tiles():
+            alpha, worth = self._compute_dual(tile)
             values += worth.sum(axis=0)
             np.multiply(signs[tile], alpha, out=products[tile])
-        W = self._combined(products)
-        all_products(self.rows.spans, self.rows.indices, self.rows.data, W, products)
-        for tile in self._tiles():
+        W = self._combine_rows(products)
+        multiply_all_rows(self.rows.spans, self.rows.indices, self.rows.data, W, products)
+        for tile in self._iterate_tiles():
             products[tile] *= signs[tile]
-            losses += self.loss.value(products[tile], self._weights(tile)).sum(axis=0)
+            losses += self.loss.value(products[tile], self._compute_costs(tile)).sum(axis=0)
         penalty = 0.5 * np.einsum("ij,ij->j", W, W)
-        return Certificate(W, products, penalty + losses, values - penalty)
+        return BlockCertificate(W, products, penalty + losses, values - penalty)
 
 
-def _longer(gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]) -> bool:
+def _is_slower_than_alternative(
+    gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]
+) -> bool:
     """Whether the way to `target` at the pace of the last rounds is longer than the alternative."""
-    rounds = min(_PACE, len(gaps) - 1)
+    rounds = min(_PACE_ROUNDS, len(gaps) - 1)
     before = gaps[-1 - rounds]
-    if len(gaps) <= _PACE or not 0 < before < np.inf:
+    if len(gaps) <= _PACE_ROUNDS or not 0 < before < np.inf:
         return False
     fall = np.log(before / gaps[-1]) if gaps[-1] < before else 0.0
     if fall == 0.0:

@@ -23,13 +23,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.compile import compiled
-from textcat.linear.fast.layout import add_row, ask_for, row_product
+from textcat.compile import compile_kernel
+from textcat.linear.fast.layout import add_row, multiply_row, prefetch_documents
 from textcat.linear.lane_math import exponential
-from textcat.linear.simd import choose_less, differs, larger, load, magnitude, smaller, splat, store
+from textcat.linear.simd import (
+    any_differs,
+    choose_less,
+    lane_absolute,
+    lane_maximum,
+    lane_minimum,
+    load,
+    splat,
+    store,
+)
 
 
-@compiled
+@compile_kernel
 def relax_hinge(
     spans: Any,
     indices: Any,
@@ -59,32 +68,32 @@ def relax_hinge(
     kept = 0
     for t in range(len(visits)):
         i = visits[t]
-        ask_for(spans, indices, data, visits, t, signs, alpha)
+        prefetch_documents(spans, indices, data, visits, t, signs, alpha)
         weight = splat(W, importance[i])
         ridge = base_ridge / weight
         sign = load(signs, i)
         old = load(alpha, i)
-        missing = one - sign * row_product(spans, indices, data, i, W)
+        missing = one - sign * multiply_row(spans, indices, data, i, W)
         free = old + (missing - ridge * old) / (ridge + splat(W, norms[i]))
-        new = larger(low, smaller(limit * weight, free))
-        best = larger(low, smaller(limit * weight, missing / larger(ridge, splat(W, 1e-30))))
+        new = lane_maximum(low, lane_minimum(limit * weight, free))
+        best = lane_maximum(low, lane_minimum(limit * weight, missing / lane_maximum(ridge, splat(W, 1e-30))))
         gap = (best - old) * (missing - half * ridge * (best + old))
         total = total + gap
-        if differs(larger(gap, small), small):
+        if any_differs(lane_maximum(gap, small), small):
             again[kept] = i
             kept += 1
-        if differs(new, old):
+        if any_differs(new, old):
             store(alpha, i, new)
             add_row(spans, indices, data, i, sign * (new - old), W)
     store(gaps, 0, total)
     return kept
 
 
-_MOST_STEPS = 40
+_MAX_ROOT_STEPS = 40
 
 
-@compiled
-def _root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, accuracy: Any) -> Any:
+@compile_kernel
+def _find_root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, accuracy: Any) -> Any:
     """Where the dual variable goes, as u: the secant of the two ends, then Newton or bisection inside the
     bracket.
 
@@ -92,12 +101,12 @@ def _root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, a
     """
     one = splat(margin, 1.0)
     zero = splat(margin, 0.0)
-    low = smaller(margin, point)
-    high = larger(margin, point)
-    bend = norm * magnitude(pull)
-    apart = magnitude(point - margin)
-    u = margin + (point - margin) * (bend / larger(bend + apart, splat(margin, 1e-30)))
-    for _ in range(_MOST_STEPS):
+    low = lane_minimum(margin, point)
+    high = lane_maximum(margin, point)
+    bend = norm * lane_absolute(pull)
+    apart = lane_absolute(point - margin)
+    u = margin + (point - margin) * (bend / lane_maximum(bend + apart, splat(margin, 1e-30)))
+    for _ in range(_MAX_ROOT_STEPS):
         a = limit / (one + exponential(u))
         value = u - margin - norm * (a - old)
         low = choose_less(value, zero, u, low)
@@ -105,15 +114,15 @@ def _root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, a
         newton = u - value / (one + norm * a * (one - a / limit))
         middle = splat(u, 0.5) * (low + high)
         inside = choose_less(newton, low, middle, choose_less(high, newton, middle, newton))
-        moved = magnitude(inside - u)
+        moved = lane_absolute(inside - u)
         u = inside
-        bound = accuracy * (one + magnitude(u))
-        if not differs(larger(moved, bound), bound):
+        bound = accuracy * (one + lane_absolute(u))
+        if not any_differs(lane_maximum(moved, bound), bound):
             break
     return u
 
 
-@compiled
+@compile_kernel
 def relax_logistic(
     spans: Any,
     indices: Any,
@@ -140,20 +149,20 @@ def relax_logistic(
     kept = 0
     for t in range(len(visits)):
         i = visits[t]
-        ask_for(spans, indices, data, visits, t, signs, points)
+        prefetch_documents(spans, indices, data, visits, t, signs, points)
         limit = load(limits, 0) * splat(W, importance[i])
         sign = load(signs, i)
         point = load(points, i)
         old = load(alpha, i)
-        margin = sign * row_product(spans, indices, data, i, W)
+        margin = sign * multiply_row(spans, indices, data, i, W)
         pull = limit / (one + exponential(margin)) - old
-        gap = half * magnitude((point - margin) * pull)
+        gap = half * lane_absolute((point - margin) * pull)
         total = total + gap
-        if differs(larger(gap, small), small):
+        if any_differs(lane_maximum(gap, small), small):
             again[kept] = i
             kept += 1
-        if differs(larger(gap, ignored), ignored):
-            u = _root(margin, point, old, pull, splat(W, norms[i]), limit, splat(W, accuracy))
+        if any_differs(lane_maximum(gap, ignored), ignored):
+            u = _find_root(margin, point, old, pull, splat(W, norms[i]), limit, splat(W, accuracy))
             new = limit / (one + exponential(u))
             store(points, i, u)
             store(alpha, i, new)

@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compiled
-from textcat.linear.fast.layout import Rows
+from textcat.compile import compile_kernel
+from textcat.linear.fast.layout import PackedRows
 
 # So many features are common; `Rows` has them first.
-_COMMON = 64
-_TILE = 64
+_COMMON_FEATURES = 64
+_ROWS_PER_TILE = 64
 
 
-@compiled
-def _common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
+@compile_kernel
+def _fill_common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
     """The chosen documents, signed, over the first features."""
     dense[:] = 0.0
     for k in range(len(chosen)):
@@ -30,7 +30,7 @@ def _common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: Any, d
                 dense[k, indices[t]] = signs[k] * data[t]
 
 
-@compiled
+@compile_kernel
 def _add_rare_part(
     spans: Any,
     indices: Any,
@@ -69,23 +69,23 @@ def _add_rare_part(
                         row[members[s]] += value * values[s]
 
 
-@compiled
-def _mirror(Q: Any, known: int, size: int) -> None:
+@compile_kernel
+def _mirror_triangle(Q: Any, known: int, size: int) -> None:
     """Copy the lower triangle's rows from `known` on to the upper one, tile by tile."""
-    for top in range(known, size, _TILE):
-        for left in range(0, size, _TILE):
-            for k in range(top, min(top + _TILE, size)):
-                for j in range(left, min(left + _TILE, k)):
+    for top in range(known, size, _ROWS_PER_TILE):
+        for left in range(0, size, _ROWS_PER_TILE):
+            for k in range(top, min(top + _ROWS_PER_TILE, size)):
+                for j in range(left, min(left + _ROWS_PER_TILE, k)):
                     Q[j, k] = Q[k, j]
 
 
 @dataclass
-class Gram:
+class GramMatrix:
     """The documents of a working set in the order in which they came, and Q_ij = y_i y_j x_i'x_j + ridge_i [i = j]
     in the first rows and columns of `Q`, which has room for more.
     """
 
-    rows: Rows
+    rows: PackedRows
     signs: NDArray[np.float64]
     ridges: NDArray[np.float64]
     dtype: type[np.floating]
@@ -102,11 +102,11 @@ class Gram:
         new[self.chosen] = False
         self.chosen = np.concatenate((self.chosen, np.flatnonzero(new)))
         if len(self.chosen) > known:
-            self._make_room(known)
+            self._allocate(known)
             self._multiply(known)
         return len(self.chosen) - known
 
-    def _make_room(self, known: int) -> None:
+    def _allocate(self, known: int) -> None:
         size = len(self.chosen)
         if size > len(self.Q):
             room = size + size // 8 + 16
@@ -118,11 +118,11 @@ class Gram:
         rows, size = self.rows, len(self.chosen)
         matrix = (rows.spans, rows.indices, rows.values(self.dtype)[0], self.chosen)
         signs = self.signs[self.chosen].astype(self.dtype)
-        common = min(_COMMON, rows.features)
+        common = min(_COMMON_FEATURES, rows.features)
         dense = np.empty((size, common), self.dtype)
-        _common_part(*matrix, signs, dense)
+        _fill_common_part(*matrix, signs, dense)
         self.Q[known:size, :size] = dense[known:] @ dense.T
         _add_rare_part(*matrix, signs, known, common, rows.features, self.Q)
         new = np.arange(known, size)
         self.Q[new, new] += self.ridges[self.chosen[known:]].astype(self.dtype)
-        _mirror(self.Q, known, size)
+        _mirror_triangle(self.Q, known, size)

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compiled
-from textcat.linear.lane_math import exponential, soft_plus
+from textcat.compile import compile_kernel
+from textcat.linear.lane_math import exponential, lane_softplus
 from textcat.linear.simd import WIDTH, load, splat, store
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Loss:
+class LaneLoss:
     """A loss C l(z), its dual variable -C l'(z), and minus its conjugate at a dual variable."""
 
     name: str
@@ -29,20 +29,20 @@ class Loss:
     smooth: bool
 
 
-@compiled
+@compile_kernel
 def _softplus(x: Any, out: Any) -> None:
     for row in range(len(x) // WIDTH):
-        store(out, row, soft_plus(load(x, row)))
+        store(out, row, lane_softplus(load(x, row)))
 
 
-@compiled
+@compile_kernel
 def _sigmoid(x: Any, out: Any) -> None:
     one = splat(x, 1.0)
     for row in range(len(x) // WIDTH):
         store(out, row, one / (one + exponential(splat(x, 0.0) - load(x, row))))
 
 
-def _in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
+def _apply_in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
     """A function of all numbers of an array, sixteen at a time."""
     padded = np.zeros(-(-x.size // WIDTH) * WIDTH)
     padded[: x.size] = x.ravel()
@@ -53,12 +53,12 @@ def _in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
 
 def softplus(x: Array) -> Array:
     """log(1 + exp(x)) without overflow."""
-    return _in_lanes(_softplus, x)
+    return _apply_in_lanes(_softplus, x)
 
 
 def sigmoid(x: Array) -> Array:
     """1 / (1 + exp(-x)) without overflow."""
-    return _in_lanes(_sigmoid, x)
+    return _apply_in_lanes(_sigmoid, x)
 
 
 def _entropy(a: Array, C: Array) -> Array:
@@ -69,25 +69,25 @@ def _entropy(a: Array, C: Array) -> Array:
     return np.asarray(-C * terms)
 
 
-LOSSES = {
+LANE_LOSSES = {
     loss.name: loss
     for loss in (
-        Loss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * sigmoid(-z), _entropy, True),
-        Loss(
+        LaneLoss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * sigmoid(-z), _entropy, True),
+        LaneLoss(
             "hinge",
             lambda z, C: C * np.maximum(0.0, 1 - z),
             lambda z, C: np.where(z < 1, C, 0.0),
             lambda a, C: a,
             False,
         ),
-        Loss(
+        LaneLoss(
             "squared_hinge",
             lambda z, C: C * np.maximum(0.0, 1 - z) ** 2,
             lambda z, C: 2 * C * np.maximum(0.0, 1 - z),
             lambda a, C: a - a * a / (4 * C),
             True,
         ),
-        Loss(
+        LaneLoss(
             "squared",
             lambda z, C: C * (1 - z) ** 2,
             lambda z, C: 2 * C * (1 - z),

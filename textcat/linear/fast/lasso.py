@@ -17,18 +17,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.fast.dual import Aim
-from textcat.linear.fast.lane_losses import LOSSES
-from textcat.linear.fast.lasso_newton import LOGISTIC, SQUARED, SQUARED_HINGE, newton, slopes
-from textcat.linear.fast.layout import Rows, add_rows, groups_of
-from textcat.linear.mapped_arrays import by_columns
+from textcat.linear.fast.dual import StoppingRule
+from textcat.linear.fast.lane_losses import LANE_LOSSES
+from textcat.linear.fast.lasso_newton import (
+    LOGISTIC,
+    SQUARED,
+    SQUARED_HINGE,
+    fill_slopes_and_curvatures,
+    run_proximal_newton,
+)
+from textcat.linear.fast.layout import PackedRows, add_rows, group_categories
+from textcat.linear.mapped_arrays import convert_to_columns
 from textcat.linear.simd import WIDTH
-from textcat.parallel.threads import in_threads
+from textcat.parallel.threads import run_in_threads
 
 Array = NDArray[np.float64]
 
-_KINDS = {"logistic": LOGISTIC, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
-_MOST_STEPS = 50
+_LOSS_KINDS = {"logistic": LOGISTIC, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
+_MAX_NEWTON_STEPS = 50
 # What part of the allowed gap the working set may cost; its share of the violation outside.
 _INNER_SHARE = 0.5
 _ROUND_SHARE = 0.1
@@ -63,7 +69,7 @@ class LassoLane:
 
     def update(self) -> None:
         """Dual variables at the margins."""
-        slopes(self.kind, self.z, self.weights, self.alpha, self.curvature)
+        fill_slopes_and_curvatures(self.kind, self.z, self.weights, self.alpha, self.curvature)
 
     @property
     def gap(self) -> float:
@@ -72,13 +78,13 @@ class LassoLane:
 
     def value(self, loss: str) -> float:
         """The objective at the margins as they are."""
-        return float(np.abs(self.w).sum() + LOSSES[loss].value(self.z, self.weights).sum())
+        return float(np.abs(self.w).sum() + LANE_LOSSES[loss].value(self.z, self.weights).sum())
 
     def bound(self, loss: str, steepest: float) -> float:
         """The dual objective of the dual variables, scaled so that no feature's gradient exceeds one."""
         scaled = self.alpha * min(1.0, 1.0 / max(steepest, 1e-300))
         real = self.weights > 0
-        return float(LOSSES[loss].dual_value(scaled[real], self.weights[real]).sum())
+        return float(LANE_LOSSES[loss].dual_value(scaled[real], self.weights[real]).sum())
 
     def release(self) -> None:
         """Keep the weights and the certificate alone."""
@@ -99,11 +105,23 @@ class LassoLane:
     def descend(self, matrix: sp.csc_matrix, tol: float) -> None:
         """Minimise over the working set."""
         columns = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
-        newton(self.kind, self.columns, *columns, self.signs, self.weights, self.z, self.w, tol, _MOST_STEPS)
+        run_proximal_newton(
+            self.kind,
+            self.columns,
+            *columns,
+            self.signs,
+            self.weights,
+            self.z,
+            self.w,
+            tol,
+            _MAX_NEWTON_STEPS,
+        )
         self.update()
 
 
-def gradients(rows: Rows, lanes: list[LassoLane], dtype: type[np.floating]) -> NDArray[np.floating]:
+def compute_gradients(
+    rows: PackedRows, lanes: list[LassoLane], dtype: type[np.floating]
+) -> NDArray[np.floating]:
     """Gradients of the losses, lanes x features, for at most sixteen lanes, by one pass over the rows."""
     n = rows.documents
     steps = np.zeros((n, WIDTH), dtype)
@@ -114,21 +132,21 @@ def gradients(rows: Rows, lanes: list[LassoLane], dtype: type[np.floating]) -> N
     return np.ascontiguousarray(G[:, : len(lanes)].T)
 
 
-def minimise(
-    rows: Rows,
+def minimise_lasso(
+    rows: PackedRows,
     Y: NDArray[np.bool_],
     limits: Array,
     loss: str,
-    aim: Aim,
+    aim: StoppingRule,
     init: Array | None = None,
     jobs: int = 1,
 ) -> list[LassoLane]:
     """Solve every category; `init` (features x categories, ordered as `Rows`) starts from known weights."""
-    columns = by_columns(rows.starts, rows.indices, rows.data, rows.features)
+    columns = convert_to_columns(rows.starts, rows.indices, rows.data, rows.features)
 
     def solved(categories: NDArray[np.int64]) -> list[LassoLane]:
         lanes = [
-            _lane(
+            _make_lane(
                 rows,
                 columns,
                 int(k),
@@ -139,16 +157,18 @@ def minimise(
             )
             for k in categories
         ]
-        _finish(lanes, rows, columns, loss, aim)
+        _run_rounds(lanes, rows, columns, loss, aim)
         return lanes
 
     # Categories that each have an aim of their own need not be held at the same time.
-    together = groups_of(Y) if aim.each else [np.arange(Y.shape[1])]
-    found = in_threads(jobs, [partial(solved, categories) for categories in together])
+    together = group_categories(Y) if aim.each else [np.arange(Y.shape[1])]
+    found = run_in_threads(jobs, [partial(solved, categories) for categories in together])
     return sorted((lane for lanes in found for lane in lanes), key=lambda lane: lane.category)
 
 
-def _finish(lanes: list[LassoLane], rows: Rows, columns: sp.csc_matrix, loss: str, aim: Aim) -> None:
+def _run_rounds(
+    lanes: list[LassoLane], rows: PackedRows, columns: sp.csc_matrix, loss: str, aim: StoppingRule
+) -> None:
     """Rounds until every category is done, sixteen gradients to a pass over the rows."""
     open_lanes = list(lanes)
     for lane in lanes:
@@ -159,18 +179,20 @@ def _finish(lanes: list[LassoLane], rows: Rows, columns: sp.csc_matrix, loss: st
             chosen = [lane for lane in open_lanes if lane.dtype is dtype]
             for start in range(0, len(chosen), WIDTH):
                 chunk = chosen[start : start + WIDTH]
-                for lane, gradient in zip(chunk, gradients(rows, chunk, dtype), strict=True):
-                    _round(lane, gradient, columns, loss, _target(aim, lane.objective, average))
+                for lane, gradient in zip(chunk, compute_gradients(rows, chunk, dtype), strict=True):
+                    _run_round(
+                        lane, gradient, columns, loss, _compute_target_gap(aim, lane.objective, average)
+                    )
         open_lanes = [lane for lane in open_lanes if not lane.done and lane.rounds < aim.max_passes]
     for lane in lanes:
         lane.release()
 
 
-def _target(aim: Aim, objective: float, average: float) -> float:
+def _compute_target_gap(aim: StoppingRule, objective: float, average: float) -> float:
     return aim.tol * (objective if aim.each else 0.5 * (objective + average))
 
 
-def _round(
+def _run_round(
     lane: LassoLane, gradient: NDArray[np.floating], columns: sp.csc_matrix, loss: str, target: float
 ) -> None:
     """Certify and finish, or go on with a larger working set, or, where float32 sees no more, in float64."""
@@ -191,8 +213,8 @@ def _round(
     lane.objective = lane.value(loss)
 
 
-def _lane(
-    rows: Rows,
+def _make_lane(
+    rows: PackedRows,
     columns: sp.csc_matrix,
     category: int,
     loss: str,
@@ -205,15 +227,15 @@ def _lane(
     weights, all_signs, z = np.zeros(padded), np.ones(padded), np.zeros(padded)
     weights[:n], all_signs[:n] = C * rows.importance, signs
     if init is None:
-        used, w = _constant(columns, weights[:n], signs, loss)
+        used, w = _fit_constant(columns, weights[:n], signs, loss)
     else:
         used = np.flatnonzero(init)
         w = init[used]
     z[:n] = signs * (columns[:, used] @ w)
-    return LassoLane(category, _KINDS[loss], all_signs, weights, used, w, z)
+    return LassoLane(category, _LOSS_KINDS[loss], all_signs, weights, used, w, z)
 
 
-def _constant(
+def _fit_constant(
     columns: sp.csc_matrix, weights: Array, signs: Array, loss: str
 ) -> tuple[NDArray[np.int64], Array]:
     """The best model of the constant column alone, in closed form; nothing where no column is all ones."""

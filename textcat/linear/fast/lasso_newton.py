@@ -19,19 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from textcat.compile import compiled
-from textcat.linear.lane_math import exponential, soft_plus
-from textcat.linear.simd import WIDTH, choose_less, larger, load, splat, store
+from textcat.compile import compile_kernel
+from textcat.linear.lane_math import exponential, lane_softplus
+from textcat.linear.simd import WIDTH, choose_less, lane_maximum, load, splat, store
 
 # How many sweeps over p coordinates a solution of p equations costs, by p; and sweeps to make before one is thought of.
-_SWEEPS_A_SOLUTION = 0.13
-_LEAST_SWEEPS = 10
+_SWEEPS_PER_SOLUTION = 0.13
+_MIN_SWEEPS = 10
 # Added to the diagonal, by its mean: columns that are equal leave no unique solution.
 _JITTER = 1e-12
 
 
-@compiled
-def violation(w: float, gradient: float) -> float:
+@compile_kernel
+def measure_violation(w: float, gradient: float) -> float:
     """How far a coordinate is from optimal: the distance of -gradient from the subdifferential of |w|."""
     if w > 0:
         return abs(gradient + 1.0)
@@ -40,13 +40,13 @@ def violation(w: float, gradient: float) -> float:
     return max(abs(gradient) - 1.0, 0.0)
 
 
-@compiled
-def _shrunk(x: float, by: float) -> float:
+@compile_kernel
+def _shrink(x: float, by: float) -> float:
     return max(x - by, 0.0) - max(-x - by, 0.0)
 
 
-@compiled
-def quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
+@compile_kernel
+def minimise_quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
     """Coordinate descent for g's + s'Hs/2 + |w + s|_1, w becoming w + s; half of the sweeps keep to nonzero
     coordinates, which are solved for together where sweeps would take longer.
     """
@@ -58,9 +58,9 @@ def quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
         for j in range(p):
             now = w[j]
             if full or now != 0.0:
-                worst = max(worst, violation(now, gradient[j]))
+                worst = max(worst, measure_violation(now, gradient[j]))
                 h = max(H[j, j], 1e-12)
-                new = _shrunk(now - gradient[j] / h, 1.0 / h)
+                new = _shrink(now - gradient[j] / h, 1.0 / h)
                 if new != now:
                     w[j] = new
                     change = new - now
@@ -71,12 +71,12 @@ def quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
             return
         full = worst <= tol
         since += 1
-        if not full and since > _SWEEPS_A_SOLUTION * p + _LEAST_SWEEPS:
+        if not full and since > _SWEEPS_PER_SOLUTION * p + _MIN_SWEEPS:
             _solve_nonzero(H, gradient, w)
             since = 0
 
 
-@compiled
+@compile_kernel
 def _solve_nonzero(H: Any, gradient: Any, w: Any) -> None:
     """Move the nonzero coordinates together to where their signs are optimal, or until the first of them is zero."""
     used = np.flatnonzero(w)
@@ -112,36 +112,36 @@ def _solve_nonzero(H: Any, gradient: Any, w: Any) -> None:
 
 LOGISTIC, SQUARED_HINGE, SQUARED = 0, 1, 2
 # Where every document is far from the boundary the true curvature vanishes and steps would have no end.
-_LEAST_CURVATURE = 1e-7
-_MOST_HALVINGS = 60
+_MIN_CURVATURE = 1e-7
+_MAX_HALVINGS = 60
 
 
-@compiled
-def slopes(kind: int, z: Any, weights: Any, alpha: Any, curvature: Any) -> None:
+@compile_kernel
+def fill_slopes_and_curvatures(kind: int, z: Any, weights: Any, alpha: Any, curvature: Any) -> None:
     """Dual variables -C l'(z) and curvatures C l''(z) of all documents, sixteen at a time."""
     one = splat(z, 1.0)
     zero = splat(z, 0.0)
-    least = splat(z, _LEAST_CURVATURE)
+    least = splat(z, _MIN_CURVATURE)
     for row in range(len(z) // WIDTH):
         weight = load(weights, row)
         margin = load(z, row)
         if kind == LOGISTIC:
             p = one / (one + exponential(margin))
             store(alpha, row, weight * p)
-            store(curvature, row, weight * larger(p * (one - p), least))
+            store(curvature, row, weight * lane_maximum(p * (one - p), least))
         else:
             missing = one - margin
             double = weight + weight
             if kind == SQUARED_HINGE:
                 store(curvature, row, choose_less(zero, missing, double, zero))
-                missing = larger(missing, zero)
+                missing = lane_maximum(missing, zero)
             else:
                 store(curvature, row, double)
             store(alpha, row, double * missing)
 
 
-@compiled
-def total_loss(kind: int, z: Any, weights: Any) -> float:
+@compile_kernel
+def sum_losses(kind: int, z: Any, weights: Any) -> float:
     """Sum of C l(z) over all documents."""
     one = splat(z, 1.0)
     zero = splat(z, 0.0)
@@ -151,18 +151,18 @@ def total_loss(kind: int, z: Any, weights: Any) -> float:
         weight = load(weights, row)
         margin = load(z, row)
         if kind == LOGISTIC:
-            total = total + weight * soft_plus(zero - margin)
+            total = total + weight * lane_softplus(zero - margin)
         else:
             missing = one - margin
             if kind == SQUARED_HINGE:
-                missing = larger(missing, zero)
+                missing = lane_maximum(missing, zero)
             total = total + weight * missing * missing
     store(sums, 0, total)
     return float(sums.sum())
 
 
-@compiled
-def rows_of(columns: Any, indptr: Any, indices: Any, data: Any, n: int) -> Any:
+@compile_kernel
+def transpose_columns(columns: Any, indptr: Any, indices: Any, data: Any, n: int) -> Any:
     """The chosen columns of a CSC matrix as rows: starts, positions within the choice, values."""
     starts = np.zeros(n + 1, np.int64)
     for j in columns:
@@ -182,8 +182,8 @@ def rows_of(columns: Any, indptr: Any, indices: Any, data: Any, n: int) -> Any:
     return starts, positions, values
 
 
-@compiled
-def hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: Any) -> None:
+@compile_kernel
+def fill_hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: Any) -> None:
     """X' D X of the working set; rows are in ascending position, so the lower triangle is filled and
     mirrored.
     """
@@ -200,8 +200,10 @@ def hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: Any) ->
             H[k, j] = H[j, k]
 
 
-@compiled
-def _gradient(columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, alpha: Any, out: Any) -> None:
+@compile_kernel
+def _fill_gradient(
+    columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, alpha: Any, out: Any
+) -> None:
     for k in range(len(columns)):
         total = 0.0
         for t in range(indptr[columns[k]], indptr[columns[k] + 1]):
@@ -209,8 +211,10 @@ def _gradient(columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, al
         out[k] = total
 
 
-@compiled
-def _along(columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, step: Any, out: Any) -> None:
+@compile_kernel
+def _fill_margin_changes(
+    columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, step: Any, out: Any
+) -> None:
     """What the step does to the margins."""
     out[:] = 0.0
     for k in range(len(columns)):
@@ -219,8 +223,8 @@ def _along(columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, step:
                 out[indices[t]] += signs[indices[t]] * data[t] * step[k]
 
 
-@compiled
-def _overshoot(along: Any, alpha: Any, w: Any, step: Any, t: float) -> float:
+@compile_kernel
+def _compute_slope_before(along: Any, alpha: Any, w: Any, step: Any, t: float) -> float:
     """Slope of the objective along the step just before w + t step, where the dual variables are `alpha`."""
     total = 0.0
     for i in range(len(along)):
@@ -233,8 +237,8 @@ def _overshoot(along: Any, alpha: Any, w: Any, step: Any, t: float) -> float:
     return total
 
 
-@compiled
-def newton(
+@compile_kernel
+def run_proximal_newton(
     kind: int,
     columns: Any,
     indptr: Any,
@@ -252,33 +256,33 @@ def newton(
     """
     n, p = len(z), len(columns)
     matrix = (columns, indptr, indices, data)
-    starts, positions, values = rows_of(columns, indptr, indices, data, n)
+    starts, positions, values = transpose_columns(columns, indptr, indices, data, n)
     H = np.empty((p, p))
     alpha, curvature, along, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     gradient = np.empty(p)
-    slopes(kind, z, weights, alpha, curvature)
+    fill_slopes_and_curvatures(kind, z, weights, alpha, curvature)
     for steps in range(most_steps):
-        _gradient(*matrix, signs, alpha, gradient)
+        _fill_gradient(*matrix, signs, alpha, gradient)
         worst = 0.0
         for k in range(p):
-            worst = max(worst, violation(w[k], gradient[k]))
+            worst = max(worst, measure_violation(w[k], gradient[k]))
         if worst <= tol:
             return worst, steps
-        hessian(starts, positions, values, curvature, H)
+        fill_hessian(starts, positions, values, curvature, H)
         new = w.copy()
-        quadratic(H, gradient, new, max(0.3 * tol, worst * min(0.1, worst)), 1000)
+        minimise_quadratic(H, gradient, new, max(0.3 * tol, worst * min(0.1, worst)), 1000)
         step = new - w
-        _along(*matrix, signs, step, along)
+        _fill_margin_changes(*matrix, signs, step, along)
         slope = np.abs(new).sum() - np.abs(w).sum() - np.dot(alpha, along)
-        before = total_loss(kind, z, weights) + np.abs(w).sum()
+        before = sum_losses(kind, z, weights) + np.abs(w).sum()
         t = 1.0
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(_MAX_HALVINGS):
             for i in range(n):
                 trial[i] = z[i] + t * along[i]
-            slopes(kind, trial, weights, alpha, curvature)
-            if _overshoot(along, alpha, w, step, t) <= 0.0:
+            fill_slopes_and_curvatures(kind, trial, weights, alpha, curvature)
+            if _compute_slope_before(along, alpha, w, step, t) <= 0.0:
                 break
-            value = total_loss(kind, trial, weights) + np.abs(w + t * step).sum()
+            value = sum_losses(kind, trial, weights) + np.abs(w + t * step).sum()
             if value <= before + 0.01 * t * slope + 1e-14 * before:
                 break
             t *= 0.5

@@ -25,24 +25,38 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
+from textcat.linear.algorithm_options import Options
 from textcat.linear.certificate import Certificate
-from textcat.linear.fast.dual import Aim, maximise
-from textcat.linear.fast.lane_losses import LOSSES
-from textcat.linear.fast.layout import Block, Rows, all_products, groups_of, pack_block, pack_rows
-from textcat.linear.fast.task import LaneSolution, Task, finished, margins_of, solve_masked, solve_task
-from textcat.linear.mapped_arrays import pieces
-from textcat.linear.options import Options
-from textcat.linear.problem import Floats, Problem
+from textcat.linear.fast.dual import StoppingRule, maximise_dual
+from textcat.linear.fast.lane_losses import LANE_LOSSES
+from textcat.linear.fast.layout import (
+    CategoryBlock,
+    PackedRows,
+    group_categories,
+    multiply_all_rows,
+    pack_block,
+    pack_rows,
+)
+from textcat.linear.fast.task import (
+    LaneSolution,
+    SolverTask,
+    compute_start_margins,
+    set_seconds,
+    solve_masked,
+    solve_task,
+)
+from textcat.linear.mapped_arrays import split_into_pieces
+from textcat.linear.problem import Floats, LinearProblem
 from textcat.linear.regularization import c_from_lam
 from textcat.linear.simd import WIDTH
 from textcat.linear.stopping import BlockResult
-from textcat.parallel.threads import in_threads, one_thread
+from textcat.parallel.threads import limit_to_one_thread, run_in_threads
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Fold:
+class SolverFold:
     """The documents that are trained on and those that are scored, and C by category."""
 
     kept: NDArray[np.int64]
@@ -50,34 +64,39 @@ class Fold:
     limits: Array
 
 
-def solve_each(task: Task, folds: Sequence[Fold], init: Array | None) -> list[Array]:
+def solve_task_folds(task: SolverTask, folds: Sequence[SolverFold], init: Array | None) -> list[Array]:
     """The products of each fold's held documents with the weights of its kept ones, under the gaussian prior; `init`
     are weights of all documents to start from, and the task's own C is not read.
     """
     rows = pack_rows(task.X, task.importance)
     found = [np.empty((len(fold.held), task.Y.shape[1])) for fold in folds]
     # One block after the other: its signs and margins are as large as the documents are many.
-    for number, categories in enumerate(groups_of(task.Y)):
+    for number, categories in enumerate(group_categories(task.Y)):
         block = pack_block(task.Y, task.limits, categories)
-        margins = None if init is None else margins_of(rows, block, init)
-        work = partial(_products, task, rows, (task.seed, number), block, margins)
+        margins = None if init is None else compute_start_margins(rows, block, init)
+        work = partial(_compute_fold_products, task, rows, (task.seed, number), block, margins)
         for whole, part in zip(
-            found, in_threads(task.jobs, [partial(work, fold) for fold in folds]), strict=True
+            found, run_in_threads(task.jobs, [partial(work, fold) for fold in folds]), strict=True
         ):
             whole[:, categories] = part[:, : block.size]
     return found
 
 
-def _products(
-    task: Task, rows: Rows, seed: tuple[int, int], block: Block, margins: Array | None, fold: Fold
+def _compute_fold_products(
+    task: SolverTask,
+    rows: PackedRows,
+    seed: tuple[int, int],
+    block: CategoryBlock,
+    margins: Array | None,
+    fold: SolverFold,
 ) -> Array:
     """Those of one block on one fold, by lane."""
     part = replace(block, signs=block.signs[fold.kept], limits=fold.limits[block.lanes])
     start = None if margins is None else [margins[fold.kept]]
-    _, (found,) = maximise(rows.some(fold.kept), [part], task.loss, task.aim, [seed], start)
-    held = rows.some(fold.held)
+    _, (found,) = maximise_dual(rows.select_documents(fold.kept), [part], task.loss, task.aim, [seed], start)
+    held = rows.select_documents(fold.held)
     products = np.empty((held.documents, WIDTH))
-    all_products(held.spans, held.indices, held.data, found.W, products)
+    multiply_all_rows(held.spans, held.indices, held.data, found.W, products)
     return products
 
 
@@ -102,22 +121,22 @@ def solve(
     category.
     """
     started = time.perf_counter()
-    _refuse(loss, prior, tol)
-    matrix, labels = _checked(X, Y)
+    _check_settings(loss, prior, tol)
+    matrix, labels = _check_data(X, Y)
     limits = np.full(labels.shape[1], C) if C_per_category is None else np.asarray(C_per_category, np.float64)
     importance = np.ones(len(labels)) if sample_weight is None else np.asarray(sample_weight, np.float64)
     _check_positive(limits, importance, labels.shape)
-    aim = Aim(tol, criterion == "each", max_passes)
-    task = Task(matrix, labels, loss, prior, limits, importance, aim, seed, n_jobs)
-    with one_thread():
+    aim = StoppingRule(tol, criterion == "each", max_passes)
+    task = SolverTask(matrix, labels, loss, prior, limits, importance, aim, seed, n_jobs)
+    with limit_to_one_thread():
         solution = solve_masked(task, mask, init) if mask is not None else solve_task(task, init)
-    return finished(solution, started)
+    return set_seconds(solution, started)
 
 
 def solve_folds(
     X: Any,
     Y: ArrayLike,
-    folds: Sequence[Fold],
+    folds: Sequence[SolverFold],
     *,
     loss: str = "logistic",
     tol: float = 1e-5,
@@ -129,32 +148,32 @@ def solve_folds(
     """The products of each fold's held documents with weights of its other documents, under the gaussian prior, solved
     until each category has a duality gap of at most `tol` times its objective; `init` are weights of all documents.
     """
-    _refuse(loss, "gaussian", tol)
-    matrix, labels = _checked(X, Y)
+    _check_settings(loss, "gaussian", tol)
+    matrix, labels = _check_data(X, Y)
     importance = np.ones(len(labels))
     for fold in folds:
         _check_positive(fold.limits, importance, labels.shape)
-    task = Task(
+    task = SolverTask(
         matrix,
         labels,
         loss,
         "gaussian",
         folds[0].limits,
         importance,
-        Aim(tol, True, max_passes),
+        StoppingRule(tol, True, max_passes),
         seed,
         n_jobs,
     )
-    with one_thread():
-        return solve_each(task, folds, init)
+    with limit_to_one_thread():
+        return solve_task_folds(task, folds, init)
 
 
-def _refuse(loss: str, prior: str, tol: float) -> None:
-    if loss not in LOSSES:
-        raise UsageError(f"unknown loss {loss!r}", hint=f"one of {', '.join(LOSSES)}")
+def _check_settings(loss: str, prior: str, tol: float) -> None:
+    if loss not in LANE_LOSSES:
+        raise UsageError(f"unknown loss {loss!r}", hint=f"one of {', '.join(LANE_LOSSES)}")
     if prior not in ("gaussian", "laplace"):
         raise UsageError(f"unknown prior {prior!r}", hint="Choose gaussian or laplace.")
-    if prior == "laplace" and not LOSSES[loss].smooth:
+    if prior == "laplace" and not LANE_LOSSES[loss].smooth:
         raise UsageError(
             f"{loss} loss with a laplace prior is not smooth in any coordinate",
             hint="Take squared_hinge, or the gaussian prior.",
@@ -163,7 +182,7 @@ def _refuse(loss: str, prior: str, tol: float) -> None:
         raise UsageError(f"tol must be positive, not {tol}", hint="Give a number such as 1e-4.")
 
 
-def _checked(X: Any, Y: ArrayLike) -> tuple[sp.csr_matrix, NDArray[np.bool_]]:
+def _check_data(X: Any, Y: ArrayLike) -> tuple[sp.csr_matrix, NDArray[np.bool_]]:
     matrix = sp.csr_matrix(X)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
@@ -175,7 +194,7 @@ def _checked(X: Any, Y: ArrayLike) -> tuple[sp.csr_matrix, NDArray[np.bool_]]:
             f"{matrix.shape[0]} documents but labels for {labels.shape[0]}",
             hint="Give a row of labels for each document.",
         )
-    if not all(np.isfinite(matrix.data[piece]).all() for piece in pieces(matrix.nnz)):
+    if not all(np.isfinite(matrix.data[piece]).all() for piece in split_into_pieces(matrix.nnz)):
         raise UsageError(
             "the matrix holds values that are not finite", hint="Replace or leave out what is not a number."
         )
@@ -213,12 +232,12 @@ class FastOptions(Options):
             )
 
 
-def blocks(problem: Problem, options: FastOptions) -> list[slice]:
+def make_single_block(problem: LinearProblem, options: FastOptions) -> list[slice]:
     """All categories at once: the lanes split them themselves."""
     return [slice(0, problem.categories)] if problem.categories else []
 
 
-def solve_block(problem: Problem, block: slice, options: FastOptions, start: Floats) -> BlockResult:
+def solve_block(problem: LinearProblem, block: slice, options: FastOptions, start: Floats) -> BlockResult:
     """Hand the problem over in the form C sum f + penalty, and bring the answer back."""
     n, prior = problem.documents, problem.penalty.prior
     lams = np.asarray(problem.penalty.strength[0, block])
@@ -243,8 +262,8 @@ def solve_block(problem: Problem, block: slice, options: FastOptions, start: Flo
     return BlockResult(solution.coef, certificates)
 
 
-def scores_of_folds(
-    problem: Problem,
+def score_fast_folds(
+    problem: LinearProblem,
     options: FastOptions,
     folds: Sequence[tuple[Numbers, Numbers]],
     lams: Sequence[Floats],
@@ -255,7 +274,8 @@ def scores_of_folds(
     """
     known = problem.loss.smooth and start.any()
     parts = [
-        Fold(kept, held, c_from_lam(lam, len(kept))) for (kept, held), lam in zip(folds, lams, strict=True)
+        SolverFold(kept, held, c_from_lam(lam, len(kept)))
+        for (kept, held), lam in zip(folds, lams, strict=True)
     ]
     return solve_folds(
         problem.rows, problem.positive, parts, loss=problem.loss.name, tol=options.tol,

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compiled
-from textcat.linear.fast.dual_ascent import Ascent, Certificate
-from textcat.linear.fast.gram import Gram
-from textcat.linear.fast.lane_losses import Loss
-from textcat.linear.fast.layout import Rows
-from textcat.linear.fast.working_set import Change, Newton, ascend
+from textcat.compile import compile_kernel
+from textcat.linear.fast.dual_ascent import BlockCertificate, DualAscent
+from textcat.linear.fast.gram import GramMatrix
+from textcat.linear.fast.lane_losses import LaneLoss
+from textcat.linear.fast.layout import PackedRows
+from textcat.linear.fast.working_set import BoundedNewton, DualChange, maximise_on_working_set
 from textcat.linear.simd import WIDTH
 
 Array = NDArray[np.float64]
@@ -32,16 +32,18 @@ Array = NDArray[np.float64]
 _ROUNDING = 1e-9
 
 
-@compiled
-def _combine(spans: Any, indices: Any, data: Any, documents: Any, steps: Any, w: Any) -> None:
+@compile_kernel
+def _add_scaled_documents(spans: Any, indices: Any, data: Any, documents: Any, steps: Any, w: Any) -> None:
     """Add documents times `steps` to the weights."""
     for i in documents:
         for t in range(spans[i, 0], spans[i, 1]):
             w[indices[t]] += steps[i] * data[t]
 
 
-@compiled
-def _multiply(spans: Any, indices: Any, data: Any, documents: Any, signs: Any, w: Any, margins: Any) -> None:
+@compile_kernel
+def _update_margins(
+    spans: Any, indices: Any, data: Any, documents: Any, signs: Any, w: Any, margins: Any
+) -> None:
     """Signed products of documents with the weights."""
     for i in documents:
         a = 0.0
@@ -58,11 +60,11 @@ def _multiply(spans: Any, indices: Any, data: Any, documents: Any, signs: Any, w
 
 
 @dataclass
-class Category:
+class CategoryState:
     """State and certificate. `margins` are exact where below `1`, and lower bounds elsewhere."""
 
-    rows: Rows
-    loss: Loss
+    rows: PackedRows
+    loss: LaneLoss
     signs: Array
     limits: Array
     alpha: Array
@@ -73,7 +75,7 @@ class Category:
     dual_objective: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self._judge()
+        self._update_objectives()
 
     @property
     def gap(self) -> float:
@@ -98,16 +100,16 @@ class Category:
         alpha[documents] = values
         matrix = (self.rows.spans, self.rows.indices, self.rows.data)
         w = np.zeros_like(self.w)
-        _combine(*matrix, np.flatnonzero(alpha), self.signs * alpha, w)
+        _add_scaled_documents(*matrix, np.flatnonzero(alpha), self.signs * alpha, w)
         moved = float(np.linalg.norm(w - self.w)) + _ROUNDING * float(np.linalg.norm(w))
         self.margins -= moved * self.lengths
         unsure = self.margins < 1
         unsure[documents] = True
-        _multiply(*matrix, np.flatnonzero(unsure), self.signs, w, self.margins)
+        _update_margins(*matrix, np.flatnonzero(unsure), self.signs, w, self.margins)
         self.alpha, self.w = alpha, w
-        self._judge()
+        self._update_objectives()
 
-    def _judge(self) -> None:
+    def _update_objectives(self) -> None:
         penalty = 0.5 * float(self.w @ self.w)
         below, used = np.flatnonzero(self.margins < 1), np.flatnonzero(self.alpha)
         losses = self.loss.value(self.margins[below], self.limits[below])
@@ -116,41 +118,43 @@ class Category:
 
 
 # A Gram matrix of more documents than this costs more than it saves.
-_MOST_DOCUMENTS = 3000
+_MAX_DOCUMENTS = 3000
 _NEW_DOCUMENTS = 200
-_MOST_ROUNDS = 30
+_MAX_ROUNDS = 30
 # Cost of finishing a category of a thousand support vectors, in visits of a document by the lanes: a part that
 # does not depend on their number, one that goes with its square and one with its cube.
-_VISITS = (4_800.0, 30_000.0, 96_000.0)
+_VISIT_COSTS = (4_800.0, 30_000.0, 96_000.0)
 # The working set is solved to this part of the gap that the category may keep, or of the gap it has now.
 _INNER_SHARE = 0.5
 _ROUND_SHARE = 0.01
 # A round in float32 that leaves more than this part of the gap is the last one in float32.
-_LEADING = 0.3
+_FLOAT32_GAP_RATIO = 0.3
 
 
-def expected_visits(ascent: Ascent) -> float:
+def estimate_finish_visits(ascent: DualAscent) -> float:
     """What finishing would cost, in visits of a document by the lanes."""
     sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0) / 1000.0
-    if sizes.max(initial=0) * 1000.0 > _MOST_DOCUMENTS:
+    if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
         return np.inf
-    fixed, square, cube = _VISITS
+    fixed, square, cube = _VISIT_COSTS
     return float((fixed + square * sizes**2 + cube * sizes**3).sum())
 
 
-def finish(ascent: Ascent, targets: Array) -> Certificate:
+def solve_on_support_vectors(ascent: DualAscent, targets: Array) -> BlockCertificate:
     """Bring every category of the block below its target where its working set allows it; the certificate."""
     certificate = ascent.certify()
     lengths = np.sqrt(ascent.rows.norms)
     for lane in range(len(targets)):
         if certificate.gap[lane] > targets[lane]:
-            category = _category(ascent, certificate, lane, lengths)
-            _settle(category, float(targets[lane]))
-            _put_back(ascent, certificate, lane, category)
+            category = _extract_category(ascent, certificate, lane, lengths)
+            _solve_category(category, float(targets[lane]))
+            _store_category(ascent, certificate, lane, category)
     return certificate
 
 
-def _category(ascent: Ascent, certificate: Certificate, lane: int, lengths: Array) -> Category:
+def _extract_category(
+    ascent: DualAscent, certificate: BlockCertificate, lane: int, lengths: Array
+) -> CategoryState:
     block, rows = ascent.block, ascent.rows
     own = (
         block.signs[:, lane].astype(np.float64),
@@ -159,10 +163,12 @@ def _category(ascent: Ascent, certificate: Certificate, lane: int, lengths: Arra
         certificate.margins[:, lane].copy(),
         certificate.W[:, lane].copy(),
     )
-    return Category(rows, ascent.loss, *own, lengths)
+    return CategoryState(rows, ascent.loss, *own, lengths)
 
 
-def _put_back(ascent: Ascent, certificate: Certificate, lane: int, category: Category) -> None:
+def _store_category(
+    ascent: DualAscent, certificate: BlockCertificate, lane: int, category: CategoryState
+) -> None:
     own = slice(lane, None if lane == ascent.block.size - 1 else lane + 1)
     copies = (WIDTH if own.stop is None else own.stop) - lane
     for whole, part in (
@@ -175,31 +181,34 @@ def _put_back(ascent: Ascent, certificate: Certificate, lane: int, category: Cat
     certificate.dual_objective[own] = category.dual_objective
 
 
-def _settle(category: Category, target: float) -> None:
+def _solve_category(category: CategoryState, target: float) -> None:
     """Rounds until the gap is at most `target`, or the working set too large."""
-    gram, newton = Gram(category.rows, category.signs, category.ridges, np.float32), Newton()
-    for _ in range(_MOST_ROUNDS):
+    gram, newton = GramMatrix(category.rows, category.signs, category.ridges, np.float32), BoundedNewton()
+    for _ in range(_MAX_ROUNDS):
         gap = category.gap
         if gap <= target:
             return
-        wanted = _working_set(category)
-        if not 0 < int(wanted.sum()) <= _MOST_DOCUMENTS:
+        wanted = _choose_working_set(category)
+        if not 0 < int(wanted.sum()) <= _MAX_DOCUMENTS:
             return
         grown = gram.grow(wanted)
-        led = _ascend(category, gram, newton, max(_INNER_SHARE * target, _ROUND_SHARE * gap))
-        if category.gap > _LEADING * gap and not (led and grown) and gram.dtype is np.float32:
-            gram, newton = Gram(category.rows, category.signs, category.ridges, np.float64), Newton()
+        led = _solve_working_set(category, gram, newton, max(_INNER_SHARE * target, _ROUND_SHARE * gap))
+        if category.gap > _FLOAT32_GAP_RATIO * gap and not (led and grown) and gram.dtype is np.float32:
+            gram, newton = (
+                GramMatrix(category.rows, category.signs, category.ridges, np.float64),
+                BoundedNewton(),
+            )
 
 
-def _ascend(category: Category, gram: Gram, newton: Newton, aim: float) -> bool:
+def _solve_working_set(category: CategoryState, gram: GramMatrix, newton: BoundedNewton, aim: float) -> bool:
     """Move the category to the optimum on its working set; whether the element type allowed it. The gradient
     starts from the exact margins.
     """
     own = gram.chosen
     alpha, ceilings, ridges = category.alpha[own], category.ceilings[own], category.ridges[own]
     gradient = 1.0 - category.margins[own] - ridges * alpha
-    part = Change(gram.Q, *(v.astype(gram.dtype) for v in (-alpha, ceilings - alpha, ridges, gradient)))
-    led = ascend(part, newton, aim)
+    part = DualChange(gram.Q, *(v.astype(gram.dtype) for v in (-alpha, ceilings - alpha, ridges, gradient)))
+    led = maximise_on_working_set(part, newton, aim)
     alpha = np.clip(alpha + part.change, 0.0, ceilings)
     alpha[part.change == part.low] = 0.0
     at_ceiling = part.change == part.high
@@ -208,7 +217,7 @@ def _ascend(category: Category, gram: Gram, newton: Newton, aim: float) -> bool:
     return led
 
 
-def _working_set(category: Category) -> NDArray[np.bool_]:
+def _choose_working_set(category: CategoryState) -> NDArray[np.bool_]:
     """The documents in use and, where many more have a margin below one, the worst of those."""
     used = category.alpha > 0
     violators = np.flatnonzero(~used & (category.margins < 1))

@@ -13,19 +13,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.fast.dual import Aim, maximise
-from textcat.linear.fast.dual_ascent import Certificate
-from textcat.linear.fast.lasso import minimise
+from textcat.linear.fast.dual import StoppingRule, maximise_dual
+from textcat.linear.fast.dual_ascent import BlockCertificate
+from textcat.linear.fast.lasso import minimise_lasso
 from textcat.linear.fast.layout import (
-    Block,
-    Rows,
-    all_products,
-    groups_of,
+    CategoryBlock,
+    PackedRows,
+    group_categories,
+    multiply_all_rows,
     pack_block,
     pack_rows,
     place_columns,
 )
-from textcat.parallel.threads import in_threads
+from textcat.parallel.threads import run_in_threads
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class LaneSolution:
     reason: NDArray[np.str_]
 
 
-def finished(solution: LaneSolution, started: float) -> LaneSolution:
+def set_seconds(solution: LaneSolution, started: float) -> LaneSolution:
     """The same with the seconds since `started` (of `time.perf_counter`)."""
     return replace(solution, seconds=time.perf_counter() - started)
 
@@ -54,7 +54,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Task:
+class SolverTask:
     """A checked problem: C by category in `limits`, document weights in `importance`."""
 
     X: sp.csr_matrix
@@ -63,50 +63,52 @@ class Task:
     prior: str
     limits: Array
     importance: Array
-    aim: Aim
+    aim: StoppingRule
     seed: int
     jobs: int = 1
 
 
-def solve_task(task: Task, init: Array | None) -> LaneSolution:
+def solve_task(task: SolverTask, init: Array | None) -> LaneSolution:
     """All features for all categories."""
     rows = pack_rows(task.X, task.importance)
     if task.prior == "laplace":
-        return _lasso(task, rows, init)
+        return _solve_lasso(task, rows, init)
     labels = task.Y[task.importance > 0]
-    groups = list(enumerate(groups_of(labels)))
+    groups = list(enumerate(group_categories(labels)))
     # Categories that each have an aim of their own need not be held at the same time.
     together = [[group] for group in groups] if task.aim.each else [groups]
-    parts = in_threads(task.jobs, [partial(_solved, task, rows, labels, init, some) for some in together])
-    return _gathered([part for some in parts for part in some], rows.place, task.Y.shape[1])
+    parts = run_in_threads(
+        task.jobs, [partial(_solve_blocks, task, rows, labels, init, some) for some in together]
+    )
+    return _join_blocks([part for some in parts for part in some], rows.place, task.Y.shape[1])
 
 
 @dataclass(frozen=True)
-class Part:
+class BlockSolution:
     """What is kept of a solved block: weights in the order of `Rows`, and numbers by lane."""
 
     categories: NDArray[np.int64]
     W: Array
-    certificate: Certificate
+    certificate: BlockCertificate
     passes: float
     reached: bool
 
 
-def _solved(
-    task: Task,
-    rows: Rows,
+def _solve_blocks(
+    task: SolverTask,
+    rows: PackedRows,
     labels: NDArray[np.bool_],
     init: Array | None,
     groups: list[tuple[int, NDArray[np.int64]]],
-) -> list[Part]:
+) -> list[BlockSolution]:
     """Some blocks, from their numbers (which seed their order of visits) and categories to their solutions."""
     blocks = [pack_block(labels, task.limits, categories) for _, categories in groups]
-    margins = None if init is None else [margins_of(rows, block, init) for block in blocks]
+    margins = None if init is None else [compute_start_margins(rows, block, init) for block in blocks]
     seeds = [(task.seed, number) for number, _ in groups]
-    ascents, certificates = maximise(rows, blocks, task.loss, task.aim, seeds, margins)
+    ascents, certificates = maximise_dual(rows, blocks, task.loss, task.aim, seeds, margins)
     reached = task.aim.reached(certificates, [block.size for block in blocks])
     return [
-        Part(
+        BlockSolution(
             block.categories,
             certificate.W,
             replace(certificate, W=np.empty((0, 0)), margins=np.empty((0, 0))),
@@ -117,12 +119,14 @@ def _solved(
     ]
 
 
-def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
+def _solve_lasso(task: SolverTask, rows: PackedRows, init: Array | None) -> LaneSolution:
     start = None
     if init is not None:
         start = np.empty_like(init)
         start[rows.place] = init
-    lanes = minimise(rows, task.Y[task.importance > 0], task.limits, task.loss, task.aim, start, task.jobs)
+    lanes = minimise_lasso(
+        rows, task.Y[task.importance > 0], task.limits, task.loss, task.aim, start, task.jobs
+    )
     coef = np.zeros((len(lanes), rows.features))
     for lane in lanes:
         coef[lane.category, lane.columns] = lane.w
@@ -137,16 +141,16 @@ def _lasso(task: Task, rows: Rows, init: Array | None) -> LaneSolution:
     )
 
 
-def margins_of(rows: Rows, block: Block, init: Array) -> Array:
+def compute_start_margins(rows: PackedRows, block: CategoryBlock, init: Array) -> Array:
     """Where to start from, in single precision: it is only a start."""
     W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
     W[rows.place, : block.size] = init[:, block.categories]
     margins = np.empty(block.signs.shape, np.float32)
-    all_products(rows.spans, rows.indices, rows.single[0], W, margins)
+    multiply_all_rows(rows.spans, rows.indices, rows.single[0], W, margins)
     return np.asarray(block.signs * margins, np.float64)
 
 
-def _gathered(parts: list[Part], place: NDArray[np.int32], categories: int) -> LaneSolution:
+def _join_blocks(parts: list[BlockSolution], place: NDArray[np.int32], categories: int) -> LaneSolution:
     coef = np.empty((len(place), categories))
     objective, dual, gap, passes = np.zeros((4, categories))
     reason = np.full(categories, "max_passes")
@@ -161,7 +165,7 @@ def _gathered(parts: list[Part], place: NDArray[np.int32], categories: int) -> L
     return LaneSolution(coef, objective, dual, gap, passes, 0.0, reason)
 
 
-def solve_masked(task: Task, mask: NDArray[np.bool_], init: Array | None) -> LaneSolution:
+def solve_masked(task: SolverTask, mask: NDArray[np.bool_], init: Array | None) -> LaneSolution:
     """Categories with features of their own, those of equal selections together; weights outside a selection
     are zero.
     """

@@ -26,21 +26,21 @@ from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
 from scipy.linalg import get_lapack_funcs
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 
 Values = NDArray[np.floating]
 Numbers = NDArray[np.int64]
 
 # Changes of the free variables that a factor outlives, and variables held in one step: a part of their number.
-_OUTLIVED = 0.1
-_HELD = 0.2
-_FEW = 10
-_MOST_CHANGES = 8
-_MOST_DAMPINGS = 6
+_REUSE_SHARE = 0.1
+_HELD_SHARE = 0.2
+_MIN_CHANGES = 10
+_MAX_BOUND_CHANGES = 8
+_MAX_DAMPINGS = 6
 
 
-@compiled
-def _among(Q: Any, free: Any, raised: float, block: Any) -> None:
+@compile_kernel
+def _copy_free_triangle(Q: Any, free: Any, raised: float, block: Any) -> None:
     """The lower triangle of Q over the free variables, its diagonal raised by a factor."""
     for j in range(len(free)):
         row = Q[free[j]]
@@ -49,13 +49,13 @@ def _among(Q: Any, free: Any, raised: float, block: Any) -> None:
         block[j, j] *= raised
 
 
-def _factor(Q: Values, free: Numbers) -> Values:
+def _factorize_free_part(Q: Values, free: Numbers) -> Values:
     """The Cholesky factor of Q over the free variables, damped so that no direction is lost in rounding."""
     block = np.empty((len(free), len(free)), Q.dtype)
     factorize: Any = get_lapack_funcs("potrf", (block,))
-    damping = _damping(Q)
-    for _ in range(_MOST_DAMPINGS):
-        _among(Q, free, 1.0 + damping, block)
+    damping = _compute_damping(Q)
+    for _ in range(_MAX_DAMPINGS):
+        _copy_free_triangle(Q, free, 1.0 + damping, block)
         factor, info = factorize(block.T, lower=0, overwrite_a=1, clean=0)
         if info == 0:
             return np.asarray(factor)
@@ -63,11 +63,11 @@ def _factor(Q: Values, free: Numbers) -> Values:
     raise LinAlgError("the Gram matrix of the free variables is not positive")
 
 
-def _damping(Q: Values) -> float:
+def _compute_damping(Q: Values) -> float:
     return float(np.sqrt(np.finfo(Q.dtype).eps))
 
 
-def _up_to_first_bound(step: Values, low: Values, high: Values) -> Values:
+def _shorten_to_first_bound(step: Values, low: Values, high: Values) -> Values:
     """The longest part of the step that leaves no bound, of the variables that can move at all."""
     able = np.where(step > 0, high > 0, low < 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -76,59 +76,59 @@ def _up_to_first_bound(step: Values, low: Values, high: Values) -> Values:
 
 
 @dataclass
-class Newton:
+class BoundedNewton:
     """The factor at hand, of Q over `base`; the inverse is over `base` and the variables that have come after it."""
 
     base: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
-    come: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
+    added: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
 
     def step(
         self, Q: Values, free: Numbers, gradient: Values, low: Values, high: Values
     ) -> tuple[Numbers, Values, Values]:
         """Variables, how far they go, and how far as a whole up to the first bound; `low` and `high` are what is
         left to the bounds, of all variables."""
-        gone = self._follow(Q, free)
-        moved = np.concatenate((self.base, self.come))
+        gone = self._update_factor(Q, free)
+        moved = np.concatenate((self.base, self.added))
         low, high = low[moved], high[moved]
         low[gone] = high[gone] = 0.0
         start = self._solve(gradient[moved][:, None])[:, 0]
-        return moved, self._bounded(start, low, high, gone), _up_to_first_bound(start, low, high)
+        return moved, self._bound_step(start, low, high, gone), _shorten_to_first_bound(start, low, high)
 
-    def _follow(self, Q: Values, free: Numbers) -> Numbers:
+    def _update_factor(self, Q: Values, free: Numbers) -> Numbers:
         """Border or replace the factor for these free variables; places of those of the base that are not free."""
         gone = np.flatnonzero(~np.isin(self.base, free, assume_unique=True))
-        self.come = np.setdiff1d(free, self.base, assume_unique=True)
-        if not len(self.base) or len(gone) + len(self.come) > _FEW + _OUTLIVED * len(free):
-            self._factor = _factor(Q, free)
-            self.base, self.come, gone = free, free[:0], gone[:0]
-        if len(self.come):
-            self._border = np.asfortranarray(Q[np.ix_(self.base, self.come)])
-            self._bordered = self._base_solve(self._border)
-            self._rest = Q[np.ix_(self.come, self.come)]
-            self._rest[np.diag_indices(len(self.come))] *= 1.0 + _damping(Q)
+        self.added = np.setdiff1d(free, self.base, assume_unique=True)
+        if not len(self.base) or len(gone) + len(self.added) > _MIN_CHANGES + _REUSE_SHARE * len(free):
+            self._factor = _factorize_free_part(Q, free)
+            self.base, self.added, gone = free, free[:0], gone[:0]
+        if len(self.added):
+            self._border = np.asfortranarray(Q[np.ix_(self.base, self.added)])
+            self._bordered = self._solve_base(self._border)
+            self._rest = Q[np.ix_(self.added, self.added)]
+            self._rest[np.diag_indices(len(self.added))] *= 1.0 + _compute_damping(Q)
             self._rest -= self._border.T @ self._bordered
         return gone
 
-    def _base_solve(self, right: Values) -> Values:
+    def _solve_base(self, right: Values) -> Values:
         resolve: Any = get_lapack_funcs("potrs", (self._factor,))
         return np.asarray(resolve(self._factor, right, lower=0)[0])
 
     def _solve(self, right: Values) -> Values:
         """The inverse over `base` and `come` times columns."""
         size = len(self.base)
-        first = self._base_solve(right[:size])
-        if not len(self.come):
+        first = self._solve_base(right[:size])
+        if not len(self.added):
             return first
         second = np.linalg.solve(self._rest, right[size:] - self._border.T @ first)
         return np.concatenate((first - self._bordered @ second, second))
 
-    def _bounded(self, start: Values, low: Values, high: Values, gone: Numbers) -> Values:
+    def _bound_step(self, start: Values, low: Values, high: Values, gone: Numbers) -> Values:
         """From the step without bounds to one within: those that leave are held, those that no longer press are
         let go, as long as something changes.
         """
         step, held, side = start, gone, np.zeros(len(gone), start.dtype)
-        columns, most = self._columns(gone), _FEW + _HELD * len(start)
-        for _ in range(_MOST_CHANGES):
+        columns, most = self._columns(gone), _MIN_CHANGES + _HELD_SHARE * len(start)
+        for _ in range(_MAX_BOUND_CHANGES):
             released = 0
             if len(held):
                 ends = np.where(side > 0, high[held], low[held])
@@ -152,7 +152,7 @@ class Newton:
 
     def _columns(self, places: Numbers) -> Values:
         """Columns of the inverse."""
-        size = len(self.base) + len(self.come)
+        size = len(self.base) + len(self.added)
         units = np.zeros((size, len(places)), self._factor.dtype, order="F")
         units[places, np.arange(len(places))] = 1.0
         return self._solve(units) if len(places) else units
@@ -160,16 +160,16 @@ class Newton:
 
 # Sweeps between two looks at the gap, and the factor by which it falls while they are worth it.
 _SWEEPS = 10
-_FAST = 0.5
+_SLOW_GAP_RATIO = 0.5
 # A round that raises the dual by less than this part of the gap is lost in rounding.
-_LEAST_GAIN = 1e-5
+_MIN_GAIN = 1e-5
 # A Newton step that gains less than this part of the gap is held against another.
-_POOR = 0.1
-_MOST_ROUNDS = 60
+_POOR_GAIN_SHARE = 0.1
+_MAX_ROUNDS = 60
 
 
 @dataclass
-class Change:
+class DualChange:
     """The change of the dual variables of a working set, its bounds, and the gradient there."""
 
     Q: Values
@@ -203,8 +203,8 @@ class Change:
         return np.flatnonzero((self.change > self.low) & (self.change < self.high))
 
 
-@compiled
-def coordinate_steps(
+@compile_kernel
+def take_coordinate_steps(
     Q: Any, change: Any, gradient: Any, low: Any, high: Any, sweeps: int, negligible: float
 ) -> None:
     """Exact steps of one variable after the other, those that gain next to nothing passed over."""
@@ -221,8 +221,8 @@ def coordinate_steps(
                     gradient[k] -= step * row[k]
 
 
-@compiled
-def _product(Q: Any, rows: Any, vector: Any, out: Any) -> None:
+@compile_kernel
+def _multiply_symmetric(Q: Any, rows: Any, vector: Any, out: Any) -> None:
     """Q times a vector that is zero outside `rows`; Q is symmetric."""
     out[:] = 0.0
     for k in range(len(rows)):
@@ -233,7 +233,7 @@ def _product(Q: Any, rows: Any, vector: Any, out: Any) -> None:
                 out[j] += value * row[j]
 
 
-def newton_step(part: Change, newton: Newton, gap: float) -> None:
+def take_newton_step(part: DualChange, newton: BoundedNewton, gap: float) -> None:
     """Move the variables inside their bounds by a Newton step that respects the bounds, as far as it gains.
 
     Where documents are more than their features such a step can be anything: if it gains little of the gap, the
@@ -241,9 +241,9 @@ def newton_step(part: Change, newton: Newton, gap: float) -> None:
     """
     left = (part.low - part.change, part.high - part.change)
     moved, bounded, plain = newton.step(part.Q, part.free, part.gradient, *left)
-    trial = _trial(part, moved, bounded)
-    if trial.gain < _POOR * gap:
-        other = _trial(part, moved, plain)
+    trial = _try_step(part, moved, bounded)
+    if trial.gain < _POOR_GAIN_SHARE * gap:
+        other = _try_step(part, moved, plain)
         trial = other if other.gain > trial.gain else trial
     if trial.gain > 0:
         there = part.change[moved] + trial.step
@@ -252,7 +252,7 @@ def newton_step(part: Change, newton: Newton, gap: float) -> None:
 
 
 @dataclass(frozen=True)
-class _Trial:
+class _TrialStep:
     """A step of some variables, its effect on all gradients, and by how much the dual would rise."""
 
     step: Values
@@ -260,35 +260,35 @@ class _Trial:
     gain: float
 
 
-def _trial(part: Change, moved: NDArray[np.int64], step: Values) -> _Trial:
+def _try_step(part: DualChange, moved: NDArray[np.int64], step: Values) -> _TrialStep:
     """As much of a step as gains most."""
     effect = np.empty_like(part.gradient)
-    _product(part.Q, moved, step, effect)
+    _multiply_symmetric(part.Q, moved, step, effect)
     slope, bend = float(part.gradient[moved] @ step), float(step @ effect[moved])
     if not slope > 0:
-        return _Trial(step, effect, 0.0)
+        return _TrialStep(step, effect, 0.0)
     length = part.Q.dtype.type(min(1.0, slope / bend) if bend > 0 else 1.0)
-    return _Trial(length * step, length * effect, float(length * (slope - 0.5 * length * bend)))
+    return _TrialStep(length * step, length * effect, float(length * (slope - 0.5 * length * bend)))
 
 
-def ascend(part: Change, newton: Newton, target: float) -> bool:
+def maximise_on_working_set(part: DualChange, newton: BoundedNewton, target: float) -> bool:
     """Coordinate steps and, where these slow down, Newton steps, until the gap on the working set is at most
     `target`; False when rounding keeps it from getting there.
     """
     negligible = 1e-3 * target / len(part.change)
     bounds = (part.low, part.high)
     gain, gap = -np.inf, np.inf
-    for _ in range(_MOST_ROUNDS):
-        coordinate_steps(part.Q, part.change, part.gradient, *bounds, _SWEEPS, negligible)
+    for _ in range(_MAX_ROUNDS):
+        take_coordinate_steps(part.Q, part.change, part.gradient, *bounds, _SWEEPS, negligible)
         before, gap = gap, part.gap
         if gap <= target:
             return True
-        if gap > _FAST * before:
+        if gap > _SLOW_GAP_RATIO * before:
             last, gain = gain, part.gain
-            if gain - last < _LEAST_GAIN * gap or not len(part.free):
+            if gain - last < _MIN_GAIN * gap or not len(part.free):
                 return False
             try:
-                newton_step(part, newton, gap)
+                take_newton_step(part, newton, gap)
             except LinAlgError:
                 return False
             gap = np.inf

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 from textcat.linear.lane_math import exponential
 
 Array = Any
 
 
-@compiled
-def squared_plain(rows: Array, start: int, stop: int, state: Array, slope: Array) -> None:
+@compile_kernel
+def sum_squared_plain(rows: Array, start: int, stop: int, state: Array, slope: Array) -> None:
     """Sum the residuals of a column (algorithm 2 of zhang_oles_2001), four documents a turn."""
     t = start
     while t + 4 <= stop:
@@ -34,8 +34,8 @@ def squared_plain(rows: Array, start: int, stop: int, state: Array, slope: Array
         t += 1
 
 
-@compiled
-def squared_valued(
+@compile_kernel
+def sum_squared_valued(
     rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, slope: Array, bend: Array
 ) -> None:
     """Sum c x e and c x^2."""
@@ -47,8 +47,8 @@ def squared_valued(
             bend[k] += pull * x
 
 
-@compiled
-def hinge_plain(
+@compile_kernel
+def sum_hinge_plain(
     rows: Array, start: int, stop: int, state: Array, positive: Array, reach: Array, beyond: Any, one: Any,
     slope: Array, bend: Array,
 ) -> None:  # fmt: skip
@@ -75,8 +75,8 @@ def hinge_plain(
         t += 1
 
 
-@compiled
-def hinge_valued(
+@compile_kernel
+def sum_hinge_valued(
     rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, positive: Array,
     reach: Array,
     beyond: Any, one: Any, slope: Array, bend: Array,
@@ -92,8 +92,8 @@ def hinge_valued(
             bend[k] += pull * x * (one if near else beyond)
 
 
-@compiled
-def logistic_plain(
+@compile_kernel
+def sum_logistic_plain(
     rows: Array, start: int, stop: int, state: Array, sharpness: Any, grown: Array, tight: bool, one: Any,
     quarter: Any, slope: Array, bend: Array,
 ) -> None:  # fmt: skip
@@ -119,8 +119,8 @@ def logistic_plain(
                 bend[k] += min(quarter, grown[k] * (p * (one - p)))
 
 
-@compiled
-def logistic_valued(
+@compile_kernel
+def sum_logistic_valued(
     rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, sharpness: Any,
     reach: Array,
     tight: bool, one: Any, quarter: Any, slope: Array, bend: Array,
@@ -141,7 +141,7 @@ def logistic_valued(
             bend[k] += pull * x * bound
 
 
-@compiled
+@compile_kernel
 def apply_plain(rows: Array, start: int, stop: int, state: Array, shift: Array) -> None:
     """Move the scores of a column's documents by one amount a lane (shift already holds the column's
     value)."""
@@ -151,7 +151,7 @@ def apply_plain(rows: Array, start: int, stop: int, state: Array, shift: Array) 
             state[a, k] += shift[k]
 
 
-@compiled
+@compile_kernel
 def apply_valued(rows: Array, values: Array, start: int, stop: int, state: Array, move: Array) -> None:
     """Move the scores of a column's documents by the step times each value."""
     for t in range(start, stop):

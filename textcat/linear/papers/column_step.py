@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 
 Array = Any
 
 RULE_NONE, RULE_EPSILON, RULE_HALVING = 0, 1, 2
 
 
-@compiled
-def gaussian_step(
+@compile_kernel
+def take_gaussian_step(
     weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array, high: Array,
     informed: bool,
     radius: Array, active: Array, move: Array,
@@ -39,8 +39,8 @@ def gaussian_step(
     return moved
 
 
-@compiled
-def laplace_step(
+@compile_kernel
+def take_laplace_step(
     weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array, high: Array,
     informed: bool,
     radius: Array, active: Array, move: Array,
@@ -70,8 +70,8 @@ def laplace_step(
     return moved
 
 
-@compiled
-def resize(radius: Array, move: Array, rule: int, epsilon: float) -> None:
+@compile_kernel
+def resize_trust_region(radius: Array, move: Array, rule: int, epsilon: float) -> None:
     """The next trust region: 2 |dw| + epsilon (zhang_oles_2001) or max(2 |dw|, radius / 2) (equation 19
     of genkin_2004)."""
     if rule == RULE_NONE:

@@ -20,22 +20,22 @@ from typing import Any
 
 import numpy as np
 
-from textcat.compile import compiled
-from textcat.linear.certificate import measure, objective_of, signs_of
+from textcat.compile import compile_kernel
+from textcat.linear.algorithm_options import GradientOptions
+from textcat.linear.certificate import compute_objective, measure, signs_of
 from textcat.linear.lane_math import exponential
 from textcat.linear.losses import Loss, modified_logistic
-from textcat.linear.options import GradientOptions
-from textcat.linear.problem import Floats, PenaltyShape, Problem
-from textcat.linear.products import times, transposed_times
+from textcat.linear.problem import Floats, LinearProblem, PenaltyShape
+from textcat.linear.products import multiply_matrix, multiply_transposed
 from textcat.linear.stopping import BlockResult, Progress
-from textcat.parallel.threads import in_threads
+from textcat.parallel.threads import run_in_threads
 
 Array = Any
 
 SQUARED, SQUARED_HINGE, LOGISTIC = 0, 1, 2
 
 
-@compiled
+@compile_kernel
 def differentiate_along(
     state: Array, ray: Array, weights: Array, signs: Array, loss: int, sharpness: float, reach: Array,
     slope: Array,
@@ -63,8 +63,8 @@ def differentiate_along(
                 bend[k] += pull * ray[i, k] * counts
 
 
-@compiled
-def slopes_at(state: Array, weights: Array, signs: Array, loss: int, sharpness: float, out: Array) -> None:
+@compile_kernel
+def fill_slopes(state: Array, weights: Array, signs: Array, loss: int, sharpness: float, out: Array) -> None:
     """c_i f'(r_i) y_i of each document and lane."""
     for i in range(state.shape[0]):
         if loss == LOGISTIC:
@@ -85,19 +85,19 @@ LOSS_CODES = {
     "modified_logistic": LOGISTIC,
 }
 # Between the rounding of the derivative, large for small steps, and its bending, large for large ones.
-STEP = 1e-5
+DIFFERENCE_STEP = 1e-5
 
 
-def slopes_of(loss: Loss, state: Floats, weights: Floats, signs: Floats) -> Floats:
+def compute_slopes(loss: Loss, state: Floats, weights: Floats, signs: Floats) -> Floats:
     """c_i f'(r_i) y_i of each document and lane; the state is w.x - m y."""
     if loss.name not in LOSS_CODES:
         return np.asarray(weights * loss.derivative(signs * state + loss.target) * signs)
     out = np.empty(state.shape)
-    slopes_at(state, weights, signs, LOSS_CODES[loss.name], loss.gamma, out)
+    fill_slopes(state, weights, signs, LOSS_CODES[loss.name], loss.gamma, out)
     return out
 
 
-def along(
+def compute_derivatives_along(
     loss: Loss, state: Floats, ray: Floats, weights: Floats, signs: Floats, reach: Floats
 ) -> tuple[Floats, Floats]:
     """First and second derivative of sum_i c_i f at state + reach * ray, in each lane."""
@@ -107,27 +107,27 @@ def along(
         return slope, bend
     margins = signs * (state + reach * ray) + loss.target
     slope = (weights * ray * signs * loss.derivative(margins)).sum(axis=0)
-    bend = (weights * ray * ray * second_derivative(loss.derivative, margins)).sum(axis=0)
+    bend = (weights * ray * ray * estimate_second_derivative(loss.derivative, margins)).sum(axis=0)
     return slope, bend
 
 
-def second_derivative(derivative: Callable[[Floats], Floats], where: Floats) -> Floats:
+def estimate_second_derivative(derivative: Callable[[Floats], Floats], where: Floats) -> Floats:
     """By central differences of the first; never below 0, as losses and penalties are convex."""
-    step = STEP * (1.0 + np.abs(where))
+    step = DIFFERENCE_STEP * (1.0 + np.abs(where))
     return np.maximum((derivative(where + step) - derivative(where - step)) / (2 * step), 0.0)
 
 
-MOST_LINE_STEPS = 40
+MAX_LINE_STEPS = 40
 LINE_TOLERANCE = 1e-8
 # Sums over documents are taken over parts of this size, so that they do not depend on the number of threads.
-DOCUMENTS_A_PART = 65_536
+DOCUMENTS_PER_PART = 65_536
 
 
-class Descent:
+class ConjugateDescent:
     """Weights, scores, gradient and direction of a block; `step` is one conjugate gradient step in each
     lane."""
 
-    def __init__(self, problem: Problem, block: slice, options: GradientOptions, start: Floats) -> None:
+    def __init__(self, problem: LinearProblem, block: slice, options: GradientOptions, start: Floats) -> None:
         self.problem, self.block, self.options = problem, block, options
         self.free = problem.free(block)
         self.signs = signs_of(problem, block)
@@ -135,7 +135,7 @@ class Descent:
         self.documents = ones if problem.weights is None else problem.weights[:, block].copy()
         self.strength = np.broadcast_to(problem.penalty.strength[:, block], start.shape)
         self.weights = start * self.free
-        self.scores = times(problem.rows, self.weights, options.jobs)
+        self.scores = multiply_matrix(problem.rows, self.weights, options.jobs)
         self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
@@ -144,12 +144,12 @@ class Descent:
         return np.asarray(self.scores - self.problem.loss.target * self.signs)
 
     def _objective(self) -> Floats:
-        return objective_of(self.problem, self.block, self.weights, self.scores)
+        return compute_objective(self.problem, self.block, self.weights, self.scores)
 
     def _gradient(self) -> Floats:
-        slopes = slopes_of(self.problem.loss, self._state(), self.documents, self.signs)
+        slopes = compute_slopes(self.problem.loss, self._state(), self.documents, self.signs)
         pulled = (
-            transposed_times(self.problem.columns, slopes, self.options.jobs)
+            multiply_transposed(self.problem.columns, slopes, self.options.jobs)
             * self.free
             / self.problem.documents
         )
@@ -162,7 +162,7 @@ class Descent:
         """Take up a new gamma and set the direction to minus the gradient."""
         if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
             self.problem = replace(self.problem, loss=modified_logistic(gamma))
-        self.scores = times(self.problem.rows, self.weights, self.options.jobs)
+        self.scores = multiply_matrix(self.problem.rows, self.weights, self.options.jobs)
         self.objective = self._objective()
         self.gradient = self._gradient()
         self.direction = -self.gradient
@@ -171,8 +171,8 @@ class Descent:
         """One line search and the next conjugate direction."""
         uphill = (self.direction * self.gradient).sum(axis=0) >= 0
         self.direction = np.where(uphill, -self.gradient, self.direction) * running
-        ray = times(self.problem.rows, self.direction, self.options.jobs)
-        reach = self._safe(self._line_search(ray), ray)
+        ray = multiply_matrix(self.problem.rows, self.direction, self.options.jobs)
+        reach = self._zero_useless_steps(self._line_search(ray), ray)
         self.weights = self.weights + reach * self.direction
         self.scores = self.scores + reach * ray
         before, self.gradient = self.gradient, self._gradient()
@@ -190,38 +190,38 @@ class Descent:
         divisor = below.sum(axis=0)
         return np.asarray(above.sum(axis=0) / np.where(divisor == 0, np.inf, divisor))
 
-    def _safe(self, reach: Floats, ray: Floats) -> Floats:
+    def _zero_useless_steps(self, reach: Floats, ray: Floats) -> Floats:
         """No step where it does not lower the objective: on a plateau the slope is rounding, and a search
         along a free constant would run away. The direction then starts again from minus the gradient."""
         here = self.objective
         with np.errstate(over="ignore", invalid="ignore"):
-            there = objective_of(
+            there = compute_objective(
                 self.problem, self.block, self.weights + reach * self.direction, self.scores + reach * ray
             )
         lower = there <= here
         self.objective = np.where(lower, there, here)
         return np.where(lower, reach, 0.0)
 
-    def _along(self, state: Floats, ray: Floats, reach: Floats) -> tuple[Floats, Floats]:
+    def _differentiate_losses(self, state: Floats, ray: Floats, reach: Floats) -> tuple[Floats, Floats]:
         """Slope and curvature of the losses at a reach: sums over parts of the documents, in their order."""
-        starts = range(0, len(state), DOCUMENTS_A_PART)
+        starts = range(0, len(state), DOCUMENTS_PER_PART)
         parts = np.empty((2, len(starts), len(reach)))
 
         def one(number: int) -> None:
-            part = slice(starts[number], starts[number] + DOCUMENTS_A_PART)
-            parts[:, number] = along(
+            part = slice(starts[number], starts[number] + DOCUMENTS_PER_PART)
+            parts[:, number] = compute_derivatives_along(
                 self.problem.loss, state[part], ray[part], self.documents[part], self.signs[part], reach
             )
 
-        in_threads(self.options.jobs, [partial(one, number) for number in range(len(starts))])
+        run_in_threads(self.options.jobs, [partial(one, number) for number in range(len(starts))])
         slope, bend = parts.sum(axis=1)
         return slope, bend
 
-    def _penalty_along(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
+    def _differentiate_penalty(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
         """Slope and curvature of a penalty from elsewhere, at `reach` along the direction."""
         there = self.weights + reach * self.direction
         slope = self.strength * shape.derivative(there) * self.direction
-        bend = self.strength * second_derivative(shape.derivative, there) * self.direction**2
+        bend = self.strength * estimate_second_derivative(shape.derivative, there) * self.direction**2
         return slope.sum(axis=0), bend.sum(axis=0)
 
     def _line_search(self, ray: Floats) -> Floats:
@@ -234,10 +234,10 @@ class Descent:
         high = np.full(curve.shape, np.inf)
         first: Floats | None = None
         done = np.zeros(curve.shape, dtype=bool)
-        for _ in range(MOST_LINE_STEPS):
-            slope, bend = self._along(state, ray, reach)
+        for _ in range(MAX_LINE_STEPS):
+            slope, bend = self._differentiate_losses(state, ray, reach)
             if shape is not None:
-                lean, curve = self._penalty_along(shape, reach)
+                lean, curve = self._differentiate_penalty(shape, reach)
             total, second = slope / n + lean + curve * reach * (shape is None), bend / n + curve
             first = np.abs(total) if first is None else first
             done |= np.abs(total) <= LINE_TOLERANCE * first
@@ -251,11 +251,11 @@ class Descent:
         return reach
 
 
-def solve_block(problem: Problem, block: slice, options: GradientOptions, start: Floats) -> BlockResult:
+def solve_block(problem: LinearProblem, block: slice, options: GradientOptions, start: Floats) -> BlockResult:
     """Descend in one block of categories until its stopping rule holds for each of them; a pass is one
     step."""
     began = time.perf_counter()
-    descent = Descent(problem, block, options, start)
+    descent = ConjugateDescent(problem, block, options, start)
     progress = Progress(options.stop, options.tol, options.max_passes, start.shape[1])
     progress.begin(descent.scores, lambda: measure(problem, block, np.zeros_like(start)))
     gamma = options.gamma

@@ -18,16 +18,16 @@ from numpy.typing import ArrayLike, NDArray
 from textcat.errors import UsageError
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
-from textcat.linear.training import Settings, train
+from textcat.linear.training import FitSettings, train
 
-MOST_ROUNDS = 200
+MAX_ROUNDS = 200
 # A category is at its fixed point when no weight moves by more than this part of its largest one,
 # and a weight is dropped when it is smaller than that part of the largest.
 ROUND_TOLERANCE = 1e-5
-DROPPED = 1e-6
+DROP_THRESHOLD = 1e-6
 
 
-def train_jeffreys(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
+def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     """Rounds of EM from the ridge solution; a category that has reached its fixed point stays there."""
     if settings.prior.variance is not None or settings.prior.informed:
         raise UsageError(
@@ -38,13 +38,13 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     model = train(X, Y, replace(settings, prior=Prior("gaussian")))
     passes = np.array([each.passes for each in model.certificate])
     settled = np.zeros(model.intercept.shape, dtype=bool)
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         if settled.all():
             break
-        after = train(X, Y, _next_round(model, settings))
-        after = _keep(model, after, settled)
+        after = train(X, Y, _make_next_settings(model, settings))
+        after = _keep_settled(model, after, settled)
         passes += np.where(settled, 0, [each.passes for each in after.certificate])
-        settled |= _change(model, after) <= ROUND_TOLERANCE
+        settled |= _measure_change(model, after) <= ROUND_TOLERANCE
         model = after
     certificates = [
         replace(each, passes=int(count), reason="fixed point" if done else "rounds")
@@ -53,16 +53,16 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: Settings) -> LinearModel:
     return replace(model, certificate=certificates, settings=settings.describe())
 
 
-def _next_round(model: LinearModel, settings: Settings) -> Settings:
+def _make_next_settings(model: LinearModel, settings: FitSettings) -> FitSettings:
     size = np.abs(model.coef)
-    alive = size > DROPPED * size.max(axis=0, initial=0.0)
+    alive = size > DROP_THRESHOLD * size.max(axis=0, initial=0.0)
     if settings.mask is not None:
         alive &= np.asarray(settings.mask, dtype=bool)
     variance = np.where(alive, size * size, 1.0)
     return replace(settings, prior=Prior("gaussian", variance=variance), mask=alive, init=model)
 
 
-def _keep(before: LinearModel, after: LinearModel, settled: NDArray[np.bool_]) -> LinearModel:
+def _keep_settled(before: LinearModel, after: LinearModel, settled: NDArray[np.bool_]) -> LinearModel:
     return replace(
         after,
         coef=np.where(settled, before.coef, after.coef),
@@ -74,7 +74,7 @@ def _keep(before: LinearModel, after: LinearModel, settled: NDArray[np.bool_]) -
     )
 
 
-def _change(before: LinearModel, after: LinearModel) -> NDArray[np.float64]:
+def _measure_change(before: LinearModel, after: LinearModel) -> NDArray[np.float64]:
     largest = np.maximum(np.abs(after.coef).max(axis=0, initial=0.0), np.abs(after.intercept))
     moved = np.maximum(
         np.abs(after.coef - before.coef).max(axis=0, initial=0.0), np.abs(after.intercept - before.intercept)

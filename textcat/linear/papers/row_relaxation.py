@@ -25,21 +25,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compiled
-from textcat.linear.certificate import measure, scores_of, signs_of, weigh
-from textcat.linear.options import RowOptions
-from textcat.linear.problem import Floats, Problem, blocks_of, lanes_of
-from textcat.linear.products import row_dot, transposed_times
+from textcat.compile import compile_kernel
+from textcat.linear.algorithm_options import RowOptions
+from textcat.linear.certificate import apply_document_weights, measure, scores_of, signs_of
+from textcat.linear.problem import Floats, LinearProblem, compute_lane_width, split_into_blocks
+from textcat.linear.products import accumulate_row_product, multiply_transposed
 from textcat.linear.stopping import BlockResult, Progress
 
 Array = Any
 
 SQUARED, SQUARED_HINGE, HINGE, LOGISTIC = 0, 1, 2, 3
-MOST_NEWTON_STEPS = 100
+MAX_NEWTON_STEPS = 100
 
 
-@compiled
-def logistic_root(margin: float, stiffness: float, a: float, sharpness: float, target: float) -> float:
+@compile_kernel
+def find_logistic_root(margin: float, stiffness: float, a: float, sharpness: float, target: float) -> float:
     """The new a = -v of a (modified) logistic loss, by Newton's method kept inside a bracket.
 
     With t = ln(a' / (1 - a')), the equation below (16) reads t / g + r - m + q (a' - a) = 0; its left
@@ -50,7 +50,7 @@ def logistic_root(margin: float, stiffness: float, a: float, sharpness: float, t
     t = math.log(a / (1.0 - a)) if 0.0 < a < 1.0 else (low + high) / 2
     t = min(max(t, low), high)
     new = a
-    for _ in range(MOST_NEWTON_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         small = math.exp(-abs(t))
         new = 1.0 / (1.0 + small) if t > 0 else small / (1.0 + small)
         excess = t / sharpness + margin - target + stiffness * (new - a)
@@ -65,8 +65,8 @@ def logistic_root(margin: float, stiffness: float, a: float, sharpness: float, t
     return new
 
 
-@compiled
-def hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, step: Array) -> None:
+@compile_kernel
+def compute_hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, step: Array) -> None:
     """Equation 18, the modified SVM: the new v = -a stays within -1 and 0."""
     for k in range(step.shape[0]):
         v, q = dual[k], stiffness[k]
@@ -74,8 +74,8 @@ def hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any,
         step[k] = -max(v, min(one + v, ask))
 
 
-@compiled
-def squared_step(
+@compile_kernel
+def compute_squared_step(
     margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, bounded: bool, step: Array
 ) -> None:
     """The closed form of modified least squares, below equation 18; without its bound, least squares."""
@@ -86,8 +86,8 @@ def squared_step(
         step[k] = min(-v, change) if bounded else change
 
 
-@compiled
-def logistic_step(
+@compile_kernel
+def compute_logistic_step(
     margin: Array, stiffness: Array, dual: Array, eta: Any, sharpness: float, target: float, active: Array,
     step: Array,
 ) -> None:  # fmt: skip
@@ -97,22 +97,22 @@ def logistic_step(
         if active[k] == 0:
             step[k] = 0
             continue
-        change = -eta * (logistic_root(margin[k], stiffness[k], -v, sharpness, target) + v)
+        change = -eta * (find_logistic_root(margin[k], stiffness[k], -v, sharpness, target) + v)
         step[k] = min(max(v + change, -1.0), 0.0) - v
 
 
-@compiled
-def dual_step(
+@compile_kernel
+def take_dual_step(
     loss: int, margin: Array, stiffness: Array, dual: Array, sharpness: float, target: float, eta: Any,
     one: Any, active: Array, step: Array,
 ) -> bool:  # fmt: skip
     """Change a document's dual variable in each lane; did any move?"""
     if loss == HINGE:
-        hinge_step(margin, stiffness, dual, eta, one, step)
+        compute_hinge_step(margin, stiffness, dual, eta, one, step)
     elif loss == LOGISTIC:
-        logistic_step(margin, stiffness, dual, eta, sharpness, target, active, step)
+        compute_logistic_step(margin, stiffness, dual, eta, sharpness, target, active, step)
     else:
-        squared_step(margin, stiffness, dual, eta, one, loss == SQUARED_HINGE, step)
+        compute_squared_step(margin, stiffness, dual, eta, one, loss == SQUARED_HINGE, step)
     moved = False
     for k in range(step.shape[0]):
         step[k] *= active[k]
@@ -121,8 +121,8 @@ def dual_step(
     return moved
 
 
-@compiled
-def row_add(
+@compile_kernel
+def add_document(
     columns: Array,
     values: Array,
     start: int,
@@ -143,8 +143,8 @@ def row_add(
                 weight[a, k] += x * shift[k]
 
 
-@compiled
-def row_pass(
+@compile_kernel
+def run_row_pass(
     starts: Array, columns: Array, values: Array, order: Array, weight: Array, free: Array, masked: bool,
     dual: Array, stiffness: Array, pull: Array, signs: Array, loss: int, sharpness: float, target: float,
     eta: Any, one: Any, active: Array,
@@ -154,14 +154,14 @@ def row_pass(
     margin, step = np.empty(lanes, weight.dtype), np.empty(lanes, weight.dtype)
     for i in order:
         start, stop = starts[i], starts[i + 1]
-        row_dot(columns, values, start, stop, weight, margin)
+        accumulate_row_product(columns, values, start, stop, weight, margin)
         for k in range(lanes):
             margin[k] *= signs[i, k]
-        if not dual_step(loss, margin, stiffness[i], dual[i], sharpness, target, eta, one, active, step):
+        if not take_dual_step(loss, margin, stiffness[i], dual[i], sharpness, target, eta, one, active, step):
             continue
         for k in range(lanes):
             step[k] *= -(signs[i, k] * pull[i, k])
-        row_add(columns, values, start, stop, free, masked, step, weight)
+        add_document(columns, values, start, stop, free, masked, step, weight)
 
 
 LOSS_CODES = {
@@ -176,7 +176,7 @@ REFRESH = {"float32": 8, "float64": 64}
 
 
 @dataclass
-class Lanes:
+class RowLanes:
     """The arrays of a block, one lane a category, padded to a whole number of vectors."""
 
     weight: NDArray[Any]
@@ -188,45 +188,47 @@ class Lanes:
     active: NDArray[Any]
 
 
-def _padded(values: Floats, lanes: int, dtype: Any) -> NDArray[Any]:
+def _pad_to_lanes(values: Floats, lanes: int, dtype: Any) -> NDArray[Any]:
     out = np.zeros((values.shape[0], lanes), dtype=dtype)
     out[:, : values.shape[1]] = values
     return out
 
 
-def prepare(problem: Problem, block: slice, options: RowOptions, dual: Floats) -> Lanes:
+def prepare_row_lanes(problem: LinearProblem, block: slice, options: RowOptions, dual: Floats) -> RowLanes:
     """Lay a block out in lanes; idle lanes never move."""
-    lanes, dtype, n = lanes_of(dual.shape[1]), np.dtype(options.precision), problem.documents
+    lanes, dtype, n = compute_lane_width(dual.shape[1]), np.dtype(options.precision), problem.documents
     scale = 1.0 / (2 * problem.penalty.strength[0, block] * n)
-    pull = np.broadcast_to(weigh(problem, block, np.ones(dual.shape)) * scale, dual.shape)
+    pull = np.broadcast_to(apply_document_weights(problem, block, np.ones(dual.shape)) * scale, dual.shape)
     squares = problem.rows.multiply(problem.rows).tocsr()
     free = problem.free(block).astype(np.float64)
-    return Lanes(
-        weight=_padded(weights_of(problem, block, dual), lanes, dtype),
-        free=_padded(free, lanes, dtype),
-        dual=_padded(dual, lanes, dtype),
-        stiffness=_padded(pull * (squares @ free), lanes, dtype),
-        pull=_padded(pull, lanes, dtype),
-        signs=_padded(signs_of(problem, block), lanes, dtype),
-        active=_padded(np.ones((1, dual.shape[1])), lanes, dtype)[0],
+    return RowLanes(
+        weight=_pad_to_lanes(compute_weights_from_dual(problem, block, dual), lanes, dtype),
+        free=_pad_to_lanes(free, lanes, dtype),
+        dual=_pad_to_lanes(dual, lanes, dtype),
+        stiffness=_pad_to_lanes(pull * (squares @ free), lanes, dtype),
+        pull=_pad_to_lanes(pull, lanes, dtype),
+        signs=_pad_to_lanes(signs_of(problem, block), lanes, dtype),
+        active=_pad_to_lanes(np.ones((1, dual.shape[1])), lanes, dtype)[0],
     )
 
 
-def blocks(problem: Problem, options: RowOptions) -> list[slice]:
+def make_row_blocks(problem: LinearProblem, options: RowOptions) -> list[slice]:
     """Blocks of lanes; a grouped order is each category's own, so each is solved alone."""
     if options.order == "grouped":
         return [slice(k, k + 1) for k in range(problem.categories)]
-    return blocks_of(problem.categories)
+    return split_into_blocks(problem.categories)
 
 
-def weights_of(problem: Problem, block: slice, dual: Floats) -> Floats:
+def compute_weights_from_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
     """Equation 17: w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i on the selected features."""
     scale = -1.0 / (2 * problem.penalty.strength[0, block] * problem.documents)
-    pulled = transposed_times(problem.columns, weigh(problem, block, dual) * signs_of(problem, block))
+    pulled = multiply_transposed(
+        problem.columns, apply_document_weights(problem, block, dual) * signs_of(problem, block)
+    )
     return np.asarray(pulled * problem.free(block) * scale)
 
 
-def orders(problem: Problem, block: slice, options: RowOptions) -> Iterator[NDArray[np.int64]]:
+def iterate_orders(problem: LinearProblem, block: slice, options: RowOptions) -> Iterator[NDArray[np.int64]]:
     """The order of documents in each pass, forever."""
     n = problem.documents
     generator = np.random.default_rng(options.seed)
@@ -239,11 +241,11 @@ def orders(problem: Problem, block: slice, options: RowOptions) -> Iterator[NDAr
         yield generator.permutation(n) if options.order == "shuffled" else order
 
 
-def solve_block(problem: Problem, block: slice, options: RowOptions, start: Floats) -> BlockResult:
+def solve_block(problem: LinearProblem, block: slice, options: RowOptions, start: Floats) -> BlockResult:
     """Relax one block of categories from a dual point until its stopping rule holds for each of them."""
     began = time.perf_counter()
     width = start.shape[1]
-    lanes = prepare(problem, block, options, start)
+    lanes = prepare_row_lanes(problem, block, options, start)
     progress = Progress(options.stop, options.tol, options.max_passes, width)
 
     def dual() -> Floats:
@@ -253,28 +255,30 @@ def solve_block(problem: Problem, block: slice, options: RowOptions, start: Floa
         return scores_of(problem, lanes.weight[:, :width].astype(np.float64))
 
     def measured() -> Any:
-        return measure(problem, block, weights_of(problem, block, dual()), dual())
+        return measure(problem, block, compute_weights_from_dual(problem, block, dual()), dual())
 
     progress.begin(scores(), measured)
-    sequence, sweep = orders(problem, block, options), _sweeper(problem, lanes, options)
+    sequence, sweep = iterate_orders(problem, block, options), _bind_pass(problem, lanes, options)
     while progress.running.any():
         sweep(next(sequence))
         if (progress.passes + 1) % REFRESH[options.precision] == 0:
-            lanes.weight[:, :width] = weights_of(problem, block, dual())
+            lanes.weight[:, :width] = compute_weights_from_dual(problem, block, dual())
         progress.end_pass(scores, measured)
         lanes.active[:width] = progress.running
     certificates = progress.certificates(measured(), began)
-    return BlockResult(weights_of(problem, block, dual()), certificates, dual())
+    return BlockResult(compute_weights_from_dual(problem, block, dual()), certificates, dual())
 
 
-def _sweeper(problem: Problem, lanes: Lanes, options: RowOptions) -> Callable[[NDArray[np.int64]], None]:
+def _bind_pass(
+    problem: LinearProblem, lanes: RowLanes, options: RowOptions
+) -> Callable[[NDArray[np.int64]], None]:
     """One pass as a function of the order of documents, everything else bound."""
     rows, loss = problem.rows, problem.loss
     starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
     values, one = rows.data.astype(lanes.weight.dtype), lanes.weight.dtype.type(1)
 
     def sweep(order: NDArray[np.int64]) -> None:
-        row_pass(
+        run_row_pass(
             starts, columns, values, order, lanes.weight, lanes.free, problem.mask is not None, lanes.dual,
             lanes.stiffness, lanes.pull, lanes.signs, LOSS_CODES[loss.name], loss.gamma, loss.target,
             one.dtype.type(options.eta), one, lanes.active,

@@ -16,22 +16,22 @@ from numpy.typing import ArrayLike
 
 from textcat.errors import UsageError
 from textcat.linear.certificate import pull_of, scores_of, signs_of
-from textcat.linear.cross_validation import cross_validated
+from textcat.linear.cross_validation import choose_lam_by_cross_validation
 from textcat.linear.fit import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
 from textcat.linear.problem import Floats, labels_as_columns
-from textcat.linear.training import Settings, pose
+from textcat.linear.training import FitSettings, make_problem
 
 # Bisection between the critical lam and this part of it, in this many halvings of the logarithm.
-WEAKEST = 1e-5
+WEAKEST_LAM_SHARE = 1e-5
 HALVINGS = 20
 
 
-def critical_lam(X: Any, Y: ArrayLike, **settings: Any) -> Floats:
+def find_critical_lam(X: Any, Y: ArrayLike, **settings: Any) -> Floats:
     """The least Laplace lam of each category at which no weight is left (an unpenalized constant aside)."""
-    made = Settings(**{**settings, "prior": Prior("laplace")})
-    problem = pose(X, Y, made, made.algorithm_options())
+    made = FitSettings(**{**settings, "prior": Prior("laplace")})
+    problem = make_problem(X, Y, made, made.read_algorithm_options())
     everything = slice(0, problem.categories)
     weights = np.zeros((problem.features, problem.categories))
     if problem.bias != 0.0 and not made.penalize_bias:
@@ -62,25 +62,25 @@ def squeeze(
     settings = {**settings, "prior": "laplace"}
     labels = labels_as_columns(Y, X.shape[0])
     bounds = {name: settings[name] for name in ("loss", "bias", "mask", "penalize_bias") if name in settings}
-    high = np.maximum(critical_lam(X, labels, **bounds), 1e-12) * 1.001
-    low, lam = high * WEAKEST, high.copy()
+    high = np.maximum(find_critical_lam(X, labels, **bounds), 1e-12) * 1.001
+    low, lam = high * WEAKEST_LAM_SHARE, high.copy()
     best = fit(X, labels, **{**settings, "lam": high})
     tried = low.copy()
     for _ in range(HALVINGS + 1):
         trial = fit(X, labels, **{**settings, "lam": tried})
         obeys = (trial.coef != 0).sum(axis=0) <= features
-        best, lam = _take(best, trial, obeys), np.where(obeys, tried, lam)
+        best, lam = _take_better(best, trial, obeys), np.where(obeys, tried, lam)
         high, low = np.where(obeys, tried, high), np.where(obeys, low, tried)
         tried = np.sqrt(low * high)
     if cross_validate:
-        chosen = cross_validated(X, labels, **settings).lam
+        chosen = choose_lam_by_cross_validation(X, labels, **settings).lam
         trial = fit(X, labels, **{**settings, "lam": chosen})
         obeys = (chosen > lam) & ((trial.coef != 0).sum(axis=0) <= features)
-        best, lam = _take(best, trial, obeys), np.where(obeys, chosen, lam)
+        best, lam = _take_better(best, trial, obeys), np.where(obeys, chosen, lam)
     return replace(best, settings={**best.settings, "lam": lam.tolist(), "at_most": features})
 
 
-def _take(best: LinearModel, trial: LinearModel, better: Any) -> LinearModel:
+def _take_better(best: LinearModel, trial: LinearModel, better: Any) -> LinearModel:
     return replace(
         best,
         coef=np.where(better, trial.coef, best.coef),

@@ -10,28 +10,30 @@ import numpy as np
 
 from textcat.errors import UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.break_even import BreakEven, break_even
-from textcat.evaluation.contingency import Bools, Contingency, Ints, contingency
+from textcat.evaluation.break_even import BreakEven, find_break_even
+from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
 from textcat.evaluation.measures import Floats, ZeroDivision
-from textcat.plugins import find, guarded, loaded
+from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 
 @cache
-def own_measures() -> tuple[str, ...]:
+def list_builtin_measures() -> tuple[str, ...]:
     """The names of all measures that are always taken, those of single categories left out."""
     one = np.ones((1, 1), dtype=np.bool_)
     measures = measure_all(one.astype(np.float64), one, one, ["one"], np.ones(1, dtype=np.int64))
     return tuple(name for name in measures if not name.startswith("category."))
 
 
-def more_measures(names: Iterable[str], scores: Floats, decisions: Bools, labels: Bools) -> dict[str, float]:
+def compute_plugin_measures(
+    names: Iterable[str], scores: Floats, decisions: Bools, labels: Bools
+) -> dict[str, float]:
     """The measures of plugins by name; one that is undefined is NaN."""
     found: dict[str, float] = {}
     for name in names:
-        plugin = find("measures", name, own_measures())
+        plugin = find_plugin("measures", name, list_builtin_measures())
         if plugin is not None:
-            measure = guarded(plugin, loaded(plugin))
-            found[name] = guarded(plugin, float)(measure(scores, decisions, labels))
+            measure = wrap_plugin_function(plugin, load_plugin(plugin))
+            found[name] = wrap_plugin_function(plugin, float)(measure(scores, decisions, labels))
     return found
 
 
@@ -44,7 +46,7 @@ class MeasureSettings:
     rest_after: int = 10
 
 
-DEFAULT = MeasureSettings()
+DEFAULT_SETTINGS = MeasureSettings()
 
 
 def measure_all(
@@ -53,7 +55,7 @@ def measure_all(
     labels: Bools,
     categories: Sequence[str],
     train_counts: Ints,
-    settings: MeasureSettings = DEFAULT,
+    settings: MeasureSettings = DEFAULT_SETTINGS,
 ) -> dict[str, float]:
     """All measures by dotted name; one that is undefined, or that needs scores where none are, is NaN."""
     if len(categories) != labels.shape[1] or len(train_counts) != labels.shape[1]:
@@ -62,16 +64,16 @@ def measure_all(
             f"for labels of {labels.shape[1]} categories",
             hint="Give one name and one count a column of the labels.",
         )
-    table = contingency(decisions, labels)
-    ranked = _break_even_or_nothing(scores, labels)
-    result = _pooled_and_mean(table, ranked, settings.zero_division)
-    result["accuracy"] = _accuracy(scores, labels)
-    result.update(_parts(table, ranked, measures.by_size(train_counts), settings))
-    result.update(_each_category(table, ranked, categories, settings.zero_division))
+    table = count_contingency(decisions, labels)
+    ranked = _find_break_even_or_empty(scores, labels)
+    result = _compute_averages(table, ranked, settings.zero_division)
+    result["accuracy"] = _compute_accuracy(scores, labels)
+    result.update(_compute_largest_and_rest(table, ranked, measures.sort_by_size(train_counts), settings))
+    result.update(_compute_per_category(table, ranked, categories, settings.zero_division))
     return result
 
 
-def over_repetitions(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+def average_repetitions(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """`name.mean` and `name.sd` (n - 1) of measures that every repetition has; sd of one run is NaN."""
     if not runs:
         return {}
@@ -84,22 +86,24 @@ def over_repetitions(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return result
 
 
-def _break_even_or_nothing(scores: Floats | None, labels: Bools) -> BreakEven:
+def _find_break_even_or_empty(scores: Floats | None, labels: Bools) -> BreakEven:
     if scores is not None:
-        return break_even(scores, labels)
+        return find_break_even(scores, labels)
     nothing = np.zeros(labels.shape[1], dtype=np.int64)
     return BreakEven(hits=nothing, positives=nothing)
 
 
-def _accuracy(scores: Floats | None, labels: Bools) -> float:
+def _compute_accuracy(scores: Floats | None, labels: Bools) -> float:
     single = len(labels) > 0 and bool(np.all(np.count_nonzero(labels, axis=1) == 1))
     if scores is None or not single:
         return float("nan")
     return measures.argmax_accuracy(scores, labels)
 
 
-def _pooled_and_mean(table: Contingency, ranked: BreakEven, zero_division: ZeroDivision) -> dict[str, float]:
-    pooled = table.pooled()
+def _compute_averages(
+    table: ContingencyTable, ranked: BreakEven, zero_division: ZeroDivision
+) -> dict[str, float]:
+    pooled = table.sum_categories()
     return {
         "micro.precision": float(measures.precision(pooled, zero_division)[0]),
         "micro.recall": float(measures.recall(pooled, zero_division)[0]),
@@ -115,7 +119,9 @@ def _pooled_and_mean(table: Contingency, ranked: BreakEven, zero_division: ZeroD
     }
 
 
-def _parts(table: Contingency, ranked: BreakEven, order: Ints, settings: MeasureSettings) -> dict[str, float]:
+def _compute_largest_and_rest(
+    table: ContingencyTable, ranked: BreakEven, order: Ints, settings: MeasureSettings
+) -> dict[str, float]:
     """The largest categories, and the rest; a part the collection is too small for is NaN."""
     parts = {f"top{n}": order[:n] if n <= len(order) else order[:0] for n in settings.largest}
     parts["rest"] = order[settings.rest_after :]
@@ -131,8 +137,8 @@ def _parts(table: Contingency, ranked: BreakEven, order: Ints, settings: Measure
     return result
 
 
-def _each_category(
-    table: Contingency, ranked: BreakEven, categories: Sequence[str], zero_division: ZeroDivision
+def _compute_per_category(
+    table: ContingencyTable, ranked: BreakEven, categories: Sequence[str], zero_division: ZeroDivision
 ) -> dict[str, float]:
     columns: dict[str, Floats | Ints] = {
         "precision": measures.precision(table, zero_division),

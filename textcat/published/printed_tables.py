@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from textcat.errors import UsageError
-from textcat.yaml_reader import packaged, parse
+from textcat.yaml_reader import parse_yaml, read_packaged_yaml
 
 Unit = Literal["percent", "fraction", "count", "seconds", "p_value", "power_of_ten", "text"]
 
@@ -18,7 +18,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Attributes(_Strict):
+class CellAttributes(_Strict):
     """What a table, a row or a column can say of its cells; see README.md for how they merge."""
 
     experiment: str | None = None
@@ -34,12 +34,12 @@ class Attributes(_Strict):
     needs: str | None = None
 
 
-class Table(Attributes):
+class PublishedTable(CellAttributes):
     """One printed table; `values` and `spread` have a list a row, null where the paper prints nothing."""
 
     caption: str
-    columns: dict[str, Attributes]
-    rows: dict[str, Attributes]
+    columns: dict[str, CellAttributes]
+    rows: dict[str, CellAttributes]
     values: dict[str, list[str | None]]
     spread: dict[str, list[str | None]] = {}
     note: str | None = None
@@ -54,10 +54,10 @@ class Paper(_Strict):
     venue: str
     year: int
     bibtex: str
-    tables: dict[str, Table]
+    tables: dict[str, PublishedTable]
 
 
-class Cell(_Strict):
+class PublishedCell(_Strict):
     """One printed number and where its counterpart is measured."""
 
     paper: str
@@ -91,7 +91,7 @@ PAPERS = ("zhang_oles_2001", "zhang_jin_2003", "genkin_2004", "gao_2003", "zhang
 
 _REQUIRED = ("experiment", "run", "measure", "kind", "unit")
 _OPTIONAL = ("over", "spread_measure", "cannot_run", "needs")
-_PLACE = re.compile(r"\{(row|column)\.(\w+)\}")
+_PLACEHOLDER = re.compile(r"\{(row|column)\.(\w+)\}")
 
 
 @cache
@@ -99,25 +99,25 @@ def load_paper(key: str) -> Paper:
     """A paper by its key."""
     if key not in PAPERS:
         raise UsageError(f"there is no paper '{key}'", hint=f"The papers are {', '.join(PAPERS)}.")
-    return _typed(packaged(f"{key}.yaml"), f"{key}.yaml")
+    return _validate_paper(read_packaged_yaml(f"{key}.yaml"), f"{key}.yaml")
 
 
 def parse_paper(text: str, name: str) -> Paper:
     """A paper from YAML text; `name` stands in messages."""
-    return _typed(parse(text, name), name)
+    return _validate_paper(parse_yaml(text, name), name)
 
 
-def all_cells() -> list[Cell]:
+def load_all_cells() -> list[PublishedCell]:
     """Every printed cell of every paper, in the order of the papers and their tables."""
-    return [cell for key in PAPERS for cell in cells(load_paper(key))]
+    return [cell for key in PAPERS for cell in list_cells(load_paper(key))]
 
 
-def cells(paper: Paper) -> list[Cell]:
+def list_cells(paper: Paper) -> list[PublishedCell]:
     """Every entry of every table, also those for which the paper prints nothing."""
-    return [cell for name in paper.tables for cell in _table_cells(paper, name)]
+    return [cell for name in paper.tables for cell in _list_table_cells(paper, name)]
 
 
-def _typed(contents: object, name: str) -> Paper:
+def _validate_paper(contents: object, name: str) -> Paper:
     try:
         paper = Paper.model_validate(contents)
     except ValidationError as problem:
@@ -132,7 +132,7 @@ def _typed(contents: object, name: str) -> Paper:
     return paper
 
 
-def _check_shape(table: Table, part: str, grid: dict[str, list[str | None]], where: str) -> None:
+def _check_shape(table: PublishedTable, part: str, grid: dict[str, list[str | None]], where: str) -> None:
     if grid and list(grid) != list(table.rows):
         raise UsageError(
             f"the rows of {part} are not the table's rows",
@@ -148,20 +148,20 @@ def _check_shape(table: Table, part: str, grid: dict[str, list[str | None]], whe
             )
 
 
-def _table_cells(paper: Paper, name: str) -> list[Cell]:
+def _list_table_cells(paper: Paper, name: str) -> list[PublishedCell]:
     table = paper.tables[name]
     return [
-        _cell(paper, name, row, column, position)
+        _make_cell(paper, name, row, column, position)
         for row in table.rows
         for position, column in enumerate(table.columns)
     ]
 
 
-def _cell(paper: Paper, name: str, row: str, column: str, position: int) -> Cell:
+def _make_cell(paper: Paper, name: str, row: str, column: str, position: int) -> PublishedCell:
     table = paper.tables[name]
     where = f"{paper.paper}.{name}[{row}][{column}]"
     merged = {
-        attribute: _merge(attribute, table, table.rows[row], table.columns[column], where)
+        attribute: _merge_attribute(attribute, table, table.rows[row], table.columns[column], where)
         for attribute in (*_REQUIRED, *_OPTIONAL)
     }
     absent = [attribute for attribute in _REQUIRED if merged[attribute] is None]
@@ -172,7 +172,7 @@ def _cell(paper: Paper, name: str, row: str, column: str, position: int) -> Cell
             hint="Say it for the table, the row or the column.",
         )
     spread = table.spread.get(row)
-    return Cell.model_validate(
+    return PublishedCell.model_validate(
         {
             "paper": paper.paper,
             "table": name,
@@ -185,21 +185,23 @@ def _cell(paper: Paper, name: str, row: str, column: str, position: int) -> Cell
     )
 
 
-def _merge(attribute: str, table: Attributes, row: Attributes, column: Attributes, where: str) -> str | None:
+def _merge_attribute(
+    attribute: str, table: CellAttributes, row: CellAttributes, column: CellAttributes, where: str
+) -> str | None:
     """A template of the table rules; then the row or the column, never both; then the table's plain value."""
     of_table: str | None = getattr(table, attribute)
-    if of_table is not None and _PLACE.search(of_table):
-        return _fill(of_table, row, column, where)
+    if of_table is not None and _PLACEHOLDER.search(of_table):
+        return _fill_template(of_table, row, column, where)
     given = [value for side in (row, column) if (value := getattr(side, attribute)) is not None]
     if len(given) > 1:
         raise UsageError(
             f"both row and column give '{attribute}'", where=where, hint="Say it on one side only."
         )
     chosen = given[0] if given else of_table
-    return None if chosen is None else _fill(chosen, row, column, where)
+    return None if chosen is None else _fill_template(chosen, row, column, where)
 
 
-def _fill(template: str, row: Attributes, column: Attributes, where: str) -> str:
+def _fill_template(template: str, row: CellAttributes, column: CellAttributes, where: str) -> str:
     """Put the row's and the column's attributes into a template such as category.{row.category}.f1."""
 
     def value(match: re.Match[str]) -> str:
@@ -213,4 +215,4 @@ def _fill(template: str, row: Attributes, column: Attributes, where: str) -> str
             )
         return found
 
-    return _PLACE.sub(value, template)
+    return _PLACEHOLDER.sub(value, template)

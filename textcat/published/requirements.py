@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from textcat.published.claims import Claim, places_of
-from textcat.published.tables import Cell
+from textcat.published.claims import Claim, list_places
+from textcat.published.printed_tables import PublishedCell
 
-Needed = dict[str, dict[str, list[str]]]
+RequiredMeasures = dict[str, dict[str, list[str]]]
 """Experiment -> run -> measures, each in the order first asked for."""
 
 
-def needed(cells: Iterable[Cell], claims: Iterable[Claim]) -> Needed:
+def find_required_measures(cells: Iterable[PublishedCell], claims: Iterable[Claim]) -> RequiredMeasures:
     """Everything asked for by these cells and claims."""
     asked: dict[str, dict[str, dict[str, None]]] = {}
 
@@ -25,7 +25,7 @@ def needed(cells: Iterable[Cell], claims: Iterable[Claim]) -> Needed:
         if cell.over is not None:
             ask(cell.experiment, cell.over, cell.measure)
     for claim in claims:
-        for place in places_of(claim):
+        for place in list_places(claim):
             ask(place.experiment, place.run, place.measure)
     return {
         experiment: {run: list(measures) for run, measures in runs.items()}
@@ -33,7 +33,7 @@ def needed(cells: Iterable[Cell], claims: Iterable[Claim]) -> Needed:
     }
 
 
-def absent_runs(asked: Needed, made: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+def find_absent_runs(asked: RequiredMeasures, made: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
     """For experiments that exist, the runs that are asked for and that they do not make."""
     absent = {
         experiment: [run for run in asked[experiment] if run not in set(runs)]

@@ -12,21 +12,21 @@ from textcat.published.verdicts import Verdict
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "better", "differs", "missing", "ungated")
 
 
-def summary(verdicts: Sequence[CellVerdict]) -> dict[str, Any]:
+def summarize_verdicts(verdicts: Sequence[CellVerdict]) -> dict[str, Any]:
     """Everything `check --json` prints: totals, papers, tables, cells, and lists of ids to look at."""
     return {
-        "totals": counts(verdicts),
-        "papers": _grouped(verdicts, [entry.cell.paper for entry in verdicts]),
-        "tables": _grouped(verdicts, [entry.cell.table_id for entry in verdicts]),
+        "totals": count_verdicts(verdicts),
+        "papers": _count_by_group(verdicts, [entry.cell.paper for entry in verdicts]),
+        "tables": _count_by_group(verdicts, [entry.cell.table_id for entry in verdicts]),
         "failed": [entry.cell.id for entry in verdicts if entry.failed],
         "unexplained": [entry.cell.id for entry in verdicts if entry.unexplained],
         "not_run": [entry.cell.id for entry in verdicts if entry.state == "not run"],
         "cannot_run": [entry.cell.id for entry in verdicts if entry.state == "cannot run"],
-        "cells": [describe(entry) for entry in verdicts],
+        "cells": [describe_cell(entry) for entry in verdicts],
     }
 
 
-def counts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
+def count_verdicts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
     """How many cells, gated cells, gated cells with data, each verdict among the latter, and the shares.
 
     Shares are of gated cells whose data this machine can have, run or not: what was not run counts against.
@@ -43,13 +43,13 @@ def counts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
         "not_run": sum(entry.state == "not run" for entry in entries),
         "cannot_run": sum(entry.state == "cannot run" for entry in entries),
         "verdicts": {name: by_verdict[name] for name in VERDICTS if name != "ungated"},
-        "share_reproduced": _share(by_verdict["reproduced"], len(gated)),
-        "share_reproduced_or_close": _share(agreed, len(gated)),
+        "share_reproduced": _compute_share(by_verdict["reproduced"], len(gated)),
+        "share_reproduced_or_close": _compute_share(agreed, len(gated)),
         "failed": sum(entry.failed for entry in entries),
     }
 
 
-def describe(entry: CellVerdict) -> dict[str, Any]:
+def describe_cell(entry: CellVerdict) -> dict[str, Any]:
     """One cell as plain values."""
     cell = entry.cell
     return {
@@ -78,12 +78,12 @@ def describe(entry: CellVerdict) -> dict[str, Any]:
     }
 
 
-def _grouped(verdicts: Sequence[CellVerdict], keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _count_by_group(verdicts: Sequence[CellVerdict], keys: Sequence[str]) -> dict[str, dict[str, Any]]:
     groups: dict[str, list[CellVerdict]] = {}
     for key, entry in zip(keys, verdicts, strict=True):
         groups.setdefault(key, []).append(entry)
-    return {key: counts(entries) for key, entries in groups.items()}
+    return {key: count_verdicts(entries) for key, entries in groups.items()}
 
 
-def _share(part: int, whole: int) -> float | None:
+def _compute_share(part: int, whole: int) -> float | None:
     return round(part / whole, 4) if whole else None

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import NEVER, Bools, Criterion, Cuts, Floats, Ints, cuts, loss
+from textcat.thresholds.cuts import NEVER, Bools, Criterion, Cuts, Floats, Ints, compute_cut_losses, make_cuts
 
 AmongEqual = Literal["lowest", "highest", "widest"]
-Point = Literal["lowest", "midpoint", "highest"]
+IntervalPoint = Literal["lowest", "midpoint", "highest"]
 
-_FRACTION = {"lowest": 0.0, "midpoint": 0.5, "highest": 1.0}
+_FRACTIONS = {"lowest": 0.0, "midpoint": 0.5, "highest": 1.0}
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class TuningRule:
     """
 
     criterion: Criterion = "errors"
-    point: Point | float = "midpoint"
+    point: IntervalPoint | float = "midpoint"
     among_equal: AmongEqual = "lowest"
     accept_nothing: float | None = 1.0
     accept_everything: float = float("inf")
@@ -63,38 +63,40 @@ class TuningRule:
     @property
     def fraction(self) -> float:
         """The point of the interval as a number between 0 and 1."""
-        return _FRACTION[self.point] if isinstance(self.point, str) else float(self.point)
+        return _FRACTIONS[self.point] if isinstance(self.point, str) else float(self.point)
 
 
-BBR = TuningRule()
+BBR_RULE = TuningRule()
 # Ranking takes several numbers for each score: more categories than this allows are worked on in turn.
 _SCORES_AT_ONCE = 10_000_000
 
 
-def tuned_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR) -> Floats:
+def tune_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR_RULE) -> Floats:
     """One threshold a category, the best on these scores."""
     together = max(1, _SCORES_AT_ONCE // max(len(scores), 1))
     parts = [
-        _tuned(scores[:, first : first + together], labels[:, first : first + together], rule, first)
+        _tune_block(scores[:, first : first + together], labels[:, first : first + together], rule, first)
         for first in range(0, max(scores.shape[1], 1), together)
     ]
     return np.concatenate(parts)
 
 
-def _tuned(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> Floats:
-    candidates = cuts(scores, labels, first)
+def _tune_block(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> Floats:
+    candidates = make_cuts(scores, labels, first)
     if not len(scores):
         return np.full(scores.shape[1], rule.no_positives)
-    cost = loss(candidates, rule.criterion)
+    cost = compute_cut_losses(candidates, rule.criterion)
     if rule.accept_nothing is None:
         cost[0] = np.inf
-    chosen = _choose(candidates, cost, rule.among_equal)
-    thresholds = place(candidates.below(chosen), candidates.above(chosen), rule)
+    chosen = _choose_cuts(candidates, cost, rule.among_equal)
+    thresholds = interpolate_thresholds(
+        candidates.get_highest_refused(chosen), candidates.get_lowest_accepted(chosen), rule
+    )
     thresholds[candidates.positives == 0] = rule.no_positives
     return thresholds
 
 
-def place(low: Floats, high: Floats, rule: TuningRule) -> Floats:
+def interpolate_thresholds(low: Floats, high: Floats, rule: TuningRule) -> Floats:
     """A threshold above `low` and not above `high`, where the rule wants it."""
     with np.errstate(invalid="ignore"):
         inside = low + rule.fraction * (high - low)
@@ -109,7 +111,7 @@ def place(low: Floats, high: Floats, rule: TuningRule) -> Floats:
     return thresholds
 
 
-def _choose(candidates: Cuts, cost: Floats, among_equal: AmongEqual) -> Ints:
+def _choose_cuts(candidates: Cuts, cost: Floats, among_equal: AmongEqual) -> Ints:
     """The number of accepted documents at the best division of each category."""
     best = cost == cost.min(axis=0)
     if among_equal == "highest":
@@ -123,15 +125,15 @@ def _choose(candidates: Cuts, cost: Floats, among_equal: AmongEqual) -> Ints:
     return np.asarray(last - width[::-1].argmax(axis=0), dtype=np.int64)
 
 
-Combination = Literal["pooled", "mean_of_folds", "median_of_folds"]
+FoldCombination = Literal["pooled", "mean_of_folds", "median_of_folds"]
 
 
-def cross_validated_thresholds(
+def cross_validate_thresholds(
     held_out_scores: Floats,
     labels: Bools,
     fold_of_document: Ints,
-    rule: TuningRule = BBR,
-    combination: Combination = "pooled",
+    rule: TuningRule = BBR_RULE,
+    combination: FoldCombination = "pooled",
 ) -> Floats:
     """Tune once on all held-out scores, or in every fold and combine.
 
@@ -144,17 +146,17 @@ def cross_validated_thresholds(
             hint="Give the number of a fold for each document.",
         )
     if combination == "pooled":
-        return tuned_thresholds(held_out_scores, labels, rule)
+        return tune_thresholds(held_out_scores, labels, rule)
     by_fold = []
     for fold in np.unique(fold_of_document):
         inside = fold_of_document == fold
-        thresholds = tuned_thresholds(held_out_scores[inside], labels[inside], rule)
+        thresholds = tune_thresholds(held_out_scores[inside], labels[inside], rule)
         has_a_say = labels[inside].any(axis=0) & np.isfinite(thresholds)
         by_fold.append(np.where(has_a_say, thresholds, np.nan))
-    return _combined(np.array(by_fold), rule, combination)
+    return _combine_folds(np.array(by_fold), rule, combination)
 
 
-def _combined(by_fold: Floats, rule: TuningRule, combination: Combination) -> Floats:
+def _combine_folds(by_fold: Floats, rule: TuningRule, combination: FoldCombination) -> Floats:
     result = np.full(by_fold.shape[1], rule.no_positives)
     known = ~np.isnan(by_fold).all(axis=0)
     combine = np.nanmean if combination == "mean_of_folds" else np.nanmedian
@@ -162,23 +164,25 @@ def _combined(by_fold: Floats, rule: TuningRule, combination: Combination) -> Fl
     return result
 
 
-def break_even_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR) -> Floats:
+def find_break_even_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR_RULE) -> Floats:
     """The division whose size is nearest to the number of positives; of two equally near, the larger.
 
     Equal scores cannot be divided, so that precision and recall may differ a little. Of `rule` only the point
     in the interval and `no_positives` are used.
     """
-    candidates = cuts(scores, labels)
-    return accepting_thresholds(candidates, candidates.positives, rule)
+    candidates = make_cuts(scores, labels)
+    return find_thresholds_by_size(candidates, candidates.positives, rule)
 
 
-def accepting_thresholds(candidates: Cuts, wanted: Floats | Ints, rule: TuningRule) -> Floats:
+def find_thresholds_by_size(candidates: Cuts, wanted: Floats | Ints, rule: TuningRule) -> Floats:
     """Thresholds whose division is nearest in size to the number of documents wanted of each category."""
     accepted = np.arange(len(candidates.hits))[:, np.newaxis]
     distance = np.abs(accepted - wanted).astype(np.float64)
     distance[~candidates.possible] = np.inf
     last = len(distance) - 1
     chosen = last - distance[::-1].argmin(axis=0).astype(np.int64)
-    thresholds = place(candidates.below(chosen), candidates.above(chosen), rule)
+    thresholds = interpolate_thresholds(
+        candidates.get_highest_refused(chosen), candidates.get_lowest_accepted(chosen), rule
+    )
     thresholds[candidates.positives == 0] = rule.no_positives
     return thresholds

@@ -2,7 +2,7 @@
 
 What a piece of text comes to (its words, stems, their columns) is looked up once and remembered, so that the
 stemmer and the tables of terms cost nothing once the common words have gone by. The counts are those of
-`textcat.text.counting.count`.
+`textcat.text.counting.count_terms`.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from textcat.text.counting import TextDocument
-from textcat.text.terms import term_maker
+from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TextSettings
-from textcat.text.tokenizers import tokenizer_named
+from textcat.text.tokenizers import load_tokenizer
 
 # So many pieces are remembered before all are forgotten: memory does not grow with the stream.
-PIECES_REMEMBERED = 500_000
+MAX_CACHED_PIECES = 500_000
 
 
-class _Pieces(dict[str, int]):
+class _PieceTable(dict[str, int]):
     """The number of each piece of text, and the columns of its terms, found when it is first looked up."""
 
     def __init__(self, columns_of: Callable[[str], list[int]]) -> None:
         super().__init__()
-        self._columns_of = columns_of
+        self._find_columns = columns_of
         self.columns, self.ends = array("i"), array("q", [0])
 
     def __missing__(self, piece: str) -> int:
         self[piece] = number = len(self)
-        self.columns.extend(self._columns_of(piece))
+        self.columns.extend(self._find_columns(piece))
         self.ends.append(len(self.columns))
         return number
 
@@ -51,23 +51,24 @@ class _Pieces(dict[str, int]):
         return lengths, columns[places]
 
 
-class DocumentReader:
+class DocumentCounter:
     """Counts of known terms, which keep their columns, and of others, which follow after them."""
 
     def __init__(self, settings: TextSettings, terms: Sequence[str]) -> None:
         self.settings, self.terms = settings, terms
-        self._split = tokenizer_named(settings.tokenizer).splitter(lowercase=settings.lowercase)
+        self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
         self._known = {term: column for column, term in enumerate(terms)}
         self._forget()
 
     def _forget(self) -> None:
-        self._make = term_maker(self.settings)
+        self._make = make_term_extractor(self.settings)
         self._others: dict[str, int] = {}
         self._groups = [
-            (fields, _Pieces(partial(self._columns_of, prefix))) for prefix, fields in self.settings.groups
+            (fields, _PieceTable(partial(self._find_columns, prefix)))
+            for prefix, fields in self.settings.groups
         ]
 
-    def _columns_of(self, prefix: str, piece: str) -> list[int]:
+    def _find_columns(self, prefix: str, piece: str) -> list[int]:
         """The columns of a piece's terms; a term not met before gets the next one."""
         others, first = self._others, len(self.terms)
         return [
@@ -77,9 +78,9 @@ class DocumentReader:
 
     def counts(self, documents: Sequence[TextDocument]) -> csr_array:
         """Documents x columns, as many as terms have been met; int32, sorted, no zeros."""
-        if sum(len(pieces) for _, pieces in self._groups) > PIECES_REMEMBERED:
+        if sum(len(pieces) for _, pieces in self._groups) > MAX_CACHED_PIECES:
             self._forget()
-        found = [self._of_group(fields, known, documents) for fields, known in self._groups]
+        found = [self._count_group(fields, known, documents) for fields, known in self._groups]
         width = len(self.terms) + len(self._others)
         keys = np.concatenate([rows * width + columns for rows, columns in found])
         keys.sort()
@@ -90,8 +91,8 @@ class DocumentReader:
         counted = np.diff(starts, append=len(keys)).astype(np.int32)
         return csr_array((counted, columns.astype(np.int32), ends), shape=(len(documents), width))
 
-    def _of_group(
-        self, fields: tuple[str, ...], known: _Pieces, documents: Sequence[TextDocument]
+    def _count_group(
+        self, fields: tuple[str, ...], known: _PieceTable, documents: Sequence[TextDocument]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """The row and the column of every term, in the order of the text."""
         texts = ["\n".join([document.fields.get(name, "") for name in fields]) for document in documents]

@@ -17,18 +17,18 @@ from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d,
 from textcat.errors import TextcatError
 
 Bools = NDArray[np.bool_]
-Kind = Literal["binary", "multiclass", "multilabel"]
+TargetKind = Literal["binary", "multiclass", "multilabel"]
 
 
 @dataclass(frozen=True)
-class Labels:
+class TargetLabels:
     """What kind of problem it is, its classes in sorted order, and documents x categories.
 
     A binary problem has one column, that of the second class; of a multi-label problem the classes are the
     numbers of the columns.
     """
 
-    kind: Kind
+    kind: TargetKind
     classes: NDArray[Any]
     columns: Bools
 
@@ -37,14 +37,14 @@ class Labels:
         return np.hstack([~self.columns, self.columns]) if self.kind == "binary" else self.columns
 
 
-def read_labels(y: Any) -> Labels:
+def read_labels(y: Any) -> TargetLabels:
     """The labels of training documents; a ValueError where they are not of classification."""
     given: Any = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
         given = column_or_1d(given, warn=True)
     check_classification_targets(given)
     if type_of_target(given) == "multilabel-indicator":
-        return Labels("multilabel", np.arange(given.shape[1]), given != 0)
+        return TargetLabels("multilabel", np.arange(given.shape[1]), given != 0)
     if given.ndim != 1:
         raise ValueError("y with several columns must be an indicator matrix of 0 and 1")
     classes, numbers = np.unique(given, return_inverse=True)
@@ -55,13 +55,15 @@ def read_labels(y: Any) -> Labels:
         )
     columns = numbers.reshape(-1, 1) == np.arange(len(classes))
     return (
-        Labels("binary", classes, columns[:, 1:])
+        TargetLabels("binary", classes, columns[:, 1:])
         if len(classes) == 2
-        else Labels("multiclass", classes, columns)
+        else TargetLabels("multiclass", classes, columns)
     )
 
 
-def named(kind: Kind, classes: NDArray[Any], accepted: Bools, scores: NDArray[np.float64]) -> NDArray[Any]:
+def format_predictions(
+    kind: TargetKind, classes: NDArray[Any], accepted: Bools, scores: NDArray[np.float64]
+) -> NDArray[Any]:
     """Predictions as they were given for training: of one class a document the one with the highest score."""
     if kind == "multilabel":
         return accepted.astype(np.int64)
@@ -70,11 +72,11 @@ def named(kind: Kind, classes: NDArray[Any], accepted: Bools, scores: NDArray[np
 
 
 Floats = NDArray[np.float64]
-Settings = TypeVar("Settings", bound=BaseModel)
+SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
 
 
 @contextmanager
-def value_errors() -> Iterator[None]:
+def raise_value_errors() -> Iterator[None]:
     """Turn a message of textcat into the ValueError that scikit-learn's users expect."""
     try:
         yield
@@ -82,7 +84,7 @@ def value_errors() -> Iterator[None]:
         raise ValueError(str(error)) from error
 
 
-def training_documents(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
+def check_training_documents(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     """X as float64, dense or CSR, and y as it came, both checked; the names of features are noted."""
     checked: tuple[Any, Any] = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, reset=True
@@ -90,13 +92,13 @@ def training_documents(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
     return checked
 
 
-def new_documents(estimator: Any, X: Any) -> Any:
+def check_new_documents(estimator: Any, X: Any) -> Any:
     """Documents for an estimator that was fitted, with the same features."""
     check_is_fitted(estimator)
     return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
 
 
-def checked_settings(kind: type[Settings], **given: Any) -> Settings:
+def validate_settings(kind: type[SettingsModel], **given: Any) -> SettingsModel:
     """Settings of textcat from an estimator's parameters; what is wrong with them is one line."""
     try:
         return kind.model_validate(given)
@@ -105,27 +107,27 @@ def checked_settings(kind: type[Settings], **given: Any) -> Settings:
         raise ValueError("; ".join(dict.fromkeys(faults))) from error
 
 
-def canonical(X: Any) -> sp.csr_array:
+def copy_as_canonical(X: Any) -> sp.csr_array:
     """A copy as CSR with sorted indices and each entry once."""
     matrix = sp.csr_array(X, copy=True)
     matrix.sum_duplicates()
     return matrix
 
 
-def stored_values(X: Any) -> int:
+def count_stored_values(X: Any) -> int:
     """How many values a matrix stores."""
     return int(getattr(X, "nnz", X.size))
 
 
-def documents_that_count(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
+def drop_zero_weight_documents(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
     """Without the documents of weight 0, and the weights of the others."""
-    weights = sample_weights(sample_weight, X.shape[0])
+    weights = check_sample_weights(sample_weight, X.shape[0])
     if weights is None or weights.all():
         return X, y, weights
     return X[weights > 0], y[weights > 0], weights[weights > 0]
 
 
-def sample_weights(given: Any, documents: int) -> Floats | None:
+def check_sample_weights(given: Any, documents: int) -> Floats | None:
     """One weight of 0 or more a document, not all of them 0."""
     if given is None:
         return None
@@ -139,8 +141,8 @@ def sample_weights(given: Any, documents: int) -> Floats | None:
     return np.asarray(weights)
 
 
-def class_weights(
-    given: str | Mapping[Any, float] | None, labels: Labels, weights: Floats | None
+def compute_class_weights(
+    given: str | Mapping[Any, float] | None, labels: TargetLabels, weights: Floats | None
 ) -> Floats | None:
     """The weights of documents that carry one class each, times the weight of their class.
 

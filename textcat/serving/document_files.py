@@ -12,7 +12,7 @@ from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError
 
 LONGEST_FIELD = 1 << 28
-Format = Literal["lines", "csv", "tsv", "jsonl"]
+InputFormat = Literal["lines", "csv", "tsv", "jsonl"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class NewDocument:
     split: str = "test"
 
 
-def format_of(name: str) -> Format:
+def guess_format(name: str) -> InputFormat:
     """What a file's name says of its format; plain text is a document a line."""
     for ending, known in ((".csv", "csv"), (".tsv", "tsv"), (".jsonl", "jsonl"), (".ndjson", "jsonl")):
         if name.lower().endswith(ending):
@@ -34,25 +34,27 @@ def format_of(name: str) -> Format:
 
 
 def read_documents(
-    lines: Iterable[str], form: Format, name: str, fields: tuple[str, ...]
+    lines: Iterable[str], form: InputFormat, name: str, fields: tuple[str, ...]
 ) -> Iterator[NewDocument]:
     """Documents with the fields that the model reads; what is not among them goes to no field.
 
     A plain line, and a `text` column where the model's own fields are absent, is read as its last field.
     """
-    lines = _decoded(lines, name)
+    lines = _locate_decode_errors(lines, name)
     if form == "lines":
         for number, line in enumerate(lines, 1):
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\n")})
     elif form == "jsonl":
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _document(_object(line, f"{name}:{number}"), number, fields, f"{name}:{number}")
+                yield _make_document(
+                    _parse_object(line, f"{name}:{number}"), number, fields, f"{name}:{number}"
+                )
     else:
-        yield from _rows(lines, "," if form == "csv" else "\t", name, fields)
+        yield from _read_rows(lines, "," if form == "csv" else "\t", name, fields)
 
 
-def _decoded(lines: Iterable[str], name: str) -> Iterator[str]:
+def _locate_decode_errors(lines: Iterable[str], name: str) -> Iterator[str]:
     """The lines as they come, with the place of one that is not text."""
     number = 0
     try:
@@ -67,7 +69,9 @@ def _decoded(lines: Iterable[str], name: str) -> Iterator[str]:
         ) from error
 
 
-def _rows(lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...]) -> Iterator[NewDocument]:
+def _read_rows(
+    lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...]
+) -> Iterator[NewDocument]:
     csv.field_size_limit(LONGEST_FIELD)
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
@@ -79,7 +83,7 @@ def _rows(lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ..
                     where=where,
                     hint="Put values that hold the separator in quotes.",
                 )
-            yield _document(row, number, fields, where)
+            yield _make_document(row, number, fields, where)
     except csv.Error as error:
         raise BadDataError(
             f"not CSV: {error}",
@@ -88,7 +92,7 @@ def _rows(lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ..
         ) from error
 
 
-def _object(line: str, where: str) -> dict[str, Any]:
+def _parse_object(line: str, where: str) -> dict[str, Any]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -104,7 +108,7 @@ def _object(line: str, where: str) -> dict[str, Any]:
     return value
 
 
-def _document(row: Mapping[str, Any], number: int, fields: tuple[str, ...], where: str) -> NewDocument:
+def _make_document(row: Mapping[str, Any], number: int, fields: tuple[str, ...], where: str) -> NewDocument:
     given = {field: str(row[field]) for field in fields if row.get(field) is not None}
     if not given and row.get("text") is not None:
         given = {fields[-1]: str(row["text"])}

@@ -16,7 +16,7 @@ ORDERS = ("constant_first", "constant_last", "reversed")
 PRECISIONS = ("float32", "float64")
 
 
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(
             f"option {name} cannot be {value!r}", where="fit", hint="It is one of " + ", ".join(allowed)
@@ -42,8 +42,8 @@ class Options:
     gamma: float = 10.0
 
     def __post_init__(self) -> None:
-        _one_of("stop", self.stop, STOPS)
-        _one_of("precision", self.precision, PRECISIONS)
+        _check_one_of("stop", self.stop, STOPS)
+        _check_one_of("precision", self.precision, PRECISIONS)
         if self.max_passes < 1 or not self.tol >= 0:
             raise UsageError(
                 f"max_passes {self.max_passes} or tol {self.tol} is out of range",
@@ -73,9 +73,9 @@ class ColumnOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _one_of("trust_region", self.trust_region, ("epsilon", "halving"))
-        _one_of("order", self.order, ORDERS)
-        _one_of("bound", self.bound, ("zhang_oles_2001", "genkin_2004"))
+        _check_one_of("trust_region", self.trust_region, ("epsilon", "halving"))
+        _check_one_of("order", self.order, ORDERS)
+        _check_one_of("bound", self.bound, ("zhang_oles_2001", "genkin_2004"))
         if not (self.epsilon > 0 and self.radius > 0 and self.continuation >= 0):
             raise UsageError(
                 "options epsilon and radius must be above 0, continuation 0 or more",
@@ -83,11 +83,11 @@ class ColumnOptions(Options):
                 hint="Give numbers in these ranges, or leave the options out.",
             )
 
-    def beyond(self, k: int) -> float:
+    def compute_continuation(self, k: int) -> float:
         """The continuation parameter c_k of pass k (the first is 1)."""
         return max(0.0, 1.0 - k / self.continuation) if self.continuation else 0.0
 
-    def first_radius(self, loss: Loss) -> float:
+    def choose_first_radius(self, loss: Loss) -> float:
         """The first trust region; the squared loss, solved exactly, needs none."""
         return np.inf if loss.name == "squared" else self.radius
 
@@ -108,7 +108,7 @@ class RowOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _one_of("order", self.order, ("given", "random", "shuffled", "grouped"))
+        _check_one_of("order", self.order, ("given", "random", "shuffled", "grouped"))
         if not 0 < self.eta < 2:
             raise UsageError(
                 f"option eta must lie between 0 and 2, not {self.eta}",
@@ -131,7 +131,7 @@ class GradientOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _one_of("direction", self.direction, ("HS", "FR", "PR"))
+        _check_one_of("direction", self.direction, ("HS", "FR", "PR"))
         if not (self.gamma > 0 and self.delta >= 0 and self.steps >= 1):
             raise UsageError(
                 "options gamma, delta or steps are out of range",
@@ -150,10 +150,10 @@ class GradientOptions(Options):
             )
 
 
-Kind = TypeVar("Kind", bound=Options)
+OptionsType = TypeVar("OptionsType", bound=Options)
 
 
-def read_options(kind: type[Kind], given: Mapping[str, Any], shared: Mapping[str, Any]) -> Kind:
+def read_options(kind: type[OptionsType], given: Mapping[str, Any], shared: Mapping[str, Any]) -> OptionsType:
     """Make the options of an algorithm, refusing names that it does not know."""
     known = [each.name for each in fields(kind) if each.name not in shared]
     for name in given:

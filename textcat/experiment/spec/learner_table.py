@@ -11,38 +11,38 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from textcat.plugins import Named
-from textcat.yaml_reader import did_you_mean
+from textcat.plugins import KnownName
+from textcat.yaml_reader import suggest_names
 
 
-class Parameters(BaseModel):
+class LearnerParameters(BaseModel):
     """Base of all learners' parameters."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-def _losses() -> Collection[str]:
+def _list_losses() -> Collection[str]:
     return import_module("textcat.linear.losses").LOSS_NAMES  # type: ignore[no-any-return]
 
 
-def _priors() -> Collection[str]:
+def _list_priors() -> Collection[str]:
     return import_module("textcat.linear.priors").ALL_PRIORS  # type: ignore[no-any-return]
 
 
-def _algorithms() -> Collection[str]:
+def _list_algorithms() -> Collection[str]:
     return import_module("textcat.linear.training").ALGORITHMS  # type: ignore[no-any-return]
 
 
-class LinearParameters(Parameters):
+class LinearParameters(LearnerParameters):
     """Of every learner that is loss x prior x algorithm."""
 
-    loss: Annotated[str, Named("losses", _losses)] | None = Field(
+    loss: Annotated[str, KnownName("losses", _list_losses)] | None = Field(
         default=None, description="The loss; the named learners have their own."
     )
-    prior: Annotated[str, Named("priors", _priors)] | None = Field(
+    prior: Annotated[str, KnownName("priors", _list_priors)] | None = Field(
         default=None, description="The prior; the named learners have their own."
     )
-    algorithm: Annotated[str, Named("algorithms", _algorithms)] | None = Field(
+    algorithm: Annotated[str, KnownName("algorithms", _list_algorithms)] | None = Field(
         default=None, description="The algorithm; the named learners have their own."
     )
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
@@ -74,20 +74,20 @@ class LinearParameters(Parameters):
     options: dict[str, Any] = Field(default_factory=dict, description="Settings of the algorithm itself.")
 
     @model_validator(mode="after")
-    def _one_regularization(self) -> LinearParameters:
+    def _check_regularization(self) -> LinearParameters:
         given = [name for name in ("lam", "cost", "variance", "rate") if getattr(self, name) is not None]
         if len(given) > 1:
             raise ValueError(f"{' and '.join(given)} say the same thing; give one of them")
         return self
 
 
-class NaiveBayesParameters(Parameters):
+class NaiveBayesParameters(LearnerParameters):
     """Of naive Bayes."""
 
     lam: float = Field(default=0.01, gt=0, description="Count added to every word of every class.")
 
 
-class SmoParameters(Parameters):
+class SmoParameters(LearnerParameters):
     """Of the support vector machine with an explicit threshold."""
 
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
@@ -102,7 +102,7 @@ class SmoParameters(Parameters):
     most_passes: int = Field(default=1000, ge=1, description="Most sweeps over the documents.")
 
 
-class OnlineParameters(Parameters):
+class OnlineParameters(LearnerParameters):
     """Of the Perceptron, Winnow and their large-margin forms."""
 
     cost: float | None = Field(default=None, gt=0, description="C, the bound of a document's multiplier.")
@@ -115,7 +115,7 @@ class OnlineParameters(Parameters):
     )
 
 
-class TreeParameters(Parameters):
+class TreeParameters(LearnerParameters):
     """Of binary trees learned by the batch perceptron."""
 
     iterations: int = Field(default=500, ge=1, description="Most iterations at each node.")
@@ -123,7 +123,7 @@ class TreeParameters(Parameters):
     depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
 
 
-class MeritParameters(Parameters):
+class MeritParameters(LearnerParameters):
     """Of binary trees learned by maximal figure of merit."""
 
     merit: Literal["f1", "mce"] = Field(
@@ -146,7 +146,7 @@ class MeritParameters(Parameters):
     depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
 
 
-class SoftmaxParameters(Parameters):
+class SoftmaxParameters(LearnerParameters):
     """Of polytomous logistic regression."""
 
     prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
@@ -156,7 +156,7 @@ class SoftmaxParameters(Parameters):
     passes: int = Field(default=5000, ge=1, description="Most iterations.")
 
 
-class MulticlassParameters(Parameters):
+class MulticlassParameters(LearnerParameters):
     """Of the multiclass modified logistic regression by conjugate gradient."""
 
     lam: float = Field(default=1e-3, gt=0, description="Weight of the penalty beside the mean loss.")
@@ -167,7 +167,7 @@ class MulticlassParameters(Parameters):
 
 
 @dataclass(frozen=True)
-class Learner:
+class LearnerEntry:
     """One row of the table. `path` trains several values of one of the `strengths` together."""
 
     title: str
@@ -182,8 +182,8 @@ class Learner:
     strengths: frozenset[str] = frozenset()
 
 
-def _linear(title: str, version: int = 2) -> Learner:
-    return Learner(
+def _make_linear_entry(title: str, version: int = 2) -> LearnerEntry:
+    return LearnerEntry(
         title,
         LinearParameters,
         "textcat.experiment.steps.fit_linear:fit_linear",
@@ -191,77 +191,81 @@ def _linear(title: str, version: int = 2) -> Learner:
         categories_at_once=64,
         searcher="textcat.experiment.steps.fit_linear:search_linear",
         path="textcat.experiment.steps.fit_linear:fit_linear_path",
-        folds="textcat.experiment.steps.fit_linear:scores_of_folds",
+        folds="textcat.experiment.steps.fit_linear:score_linear_folds",
         strengths=frozenset({"lam", "cost", "variance", "rate"}),
     )
 
 
-def _named() -> dict[str, Learner]:
+def _read_named_learners() -> dict[str, LearnerEntry]:
     """The combinations of loss, prior and algorithm that papers gave names to."""
     table = yaml.safe_load(files("textcat").joinpath("linear", "learners.yaml").read_text(encoding="utf-8"))
     rows = {}
     for name, row in table.items():
         settings = row["settings"]
         combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
-        rows[name] = _linear(f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2))
+        rows[name] = _make_linear_entry(
+            f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2)
+        )
     return rows
 
 
-def _online(what: str) -> Learner:
-    return Learner(f"{what} (zhang_2000)", OnlineParameters, "textcat.experiment.steps.fit_other:fit_online")
+def _make_online_entry(what: str) -> LearnerEntry:
+    return LearnerEntry(
+        f"{what} (zhang_2000)", OnlineParameters, "textcat.experiment.steps.fit_other:fit_online"
+    )
 
 
-LEARNERS: dict[str, Learner] = {
-    **_named(),
-    "linear": _linear("any loss x prior x algorithm, by default to the optimum"),
-    "naive_bayes": Learner(
+LEARNERS: dict[str, LearnerEntry] = {
+    **_read_named_learners(),
+    "linear": _make_linear_entry("any loss x prior x algorithm, by default to the optimum"),
+    "naive_bayes": LearnerEntry(
         "naive Bayes 2: multinomial, one category against the rest",
         NaiveBayesParameters,
-        "textcat.experiment.steps.fit_other:fit_binary",
+        "textcat.experiment.steps.fit_other:fit_binary_bayes",
     ),
-    "naive_bayes_multiclass": Learner(
+    "naive_bayes_multiclass": LearnerEntry(
         "naive Bayes 1: multinomial over all classes",
         NaiveBayesParameters,
-        "textcat.experiment.steps.fit_other:fit_multiclass",
+        "textcat.experiment.steps.fit_other:fit_multiclass_bayes",
     ),
-    "smo": Learner(
+    "smo": LearnerEntry(
         "support vector machine with explicit threshold, by sequential minimal optimization",
         SmoParameters,
         "textcat.experiment.steps.fit_other:fit_smo",
         categories_at_once=16,
     ),
-    "perceptron": _online("Perceptron"),
-    "dual_svm": _online("support vector machine by dual ascent with a fixed learning rate"),
-    "winnow": _online("balanced Winnow, unnormalized"),
-    "normalized_winnow": _online("balanced Winnow, normalized"),
-    "large_margin_winnow": _online("large-margin balanced Winnow, unnormalized"),
-    "normalized_large_margin_winnow": _online("large-margin balanced Winnow, normalized"),
-    "perceptron_tree": Learner(
+    "perceptron": _make_online_entry("Perceptron"),
+    "dual_svm": _make_online_entry("support vector machine by dual ascent with a fixed learning rate"),
+    "winnow": _make_online_entry("balanced Winnow, unnormalized"),
+    "normalized_winnow": _make_online_entry("balanced Winnow, normalized"),
+    "large_margin_winnow": _make_online_entry("large-margin balanced Winnow, unnormalized"),
+    "normalized_large_margin_winnow": _make_online_entry("large-margin balanced Winnow, normalized"),
+    "perceptron_tree": LearnerEntry(
         "binary tree, splits by the batch perceptron (gao_2003, section 5.1)",
         TreeParameters,
         "textcat.experiment.steps.fit_other:fit_perceptron_tree",
     ),
-    "mfom": Learner(
+    "mfom": LearnerEntry(
         "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
         MeritParameters,
         "textcat.experiment.steps.fit_other:fit_merit_tree",
-        course="textcat.experiment.steps.fit_other:fit_merit_course",
+        course="textcat.experiment.steps.fit_other:fit_merit_checkpoints",
     ),
-    "softmax": Learner(
+    "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",
         SoftmaxParameters,
         "textcat.experiment.steps.fit_other:fit_polytomous",
     ),
-    "mmlr_cg": Learner(
+    "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
         MulticlassParameters,
-        "textcat.experiment.steps.fit_other:fit_multiclass_margin",
+        "textcat.experiment.steps.fit_other:fit_multiclass_regression",
     ),
 }
 
 
-def parameters_of(learner: str, given: dict[str, Any]) -> BaseModel:
+def validate_parameters(learner: str, given: dict[str, Any]) -> BaseModel:
     """A learner's checked parameters; KeyError with a hint when there is no such learner."""
     if learner not in LEARNERS:
-        raise KeyError(did_you_mean(learner, LEARNERS))
+        raise KeyError(suggest_names(learner, LEARNERS))
     return LEARNERS[learner].parameters.model_validate(given)

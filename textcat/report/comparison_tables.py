@@ -11,17 +11,17 @@ from typing import Any
 
 from tabulate import tabulate
 
-from textcat.experiment.run.results_file import measures_of
+from textcat.experiment.run.results_file import get_run_measures
 from textcat.published.accepted import load_deviations
-from textcat.published.check import CellVerdict, compare, measured_cells
-from textcat.published.tables import all_cells, load_paper
-from textcat.report.escaping import markdown
+from textcat.published.check import CellVerdict, find_cell_values, judge_cells
+from textcat.published.printed_tables import load_all_cells, load_paper
+from textcat.report.escaping import escape_markdown
 
 SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missing": "?", "ungated": "."}
 
 
 @dataclass(frozen=True)
-class TableCell:
+class ComparedCell:
     """One number of a published table: as printed, as measured, and the verdict."""
 
     row: str
@@ -42,7 +42,7 @@ class TableCell:
         if self.unit == "power_of_ten":
             return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
         scale = 100.0 if self.unit == "fraction" else 1.0
-        return f"{self.measured / scale:.{decimals_of(self.printed)}f}"
+        return f"{self.measured / scale:.{count_decimals(self.printed)}f}"
 
     @property
     def distance(self) -> str:
@@ -50,7 +50,7 @@ class TableCell:
         if self.difference is None or self.unit in ("text", "p_value", "power_of_ten"):
             return ""
         scale = 100.0 if self.unit == "fraction" else 1.0
-        text = f"{self.difference / scale:+.{decimals_of(self.printed)}f}"
+        text = f"{self.difference / scale:+.{count_decimals(self.printed)}f}"
         return text.replace("-", "\u2212") if float(text) else text[1:]
 
 
@@ -62,7 +62,7 @@ class ComparedTable:
     caption: str
     rows: Sequence[str]
     columns: Sequence[str]
-    cells: dict[tuple[str, str], TableCell]
+    cells: dict[tuple[str, str], ComparedCell]
 
     def counts(self) -> dict[str, int]:
         """How many cells have each verdict."""
@@ -72,44 +72,44 @@ class ComparedTable:
         return dict(sorted(found.items()))
 
 
-def decimals_of(printed: str) -> int:
+def count_decimals(printed: str) -> int:
     """How many decimals a number was printed with."""
     return len(printed.partition(".")[2]) if "." in printed else 0
 
 
-def text_of(cell: TableCell | None) -> str:
+def format_cell(cell: ComparedCell | None) -> str:
     """measured (printed) and a sign for the verdict."""
     if cell is None:
         return ""
     return f"{cell.text} ({cell.printed}) {SIGNS.get(cell.verdict, '')}".rstrip()
 
 
-def as_text(table: ComparedTable, style: str = "github") -> str:
+def table_as_text(table: ComparedTable, style: str = "github") -> str:
     """A grid whose cells read `measured (printed) sign`; `style` is one of tabulate's."""
-    name = markdown if style == "github" else str
+    name = escape_markdown if style == "github" else str
     rows = [
-        [name(row), *(text_of(table.cells.get((row, column))) for column in table.columns)]
+        [name(row), *(format_cell(table.cells.get((row, column))) for column in table.columns)]
         for row in table.rows
     ]
     headers = ["", *map(name, table.columns)]
     return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
 
 
-def legend() -> str:
+def format_legend() -> str:
     """What the signs mean."""
     return "measured (printed): " + "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
 
 
-def as_markdown(tables: Sequence[ComparedTable]) -> str:
+def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
     """All tables, each under a heading with its counts of verdicts."""
-    parts = [legend(), ""]
+    parts = [format_legend(), ""]
     for table in tables:
         counted = ", ".join(f"{number} {verdict}" for verdict, number in table.counts().items())
-        parts += [f"## {table.id}: {table.caption}", "", as_text(table), "", f"{counted}", ""]
+        parts += [f"## {table.id}: {table.caption}", "", table_as_text(table), "", f"{counted}", ""]
     return "\n".join(parts)
 
 
-def as_csv(tables: Sequence[ComparedTable]) -> str:
+def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
     """A line a cell."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
@@ -124,29 +124,29 @@ def as_csv(tables: Sequence[ComparedTable]) -> str:
     return stream.getvalue()
 
 
-def compared_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
+def compare_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
     """The experiment's tables, in the order in which it names them, as far as it makes them."""
     name = results["experiment"]
     published = [
-        cell for cell in all_cells() if cell.table_id in results["tables"] and cell.experiment == name
+        cell for cell in load_all_cells() if cell.table_id in results["tables"] and cell.experiment == name
     ]
-    measured = measured_cells(published, {name: measures_of(results)})
-    judged = compare(measured, published, {}, load_deviations())
+    measured = find_cell_values(published, {name: get_run_measures(results)})
+    judged = judge_cells(measured, published, {}, load_deviations())
     return [
-        _without_empty_lines(table_of([entry for entry in judged if entry.cell.table_id == table_id]))
+        _drop_empty_lines(make_compared_table([entry for entry in judged if entry.cell.table_id == table_id]))
         for table_id in results["tables"]
         if any(entry.cell.table_id == table_id for entry in judged)
     ]
 
 
-def _without_empty_lines(table: ComparedTable) -> ComparedTable:
+def _drop_empty_lines(table: ComparedTable) -> ComparedTable:
     """Without the rows and columns that other experiments make."""
     rows = [row for row in table.rows if any(row == of for of, _ in table.cells)]
     columns = [column for column in table.columns if any(column == of for _, of in table.cells)]
     return replace(table, rows=rows, columns=columns)
 
 
-def table_of(verdicts: Sequence[CellVerdict]) -> ComparedTable:
+def make_compared_table(verdicts: Sequence[CellVerdict]) -> ComparedTable:
     """One published table of judged cells."""
     first = verdicts[0].cell
     table = load_paper(first.paper).tables[first.table]
@@ -156,16 +156,16 @@ def table_of(verdicts: Sequence[CellVerdict]) -> ComparedTable:
         rows=list(table.rows),
         columns=list(table.columns),
         cells={
-            (entry.cell.row, entry.cell.column): _cell(entry)
+            (entry.cell.row, entry.cell.column): _make_cell(entry)
             for entry in verdicts
             if entry.cell.printed is not None
         },
     )
 
 
-def _cell(entry: CellVerdict) -> TableCell:
+def _make_cell(entry: CellVerdict) -> ComparedCell:
     deviation = entry.deviation
-    return TableCell(
+    return ComparedCell(
         row=entry.cell.row,
         column=entry.cell.column,
         printed=entry.cell.printed or "",
@@ -174,9 +174,11 @@ def _cell(entry: CellVerdict) -> TableCell:
         difference=entry.difference,
         verdict=entry.verdict,
         reason=deviation.reason if deviation else "",
-        evidence="; ".join(_figures(v.variant, v.figures) for v in deviation.evidence) if deviation else "",
+        evidence="; ".join(_format_figures(v.variant, v.figures) for v in deviation.evidence)
+        if deviation
+        else "",
     )
 
 
-def _figures(variant: str, figures: Mapping[str, float]) -> str:
+def _format_figures(variant: str, figures: Mapping[str, float]) -> str:
     return f"{variant}: " + ", ".join(f"{name} {value:g}" for name, value in figures.items())

@@ -11,17 +11,17 @@ from typing import Any
 import yaml
 
 import textcat
-from textcat.corpora.cards import corpus_names, describe
-from textcat.corpora.registry import own_names
+from textcat.corpora.cards import list_corpora, load_card
+from textcat.corpora.registry import list_builtin_corpora
 from textcat.errors import TextcatError
-from textcat.evaluation.summary import own_measures
+from textcat.evaluation.run_measures import list_builtin_measures
 from textcat.linear.losses import LOSS_NAMES, LOSSES, modified_logistic
 from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.training import ALGORITHMS
-from textcat.plugins import GROUPS, Plugin, find, installed, loaded
+from textcat.plugins import PLUGIN_KINDS, Plugin, find_plugin, list_plugins, load_plugin
 from textcat.selection.scores import SCORES
 from textcat.text.tokenizers import TOKENIZERS
-from textcat.thresholds.rules import RULES
+from textcat.thresholds.rules import THRESHOLD_RULES
 
 
 @dataclass(frozen=True)
@@ -34,63 +34,63 @@ class Method:
     source: str
 
 
-def methods() -> Iterator[Method]:
+def list_methods() -> Iterator[Method]:
     """All of them, kind by kind, textcat's own first; of a plugin that cannot be used, why."""
-    for kind in GROUPS:
-        own = OWN[kind]()
+    for kind in PLUGIN_KINDS:
+        own = OWN_METHODS[kind]()
         for name in own:
-            yield Method(kind, name, _own_line(kind, name), f"textcat {textcat.__version__}")
-        for plugin in installed(kind):
-            yield Method(kind, plugin.name, _line_of(plugin, own), plugin.identity)
+            yield Method(kind, name, _describe_own_method(kind, name), f"textcat {textcat.__version__}")
+        for plugin in list_plugins(kind):
+            yield Method(kind, plugin.name, _describe_plugin_method(plugin, own), plugin.identity)
 
 
-def _own_line(kind: str, name: str) -> str:
+def _describe_own_method(kind: str, name: str) -> str:
     if kind == "corpora":
-        return describe(name).title if name in corpus_names() else "documents of your own"
+        return load_card(name).title if name in list_corpora() else "documents of your own"
     if kind == "tokenizers":
         return TOKENIZERS[name].description  # type: ignore[index]
     if kind == "selection_scores":
-        return _first_line(SCORES[name])
+        return _get_first_line(SCORES[name])
     if kind == "losses":
-        return _first_line(LOSSES.get(name, modified_logistic))
-    line: str = _lines()[kind][name]
+        return _get_first_line(LOSSES.get(name, modified_logistic))
+    line: str = _read_descriptions()[kind][name]
     return line
 
 
-def _own_averages() -> list[str]:
+def _list_own_averages() -> list[str]:
     """The measures without those that are averages over the largest categories only."""
-    return [name for name in own_measures() if name.count(".") < 2]
+    return [name for name in list_builtin_measures() if name.count(".") < 2]
 
 
 @cache
-def _lines() -> dict[str, dict[str, str]]:
+def _read_descriptions() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = yaml.safe_load(
         files("textcat.experiment").joinpath("methods.yaml").read_text(encoding="utf-8")
     )
     return found
 
 
-OWN: dict[str, Callable[[], Collection[str]]] = {
-    "corpora": lambda: sorted(own_names()),
+OWN_METHODS: dict[str, Callable[[], Collection[str]]] = {
+    "corpora": lambda: sorted(list_builtin_corpora()),
     "tokenizers": lambda: TOKENIZERS,
     "selection_scores": lambda: SCORES,
     "losses": lambda: LOSS_NAMES,
     "priors": lambda: ALL_PRIORS,
     "algorithms": lambda: ALGORITHMS,
-    "thresholds": lambda: RULES,
-    "measures": _own_averages,
+    "thresholds": lambda: THRESHOLD_RULES,
+    "measures": _list_own_averages,
 }
 
 
-def _line_of(plugin: Plugin, own: Collection[str]) -> str:
+def _describe_plugin_method(plugin: Plugin, own: Collection[str]) -> str:
     try:
-        find(plugin.kind, plugin.name, own)
-        return _first_line(loaded(plugin, object))
+        find_plugin(plugin.kind, plugin.name, own)
+        return _get_first_line(load_plugin(plugin, object))
     except TextcatError as error:
         return f"cannot be used: {' '.join(str(error).split())}"
 
 
-def _first_line(thing: Any) -> str:
+def _get_first_line(thing: Any) -> str:
     """The first line of a function's or class's own docstring; of another object nothing."""
     text = thing.__doc__ if callable(thing) else None
     return text.strip().splitlines()[0] if text else ""
