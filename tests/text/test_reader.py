@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.text.documents import SmallDocument
 from textcat.text import TextSettings, count_terms
-from textcat.text import new_documents as reader_module
+from textcat.text import document_counter as reader_module
 from textcat.text.document_counter import DocumentCounter
 from textcat.text.spans import find_spans
 from textcat.text.tokenizers import TOKENIZERS

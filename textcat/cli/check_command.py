@@ -82,7 +82,8 @@ def _print_verdicts(verdicts: Sequence[CellVerdict], place: CommandSettings) -> 
     totals = facts["totals"]
     place.print_unless_quiet(
         f"\n{totals['run']} of {totals['cells']} cells run; of the gated ones "
-        f"{_format_percent(totals['share_reproduced'])} reproduced, {_format_percent(totals['share_reproduced_or_close'])} reproduced or close."
+        f"{_format_percent(totals['share_reproduced'])} reproduced, "
+        f"{_format_percent(totals['share_reproduced_or_close'])} reproduced or close."
     )
     for entry in list_failed(verdicts):
         now = "nothing" if entry.measured is None else f"{entry.measured:.4g}"
