@@ -12,9 +12,9 @@ import pytest
 from tests.conftest import PROJECT
 
 KERNEL = """
-from textcat.compile import compiled
+from textcat.compile import compile_kernel
 
-@compiled
+@compile_kernel
 def twice(value):
     return 2.0 * value
 """

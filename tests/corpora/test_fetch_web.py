@@ -190,8 +190,8 @@ def test_a_full_disk_while_unpacking_is_told(
 
 def test_two_processes_at_once_do_not_harm_each_other(reuters_sgml: Path, tmp_path: Path) -> None:
     program = (
-        "import sys; from pathlib import Path; from textcat.corpora import fetch\n"
-        "print(fetch('reuters21578', Path(sys.argv[1]), source=Path(sys.argv[2]), offline=True).fresh)"
+        "import sys; from pathlib import Path; from textcat.corpora import fetch_corpus\n"
+        "print(fetch_corpus('reuters21578', Path(sys.argv[1]), source=Path(sys.argv[2]), offline=True).fresh)"
     )
     command = [sys.executable, "-c", program, str(tmp_path / "data"), str(reuters_sgml)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]

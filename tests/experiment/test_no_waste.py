@@ -58,12 +58,12 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
     plan, timings = prepare_plan(load_experiment(path), site)
     assert len(plan.chains) == 6
     watched.watch(tokenize, "open_corpus")
-    watched.watch(tokenize, "count")
+    watched.watch(tokenize, "count_terms")
     watched.watch(Vectorizer, "transform")
     run_plan(plan, site, timings)
-    assert watched.calls == {"open_corpus": 1, "count": 1, "transform": 2}
+    assert watched.calls == {"open_corpus": 1, "count_terms": 1, "transform": 2}
     run_plan(plan, RunContext(tmp_path / "data"), timings)
-    assert watched.calls == {"open_corpus": 1, "count": 1, "transform": 2}
+    assert watched.calls == {"open_corpus": 1, "count_terms": 1, "transform": 2}
     assert sum(1 for _ in open_corpus("jsonl", tmp_path / "documents.jsonl", **dict(
         plan.experiment.corpus.options)).documents()) == 240  # fmt: skip
 
@@ -94,11 +94,11 @@ def test_a_grid_is_a_path_over_one_matrix(
         return train(X, Y, settings)
 
     monkeypatch.setattr(sys.modules["textcat.linear.fit"], "train", noted)
-    watched.watch(training, "matrix_with_bias")
+    watched.watch(training, "make_matrix_with_bias")
     parameters = {"loss": "logistic", "algorithm": algorithm}
     models = fit_grid("linear", parameters, "lam", GRID, problem, 1)
     assert starts == [(0.1, False), (0.01, True), (0.001, True), (0.0001, True)]
-    assert watched.calls["matrix_with_bias"] == 1
+    assert watched.calls["make_matrix_with_bias"] == 1
     for lam, model in zip(GRID, models, strict=True):
         alone = fit_learner("linear", validate_parameters("linear", {**parameters, "lam": lam}), problem, 1)
         objectives = [[each["objective"] for each in one.describe()["certificate"]] for one in (model, alone)]

@@ -112,7 +112,7 @@ def test_a_named_learner_changes_one_option_and_keeps_the_others() -> None:
 
 def test_importing_compiles_nothing() -> None:
     program = """
-import textcat.linear, textcat.linear.hyperparameters, textcat.linear.squeezer, sys
+import textcat.linear, textcat.linear.cross_validation, textcat.linear.papers.squeezer, sys
 from numba.core.dispatcher import Dispatcher
 kernels = [k for m in list(sys.modules.values()) if m.__name__.startswith("textcat.linear")
            for k in vars(m).values() if isinstance(k, Dispatcher)]

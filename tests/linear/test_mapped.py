@@ -117,7 +117,7 @@ import resource, sys
 from pathlib import Path
 import numpy as np
 from textcat.linear import fit
-from textcat.linear.held_out import held_out_scores
+from textcat.linear.cross_validation import score_held_out_folds
 from textcat.store.arrays import read_matrix
 
 folder, way, prior = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
@@ -128,7 +128,7 @@ def work(X):
     labels, part = Y[: X.shape[0]], np.arange(X.shape[0]) % 2
     model = fit(X, labels, lam=0.02, **settings)
     folds = [(np.flatnonzero(part != one), np.flatnonzero(part == one)) for one in (0, 1)]
-    scores = held_out_scores(X, labels, folds, [0.02, 0.02], init=model, **settings)
+    scores = score_held_out_folds(X, labels, folds, [0.02, 0.02], init=model, **settings)
     return model, sum(len(each) for each in scores)
 
 work(read_matrix(folder, "small", mapped=True))

@@ -115,8 +115,8 @@ def test_workers_that_count_compiled_find_the_same() -> None:
 
 def test_counting_a_few_documents_does_not_wait_for_the_compiler() -> None:
     code = (
-        "import sys\nfrom tests.text.documents import documents\nfrom textcat.text import TextSettings, count\n"
-        "count(documents(*['corn'] * 900), TextSettings(fields=('body',)))\nassert 'numba' not in sys.modules\n"
-        "count(documents(*['corn'] * 1100), TextSettings(fields=('body',)))\nassert 'numba' in sys.modules\n"
+        "import sys\nfrom tests.text.documents import documents\nfrom textcat.text import TextSettings, count_terms\n"
+        "count_terms(documents(*['corn'] * 900), TextSettings(fields=('body',)))\nassert 'numba' not in sys.modules\n"
+        "count_terms(documents(*['corn'] * 1100), TextSettings(fields=('body',)))\nassert 'numba' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
