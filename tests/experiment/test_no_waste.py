@@ -13,7 +13,8 @@ import pytest
 from tests.experiment.own_table import carried_out
 from tests.experiment.small import write_small_collection
 from textcat.corpora import open_corpus
-from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import fitting
@@ -54,15 +55,14 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
     linear = "{learner: linear, parameters: {loss: logistic}, " + search + "}"
     path.write_text(path.read_text() + f"  searched: {linear}\n  held_out:\n    learner: CLG\n")
     path.write_text(path.read_text() + "    threshold: {rule: tuned, cross_validated: true, folds: 3}\n")
-    site = RunContext(tmp_path / "data")
-    plan, timings = prepare_plan(load_experiment(path), site)
-    assert len(plan.chains) == 6
+    context = RunContext(tmp_path / "data")
     watched.watch(tokenize, "open_corpus")
     watched.watch(tokenize, "count_terms")
     watched.watch(Vectorizer, "transform")
-    run_plan(plan, site, timings)
+    plan, _ = run_experiment(load_experiment(path), context)
+    assert len(plan.chains) == 6
     assert watched.calls == {"open_corpus": 1, "count_terms": 1, "transform": 2}
-    run_plan(plan, RunContext(tmp_path / "data"), timings)
+    run_experiment(load_experiment(path), RunContext(tmp_path / "data"))
     assert watched.calls == {"open_corpus": 1, "count_terms": 1, "transform": 2}
     assert sum(1 for _ in open_corpus("jsonl", tmp_path / "documents.jsonl", **dict(
         plan.experiment.corpus.options)).documents()) == 240  # fmt: skip
@@ -73,9 +73,9 @@ def problem_of(tmp_path: Path) -> fitting.LearningProblem:
     from textcat.experiment.steps.assemble import assemble_problem
 
     run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
-    plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
+    plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
-    return assemble_problem(workshop, chain.settings, 1, chain.vectorized, None, None)
+    return assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
 
 
 GRID = [1e-4, 1e-1, 1e-3, 1e-2]

@@ -45,14 +45,14 @@ def test_each_category_is_trained_with_the_value_of_its_own(
     }  # fmt: skip
     parameters = {"loss": "logistic", "prior": prior, "bare_variance": bare}
     run = {"learner": "linear", "parameters": parameters, "search": search}
-    plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
+    plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
     from textcat.experiment.steps.assemble import assemble_problem
     from textcat.store.arrays import read_json
 
-    folder = chain.trained.build_artifact(workshop).folder
+    folder = chain.trained.build_artifact(context).folder
     model, found = load_model(folder), read_json(folder, "search")
-    problem = assemble_problem(workshop, chain.settings, 1, chain.vectorized, None, None)
+    problem = assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
     documents = problem.X.shape[0]
     likelihood = np.asarray(found["criterion"])
     for column, value in enumerate(found["chosen"]):

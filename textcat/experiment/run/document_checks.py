@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.corpora.own.documents import TABLES
 from textcat.errors import BadDataError
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
 from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.step import Step, StepContext
+from textcat.experiment.steps.step import Step
 from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
 from textcat.text.tokenizers import reads_latin_only
 
@@ -35,20 +36,20 @@ SHOWN = 3
 class DocumentChecks:
     """Checks each step of a plan that leaves documents, as soon as it is made."""
 
-    def __init__(self, plan: Plan, workshop: StepContext, until: str) -> None:
-        self._plan, self._workshop, self._until = plan, workshop, until
+    def __init__(self, plan: Plan, context: RunContext, until: str) -> None:
+        self._plan, self._context, self._until = plan, context, until
         self._warned: set[str] = set()
-        self._check_path: set[str] = set()
+        self._checked: set[str] = set()
 
-    def after(self, step: Step) -> None:
+    def check_step(self, step: Step) -> None:
         """Refuse documents that break `single_label`; warn of documents without a term, once for each cause."""
         key = step.recipe.key
         for chain in self._plan.chains:
-            if chain.vectorized.recipe.key == key and key not in self._check_path:
-                self._check_path.add(key)
-                check_single_label(self._plan.experiment, step.build_artifact(self._workshop).folder)
+            if chain.vectorized.recipe.key == key and key not in self._checked:
+                self._checked.add(key)
+                check_single_label(self._plan.experiment, step.build_artifact(self._context).folder)
             if chain.repeat == 0 and _document_steps(chain, self._until)[-1].recipe.key == key:
-                self._warn(empty_documents(chain, self._plan.experiment.corpus, self._workshop, self._until))
+                self._warn(empty_documents(chain, self._plan.experiment.corpus, self._context, self._until))
 
     def _warn(self, empty: EmptyDocuments) -> None:
         if empty.share > MOST_EMPTY and empty.remedy not in self._warned:
@@ -82,30 +83,28 @@ class EmptyDocuments:
         return f"{self.summary}. {self.remedy}" if self.share > MOST_EMPTY else self.summary
 
 
-def most_empty(plan: Plan, workshop: StepContext, until: str = "evaluate") -> EmptyDocuments:
+def most_empty(plan: Plan, context: RunContext, until: str = "evaluate") -> EmptyDocuments:
     """The documents without a term of the run that has the most of them, in its first repetition."""
     corpus = plan.experiment.corpus
     chains = {
         _document_steps(chain, until)[-1].recipe.key: chain for chain in plan.chains if chain.repeat == 0
     }
-    found = [empty_documents(chain, corpus, workshop, until) for chain in chains.values()]
+    found = [empty_documents(chain, corpus, context, until) for chain in chains.values()]
     return max(found, key=lambda empty: empty.share)
 
 
-def empty_documents(
-    chain: Chain, corpus: CorpusSettings, workshop: StepContext, until: str
-) -> EmptyDocuments:
+def empty_documents(chain: Chain, corpus: CorpusSettings, context: RunContext, until: str) -> EmptyDocuments:
     """Count the documents without a term after each step up to a stage; the remedy is for the step that lost most."""
     steps: list[tuple[str, int, int]] = []
     for step in _document_steps(chain, until):
-        folder = step.build_artifact(workshop).folder
+        folder = step.build_artifact(context).folder
         if step is chain.tokenized:
             steps.append(("tokenizing", *_empty_rows(_row_lengths(folder, "counts"))))
         elif step is chain.vectorized:
             lengths = [_row_lengths(folder, part) for part in ("train", "test")]
             steps.append(("vectorizing", *_empty_rows(np.concatenate(lengths))))
         else:
-            steps.append(("selection", *_empty_rows(_selected_lengths(chain, workshop))))
+            steps.append(("selection", *_empty_rows(_selected_lengths(chain, context))))
     shares = [0.0, *map(_share, steps)]
     lost = [after - before for before, after in pairwise(shares)]
     worst = steps[int(np.argmax(lost))][0]
@@ -122,10 +121,10 @@ def _row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
     return np.diff(read_array(folder, f"{matrix}.indptr"))
 
 
-def _selected_lengths(chain: Chain, workshop: StepContext) -> NDArray[np.int64]:
+def _selected_lengths(chain: Chain, context: RunContext) -> NDArray[np.int64]:
     """For each document its terms that are selected for any category."""
-    folder = chain.vectorized.build_artifact(workshop).folder
-    selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, workshop), axis=1)
+    folder = chain.vectorized.build_artifact(context).folder
+    selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, context), axis=1)
     lengths = []
     for part in ("train", "test"):
         matrix = read_matrix(folder, part, mapped=is_large(folder, part))

@@ -21,9 +21,10 @@ from textcat.evaluation.comparison import (
 )
 from textcat.evaluation.contingency import ContingencyTable, count_contingency
 from textcat.evaluation.measures import ZeroDivision
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
-from textcat.experiment.run.results_file import read_results
-from textcat.experiment.run.runner import RunContext, is_corpus_available, prepare_plan
+from textcat.experiment.run.results_file import RESULTS_FILE, read_results
+from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
@@ -62,34 +63,33 @@ class RunOutcome:
         return f"{self.experiment}:{self.run}"
 
 
-def read_outcome(where: str, run: str, site: RunContext, results: Path) -> RunOutcome:
+def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
     """The outcome of a run; `where` is an experiment's name or file, or a folder of results."""
     folder = Path(where)
-    if folder.is_dir() or folder.name == "results.json":
+    if folder.is_dir() or folder.name == RESULTS_FILE:
         written = read_results(folder)
-        if not (found := _read_experiment_outcome(str(written["experiment"]), run, site)):
+        if not (found := _read_experiment_outcome(str(written["experiment"]), run, context)):
             return _make_counts_outcome(written, run, "its experiment's cache is not here")
         return found
     experiment = load_experiment(where)
     _check_run(run, experiment.runs, where)
-    if found := _read_cached_outcome(experiment, run, site):
+    if found := _read_cached_outcome(experiment, run, context):
         return found
-    if (results / experiment.name / "results.json").is_file():
-        return _make_counts_outcome(
-            read_results(results / experiment.name), run, "its decisions are not in the cache"
-        )
+    folder = context.results / experiment.name
+    if (folder / RESULTS_FILE).is_file():
+        return _make_counts_outcome(read_results(folder), run, "its decisions are not in the cache")
     raise DataNotAvailableError(
         "it was not evaluated here", where=f"{where}:{run}", hint=f"Run it first: textcat run {where}"
     )
 
 
-def _read_experiment_outcome(name: str, run: str, site: RunContext) -> RunOutcome | None:
+def _read_experiment_outcome(name: str, run: str, context: RunContext) -> RunOutcome | None:
     """From the cache, where the experiment of some results is known by its name."""
     try:
         experiment = load_experiment(find_experiment(name))
     except UsageError:
         return None
-    return _read_cached_outcome(experiment, run, site) if run in experiment.runs else None
+    return _read_cached_outcome(experiment, run, context) if run in experiment.runs else None
 
 
 def _check_run(run: str, runs: Any, where: str) -> None:
@@ -97,14 +97,14 @@ def _check_run(run: str, runs: Any, where: str) -> None:
         raise UsageError(f"there is no run {run!r}", where=where, hint=suggest_names(run, runs))
 
 
-def _read_cached_outcome(experiment: Experiment, run: str, site: RunContext) -> RunOutcome | None:
+def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) -> RunOutcome | None:
     """Decisions of all folds, or of the first of random splits, which share documents with the others."""
-    if not is_corpus_available(experiment, site):
+    plan = plan_experiment(experiment, context)
+    if plan is None:
         return None
-    plan, _ = prepare_plan(experiment, site)
     folds = experiment.resample is not None and experiment.resample.kind == "folds"
     chains = [chain for chain in plan.chains if chain.run == run and (folds or chain.repeat == 0)]
-    found = [_find_artifacts(chain, site) for chain in chains]
+    found = [_find_artifacts(chain, context) for chain in chains]
     parts = [_read_decisions(*pair) for pair in found if pair]
     if len(parts) < len(chains):
         return None
@@ -119,8 +119,11 @@ def _read_cached_outcome(experiment: Experiment, run: str, site: RunContext) -> 
     )  # fmt: skip
 
 
-def _find_artifacts(chain: Chain, site: RunContext) -> tuple[Artifact, Artifact] | None:
-    evaluated, vectors = site.store.find(chain.evaluated.recipe), site.store.find(chain.vectorized.recipe)
+def _find_artifacts(chain: Chain, context: RunContext) -> tuple[Artifact, Artifact] | None:
+    evaluated, vectors = (
+        context.store.find(chain.evaluated.recipe),
+        context.store.find(chain.vectorized.recipe),
+    )
     return (evaluated, vectors) if evaluated and vectors else None
 
 

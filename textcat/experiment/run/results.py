@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 import textcat
 from textcat.evaluation.run_measures import average_repetitions
 from textcat.evaluation.significance import measure_comparison
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.fitting import extract_certificates
-from textcat.experiment.steps.step import StepContext
 from textcat.experiment.steps.train import list_method_names
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
@@ -84,14 +84,14 @@ def measure_search(folder: Path) -> RunMeasures:
 COLLECTION_RUN = "collection"
 
 
-def collect_results(plan: Plan, workshop: StepContext) -> dict[str, Any]:
+def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
     """The results of an experiment whose steps are all made."""
     experiment = plan.experiment
     by_run: dict[str, list[Chain]] = defaultdict(list)
     for chain in plan.chains:
         by_run[chain.run].append(chain)
-    first = read_vectors(plan.chains[0].vectorized.build_artifact(workshop).folder)
-    runs = {name: _collect_run(chains, plan, workshop) for name, chains in by_run.items()}
+    first = read_vectors(plan.chains[0].vectorized.build_artifact(context).folder)
+    runs = {name: _collect_run(chains, plan, context) for name, chains in by_run.items()}
     compared = {
         name: {"measures": _compare_errors(pair, runs, first)}
         for name, pair in experiment.comparisons.items()
@@ -108,7 +108,7 @@ def collect_results(plan: Plan, workshop: StepContext) -> dict[str, Any]:
         "settings": _dump_settings(experiment, "runs", "title"),
         "runs": runs,
         "beside": compared
-        | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, workshop)}},
+        | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, context)}},
     }
 
 
@@ -132,12 +132,12 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
     }
 
 
-def _collect_run(chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> dict[str, Any]:
+def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
-    folders = [chain.trained.build_artifact(workshop).folder for chain in chains]
-    vectors = read_vectors(chains[0].vectorized.build_artifact(workshop).folder)
+    folders = [chain.trained.build_artifact(context).folder for chain in chains]
+    vectors = read_vectors(chains[0].vectorized.build_artifact(context).folder)
     certificates = extract_certificates(read_json(folders[0], "model"))
-    measures = _aggregate_measures(chains, plan, workshop)
+    measures = _aggregate_measures(chains, plan, context)
     measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts) | measure_training(
         certificates
     )
@@ -152,7 +152,7 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> 
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
     result |= collect_identities(*list_plugin_names(plan.experiment, run))
-    series = read_series(chains[0].evaluated.build_artifact(workshop).folder)
+    series = read_series(chains[0].evaluated.build_artifact(context).folder)
     if series:
         result["series"] = series
     return result
@@ -170,14 +170,14 @@ def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[st
     ]
 
 
-def _aggregate_measures(chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> RunMeasures:
-    each = [read_measures(chain.evaluated.build_artifact(workshop).folder) for chain in chains]
+def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMeasures:
+    each = [read_measures(chain.evaluated.build_artifact(context).folder) for chain in chains]
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
     aggregated: RunMeasures = {name: value if np.isfinite(value) else None for name, value in spread.items()}
     if plan.experiment.resample and plan.experiment.resample.kind == "folds":
-        aggregated |= _measure_pooled_folds(chains, workshop)
+        aggregated |= _measure_pooled_folds(chains, context)
     return {name: value for name, value in aggregated.items() if not _is_category_statistic(name)}
 
 
@@ -186,13 +186,13 @@ def _is_category_statistic(name: str) -> bool:
     return name.startswith("category.") and name.endswith((".mean", ".sd"))
 
 
-def _measure_pooled_folds(chains: Sequence[Chain], workshop: StepContext) -> RunMeasures:
+def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMeasures:
     """Measures over the documents of all folds together, each decided by the model that had not seen it."""
     scores, decisions, labels = [], [], []
     vectors = None
     for chain in chains:
-        folder = chain.evaluated.build_artifact(workshop).folder
-        vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
+        folder = chain.evaluated.build_artifact(context).folder
+        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
         scores.append(read_array(folder, "scores"))
         decisions.append(read_mask(folder, "decisions"))
         labels.append(vectors.test_labels)
@@ -213,7 +213,7 @@ def _compare_errors(pair: ComparisonSettings, runs: dict[str, Any], vectors: Vec
 
 
 def _measure_collection(
-    plan: Plan, by_run: dict[str, list[Chain]], vectors: Vectors, workshop: StepContext
+    plan: Plan, by_run: dict[str, list[Chain]], vectors: Vectors, context: RunContext
 ) -> RunMeasures:
     """The size of the collection as learners saw it; with folds every document trains and tests in turn."""
     chain = next(iter(by_run.values()))[0]

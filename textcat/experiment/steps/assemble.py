@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.fitting import LearningProblem
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.step import Step, StepContext
+from textcat.experiment.steps.step import Step
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 
 
 def assemble_problem(
-    workshop: StepContext,
+    context: RunContext,
     run: RunSettings,
     seed: int,
     vectorized: Step,
@@ -23,11 +24,11 @@ def assemble_problem(
     projected: Step | None,
 ) -> LearningProblem:
     """The learning problem of a run's training documents."""
-    vectors = read_vectors(vectorized.build_artifact(workshop).folder)
+    vectors = read_vectors(vectorized.build_artifact(context).folder)
     X: Any = vectors.train
     if projected:
-        X = read_projection(projected.build_artifact(workshop).folder, "train", run)
-    problem = LearningProblem(X, vectors.train_labels, read_selection(selected, workshop), seed)
+        X = read_projection(projected.build_artifact(context).folder, "train", run)
+    problem = LearningProblem(X, vectors.train_labels, read_selection(selected, context), seed)
     return problem if run.train_documents is None else _sample_documents(problem, run.train_documents)
 
 
@@ -37,10 +38,8 @@ def _sample_documents(problem: LearningProblem, documents: int) -> LearningProbl
     return problem.rows(np.sort(order[:documents]))
 
 
-def read_test_matrix(
-    workshop: StepContext, run: RunSettings, vectors: Vectors, projected: Step | None
-) -> Any:
+def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
     """The test documents as the run's learner sees them."""
     if projected:
-        return read_projection(projected.build_artifact(workshop).folder, "test", run)
+        return read_projection(projected.build_artifact(context).folder, "test", run)
     return vectors.test

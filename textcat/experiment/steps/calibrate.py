@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.held_out import load_held_out_scores
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
@@ -30,9 +31,9 @@ def make_calibrate_step(
         "calibrate", 1, {**settings.model_dump(mode="json"), "seed": seed}, make_recipe_inputs(model=trained)
     )
 
-    def make(workshop: StepContext, target: Path) -> None:
-        problem = assemble_problem(workshop, run, seed, *sources)
-        scores, _ = load_held_out_scores(workshop, run, problem, trained, seed, settings.folds)
+    def make(context: RunContext, target: Path) -> None:
+        problem = assemble_problem(context, run, seed, *sources)
+        scores, _ = load_held_out_scores(context, run, problem, trained, seed, settings.folds)
         save_calibration(target, fit_calibration(settings, scores, problem.labels))
 
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))

@@ -8,13 +8,14 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.calibrate import read_calibration
 from textcat.experiment.steps.fitting import LearningProblem, Model, load_model
 from textcat.experiment.steps.held_out import load_held_out_scores
 from textcat.experiment.steps.probabilities import compute_probabilities
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
@@ -79,15 +80,15 @@ def make_decide_step(
     parameters |= collect_identities(("thresholds", run.threshold.rule))
     recipe = Recipe("threshold", 1, parameters, make_recipe_inputs(**needs))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        problem = assemble_problem(workshop, run, seed, *sources)
-        model = load_model(trained.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        problem = assemble_problem(context, run, seed, *sources)
+        model = load_model(trained.build_artifact(context).folder)
         scores, folds = model.scores(problem.X), None
         if run.threshold.cross_validated:
-            scores, folds = load_held_out_scores(workshop, run, problem, trained, seed, run.threshold.folds)
+            scores, folds = load_held_out_scores(context, run, problem, trained, seed, run.threshold.folds)
         probabilities = None
         if run.threshold.rule == "expected-f1":
-            calibration = _load_calibration(run, calibrated, workshop, problem)
+            calibration = _load_calibration(run, calibrated, context, problem)
             probabilities = compute_probabilities(model, calibration, scores)
         fitted = set_thresholds(run.threshold, scores, problem.labels, folds, probabilities)
         write_array(target, "thresholds", fitted)
@@ -99,11 +100,11 @@ def make_decide_step(
 
 
 def _load_calibration(
-    run: RunSettings, calibrated: Step | None, workshop: StepContext, problem: LearningProblem
+    run: RunSettings, calibrated: Step | None, context: RunContext, problem: LearningProblem
 ) -> Calibration | None:
     if calibrated is None or run.calibration is None:
         return None
-    folder = calibrated.build_artifact(workshop).folder
+    folder = calibrated.build_artifact(context).folder
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
 
 

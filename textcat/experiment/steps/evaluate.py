@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from textcat.evaluation.measures import measure_calibration
 from textcat.evaluation.run_measures import MeasureSettings, compute_plugin_measures, measure_all
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
 from textcat.experiment.steps.assemble import read_test_matrix
 from textcat.experiment.steps.decide import load_decision_rule
 from textcat.experiment.steps.fitting import Model, load_model
 from textcat.experiment.steps.project import read_projection
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
@@ -41,17 +42,17 @@ def make_evaluate_step(
     parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
-        model = load_model(trained.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(context).folder)
+        model = load_model(trained.build_artifact(context).folder)
         decider = load_decision_rule(
             run,
-            decided.build_artifact(workshop).folder,
-            calibrated.build_artifact(workshop).folder if calibrated else None,
+            decided.build_artifact(context).folder,
+            calibrated.build_artifact(context).folder if calibrated else None,
             vectors.priors,
             single_label=single,
         )
-        scores = model.scores(read_test_matrix(workshop, run, vectors, projected))
+        scores = model.scores(read_test_matrix(context, run, vectors, projected))
         decided_on = decider.decide(model, scores)
         measures = compute_measures(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
         if decider.calibration is not None:
@@ -59,7 +60,7 @@ def make_evaluate_step(
                 measure_calibration(decider.calibration.probabilities(scores), vectors.test_labels)
             )
         X = (
-            read_projection(projected.build_artifact(workshop).folder, "train", run)
+            read_projection(projected.build_artifact(context).folder, "train", run)
             if projected
             else vectors.train
         )

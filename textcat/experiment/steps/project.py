@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import ProjectionSettings, RunSettings
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.learners.lsi import learn_axes
 from textcat.store import Recipe
@@ -24,8 +25,8 @@ def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | N
     wanted = run.projection.computed or run.projection.dimensions
     recipe = Recipe("project", 1, {"computed": wanted, "seed": seed}, make_recipe_inputs(vectors=vectorized))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(context).folder)
         train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
         axes = learn_axes(train, None if wanted == "full" else int(wanted), length=None, seed=seed)
         write_array(target, "train", axes.transform(train))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from textcat.evaluation.break_even import find_break_even
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import argmax_accuracy, micro_f1
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.divide import RowNumbers, make_folds
@@ -22,7 +23,6 @@ from textcat.experiment.steps.fitting import (
     has_path,
     search_each_category,
 )
-from textcat.experiment.steps.step import StepContext
 from textcat.thresholds.rules import set_thresholds
 
 
@@ -49,32 +49,32 @@ class SearchResult:
         }
 
 
-def search_parameter(run: RunSettings, problem: LearningProblem, workshop: StepContext) -> SearchResult:
+def search_parameter(run: RunSettings, problem: LearningProblem, context: RunContext) -> SearchResult:
     """The model of the best value of the grid, by category or one for all."""
     if run.search is None:
         raise ValueError("this run searches nothing")
     if run.search.per_category:
-        return _search_per_category(run, run.search, problem, workshop)
-    return _search_shared_value(run, run.search, problem, workshop)
+        return _search_per_category(run, run.search, problem, context)
+    return _search_shared_value(run, run.search, problem, context)
 
 
 def _search_shared_value(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, workshop: StepContext
+    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> SearchResult:
     """Ties go to the first value in the grid."""
-    criterion = _evaluate_grid(run, search, problem, workshop)
+    criterion = _evaluate_grid(run, search, problem, context)
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = validate_parameters(run.learner, {**run.parameters, search.parameter: best})
-    model = fit_learner(run.learner, parameters, problem, workshop.jobs)
+    model = fit_learner(run.learner, parameters, problem, context.jobs)
     return SearchResult(model, search.parameter, [best], list(search.grid), criterion.tolist())
 
 
 def _search_per_category(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, workshop: StepContext
+    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> SearchResult:
     parameters = validate_parameters(run.learner, run.parameters)
     model, choice = search_each_category(
-        run.learner, parameters, search, problem, workshop.jobs, workshop.executor
+        run.learner, parameters, search, problem, context.jobs, context.executor
     )
     # The choice is ordered from the strongest prior to the weakest: large rates, small variances.
     grid = sorted(search.grid, reverse=search.parameter == "rate")
@@ -94,7 +94,7 @@ class _TrialInputs:
 
 
 def _evaluate_grid(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, workshop: StepContext
+    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> NDArray[np.float64]:
     """The criterion, values of the grid x folds.
 
@@ -103,11 +103,11 @@ def _evaluate_grid(
     parts = make_folds(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
     values = [search.grid] if has_path(run.learner, search.parameter) else [[value] for value in search.grid]
     pieces = [(some, fold) for some in values for fold in range(len(parts))]
-    shared = _TrialInputs(run, search, problem, parts, workshop.jobs_per_task)
+    shared = _TrialInputs(run, search, problem, parts, context.jobs_per_task)
     found = []
-    for goodness in workshop.each(_evaluate_trial, shared, pieces):
+    for goodness in context.each(_evaluate_trial, shared, pieces):
         found.append(goodness)
-        workshop.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
+        context.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
     return np.concatenate(
         [np.array(found[at : at + len(parts)]).T for at in range(0, len(pieces), len(parts))]
     )

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.plugins import collect_identities
 from textcat.selection import select_features
@@ -25,17 +26,17 @@ def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
     parameters |= collect_identities(("selection_scores", run.selection.score))
     recipe = Recipe("select", 1, parameters, make_recipe_inputs(vectors=vectorized))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(context).folder)
         write_mask(target, "mask", select_features(vectors.train, vectors.train_labels, run.selection))
 
     title = f"select {run.selection.features} features by {run.selection.score}"
     return Step("select", title, recipe, make, (vectorized,))
 
 
-def read_selection(step: Step | None, workshop: StepContext) -> NDArray[Any] | None:
+def read_selection(step: Step | None, context: RunContext) -> NDArray[Any] | None:
     """The mask that the step left: terms x categories."""
     if step is None:
         return None
-    mask: NDArray[np.bool_] = read_mask(step.build_artifact(workshop).folder, "mask")
+    mask: NDArray[np.bool_] = read_mask(step.build_artifact(context).folder, "mask")
     return mask

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from textcat.corpora import VectorCorpus, list_vector_corpora, open_corpus, open_vectors
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings
-from textcat.experiment.steps.step import Step, StepContext
+from textcat.experiment.steps.step import Step
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
@@ -48,7 +49,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         inputs={"corpus": fingerprint},
     )
 
-    def make(workshop: StepContext, target: Path) -> None:
+    def make(context: RunContext, target: Path) -> None:
         if corpus.name in list_vector_corpora():
             _write_counts(
                 target,
@@ -58,26 +59,26 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
             )
             return
         opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
-        counts = _count_terms(opened, text, workshop)
+        counts = _count_terms(opened, text, context)
         _log_problems(opened)
         _write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
-def _count_terms(opened: Any, text: TextSettings, workshop: StepContext) -> Counts:
+def _count_terms(opened: Any, text: TextSettings, context: RunContext) -> Counts:
     documents = (document for document in opened.documents() if document.split != "unused")
     done = 0
 
     def tell(more: int) -> None:
         nonlocal done
         done += more
-        workshop.progress(done, None, f"tokenize {opened.name}")
+        context.progress(done, None, f"tokenize {opened.name}")
 
     # Our own tokenizers are done with a text before another process has got it; a plugin's may take any time.
     own = isinstance(load_tokenizer(text.tokenizer), Tokenizer)
-    jobs = 1 if own else workshop.jobs
-    counted = count_terms(documents, text, n_jobs=jobs, crew=workshop.executor, progress=tell)
+    jobs = 1 if own else context.jobs
+    counted = count_terms(documents, text, n_jobs=jobs, crew=context.executor, progress=tell)
     return Counts(counted, list(opened.categories))
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.assemble import assemble_problem
@@ -23,7 +24,7 @@ from textcat.experiment.steps.fitting import (
     save_model,
 )
 from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
@@ -62,16 +63,16 @@ def make_train_step(
         make_recipe_inputs(**needs),
     )
 
-    def make(workshop: StepContext, target: Path) -> None:
-        problem = assemble_problem(workshop, run, seed, vectorized, selected, projected)
+    def make(context: RunContext, target: Path) -> None:
+        problem = assemble_problem(context, run, seed, vectorized, selected, projected)
         if run.search:
-            found = search_parameter(run, problem, workshop)
+            found = search_parameter(run, problem, context)
             write_json(target, "search", found.as_dict())
             save_model(target, found.model)
         elif getattr(parameters, "checkpoints", None):
-            save_model(target, _train_checkpoint(workshop, recipe, problem, run))
+            save_model(target, _train_checkpoint(context, recipe, problem, run))
         else:
-            parts = [load_model(folder) for folder in _build_blocks(workshop, recipe, problem, run)]
+            parts = [load_model(folder) for folder in _build_blocks(context, recipe, problem, run)]
             save_model(target, join_models(parts) if len(parts) > 1 else parts[0])
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
@@ -104,7 +105,7 @@ def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:
 
 
 def _train_checkpoint(
-    workshop: StepContext, whole: Recipe, problem: LearningProblem, run: RunSettings
+    context: RunContext, whole: Recipe, problem: LearningProblem, run: RunSettings
 ) -> Model:
     """One checkpoint of a descent that runs with the same settings share."""
     parameters = validate_parameters(run.learner, run.parameters)
@@ -116,7 +117,7 @@ def _train_checkpoint(
         for iterations, model in fit_checkpoints(run.learner, parameters, problem).items():
             save_model(target, model, f"at{iterations}")
 
-    return load_model(workshop.store.build(recipe, make).folder, f"at{wanted}")
+    return load_model(context.store.build(recipe, make).folder, f"at{wanted}")
 
 
 def _make_blocks(problem: LearningProblem, at_once: int | None) -> list[Sequence[int]]:
@@ -141,7 +142,7 @@ def _train_block(training: _BlockInputs, block: Sequence[int]) -> Model:
 
 
 def _build_blocks(
-    workshop: StepContext, whole: Recipe, problem: LearningProblem, run: RunSettings
+    context: RunContext, whole: Recipe, problem: LearningProblem, run: RunSettings
 ) -> Iterator[Path]:
     """The folders of the blocks' models; each is an artifact, kept as soon as it and those before are trained."""
     blocks = _make_blocks(problem, LEARNERS[run.learner].categories_at_once)
@@ -150,9 +151,9 @@ def _build_blocks(
         for block in blocks
     ]
     missing = [
-        block for block, recipe in zip(blocks, recipes, strict=True) if workshop.store.find(recipe) is None
+        block for block, recipe in zip(blocks, recipes, strict=True) if context.store.find(recipe) is None
     ]
-    trained = workshop.each(_train_block, _BlockInputs(run, problem, workshop.jobs_per_task), missing)
+    trained = context.each(_train_block, _BlockInputs(run, problem, context.jobs_per_task), missing)
     for block, recipe in zip(blocks, recipes, strict=True):
-        yield workshop.store.build(recipe, lambda target: save_model(target, next(trained))).folder
-        workshop.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
+        yield context.store.build(recipe, lambda target: save_model(target, next(trained))).folder
+        context.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.divide import divide_documents
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.tokenize import read_counts
 from textcat.store import Recipe
 from textcat.store.arrays import (
@@ -68,8 +69,8 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
     }
     recipe = Recipe("vectorize", 2, parameters, make_recipe_inputs(counts=tokenized))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        counts = read_counts(tokenized.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        counts = read_counts(tokenized.build_artifact(context).folder)
         division = divide_documents(counts, experiment.corpus, resample, repeat)
         documents = counts.documents
         vectorizer = Vectorizer.fit(documents, _make_mask(division.train, documents), settings=run.vector)
