@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiment.own_table import carried_out, results_of
 from textcat.errors import UsageError
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiment.own_table import carried_out
 from textcat.experiment.run.results import collect_results
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.diagnostics import (
     Diagnostics,

@@ -12,7 +12,7 @@ from textcat.experiment.run.plan import Chain
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.decide import load_decision_rule
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.serving.export import export_models
 from textcat.store.arrays import read_array, read_mask

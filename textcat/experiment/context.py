@@ -55,7 +55,7 @@ class RunContext:
         """Threads that a fold, grid point or block of categories may use."""
         return 1 if self.executor else self.jobs
 
-    def each(
+    def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
         """Yield `function(shared, item)` for each item, in order."""

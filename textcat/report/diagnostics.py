@@ -20,7 +20,7 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import locate_documents
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array, read_mask
 

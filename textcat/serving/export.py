@@ -13,7 +13,7 @@ from textcat.corpora import list_vector_corpora
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.steps.decide import load_decision_rule
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array

@@ -19,7 +19,7 @@ from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
-from textcat.experiment.steps.fitting import extract_certificates
+from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.train import list_method_names
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
@@ -33,11 +33,12 @@ PRINTED_NAMES = {"lam": "lambda", "rate": "lambda"}
 
 
 def measure_weights(folder: Path, categories: Sequence[str], positives: NDArray[np.int64]) -> RunMeasures:
-    """How many features a linear model uses, by category and over them, the constant not counted."""
-    if not (folder / "model.coef.npy").exists():
+    """Return how many features a linear model uses, over all categories and for each, without the constant."""
+    model: Any = load_model(folder)
+    if not hasattr(model, "coef"):
         return {}
-    used = np.count_nonzero(read_array(folder, "model.coef"), axis=0)
-    constants = read_array(folder, "model.intercept")
+    used = np.asarray((model.coef != 0).sum(axis=0)).ravel()
+    constants = model.intercept
     measures: RunMeasures = {
         "features.min": float(used.min()),
         "features.max": float(used.max()),

@@ -8,7 +8,7 @@ import numpy as np
 
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.fitting import LearningProblem
+from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.select import read_selection
 from textcat.experiment.steps.step import Step

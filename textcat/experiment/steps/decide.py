@@ -12,8 +12,9 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.calibrate import read_calibration
-from textcat.experiment.steps.fitting import LearningProblem, Model, load_model
 from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.learner import LearningProblem
+from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.probabilities import compute_probabilities
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.plugins import collect_identities

@@ -14,7 +14,7 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
 from textcat.experiment.steps.assemble import read_test_matrix
 from textcat.experiment.steps.decide import load_decision_rule
-from textcat.experiment.steps.fitting import Model, load_model
+from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.studies import STUDIES, StudyInput

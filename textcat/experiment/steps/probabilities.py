@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.fitting import Model
+from textcat.experiment.steps.models import Model
 from textcat.linear.combinations import load_named_learners
 from textcat.thresholds.calibration import Calibration
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
