@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -61,12 +61,17 @@ class CategoryCounts:
 
 def count_categories(documents: Iterable[Document]) -> CategoryCounts:
     """Count the labels of training and of test documents; unused documents do not count."""
+    return count_labels((document.labels, document.split) for document in documents)
+
+
+def count_labels(documents: Iterable[tuple[Sequence[str], str]]) -> CategoryCounts:
+    """Count labels, given the labels and the side of each document; unused documents do not count."""
     counts = CategoryCounts(Counter(), Counter())
-    for document in documents:
-        if document.split == "train":
-            counts.train.update(document.labels)
-        elif document.split == "test":
-            counts.test.update(document.labels)
+    for labels, side in documents:
+        if side == "train":
+            counts.train.update(labels)
+        elif side == "test":
+            counts.test.update(labels)
     return counts
 
 

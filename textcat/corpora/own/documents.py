@@ -15,7 +15,7 @@ from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.manifest import combine_hashes, hash_file
 from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
 from textcat.corpora.own.tables import Problems, TableRow, read_json_rows, read_table_rows
-from textcat.corpora.splits import count_categories, draw_split_masks, side_named
+from textcat.corpora.splits import CategoryCounts, count_categories, draw_split_masks, side_named
 from textcat.errors import UsageError
 
 TABLES = ("csv", "tsv", "jsonl")
@@ -186,6 +186,23 @@ class OwnDocuments:
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
         return combine_hashes([(self.name, hash_file(self.path))])
+
+    def stream(self) -> Iterator[Document]:
+        """Yield the documents in one pass; where sides are drawn at random, `draw_sides` gives them afterwards."""
+        self.problems = Problems.with_policy(self.policy)
+        for _, document in self._read(self.problems):
+            yield document
+
+    def draw_sides(self, documents: int) -> list[Split] | None:
+        """Return the side of each document, or None where the documents have sides of their own."""
+        if self.side is not None or self.ratio is None:
+            return None
+        training = draw_split_masks(documents, seed=self.seed, ratio=self.ratio)[0]
+        return ["train" if chosen else "test" for chosen in training]
+
+    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
+        """Return the categories, given the labels counted in a pass over the documents."""
+        return counts.in_train_or_test() if self.closed is None else self.closed
 
 
 def _check_encoding(encoding: str) -> None:
