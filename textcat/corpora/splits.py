@@ -1,4 +1,4 @@
-"""Sides of a split: words that name them, labels counted by side, and random splits by seed."""
+"""Sides of a split: words that name them, and labels counted by side."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from textcat.corpora.document import Document
-from textcat.errors import UsageError
 
 
 def side_named(word: str) -> str | None:
@@ -73,38 +70,3 @@ def count_labels(documents: Iterable[tuple[Sequence[str], str]]) -> CategoryCoun
         elif side == "test":
             counts.test.update(labels)
     return counts
-
-
-def draw_split_masks(
-    n: int, *, seed: int, ratio: float | None = None, repeats: int = 1, folds: int | None = None
-) -> list[NDArray[np.bool_]]:
-    """Masks that are true for training documents, of `n` documents in the corpus's order.
-
-    With `ratio` r (4 for 4:1), `repeats` independent splits, the training set r times as large as the test
-    set. With `folds` k, one shuffle dealt into k test sets whose sizes differ by one document at most.
-    """
-    if (ratio is None) == (folds is None):
-        raise UsageError(
-            "a random split needs either a ratio or a number of folds", hint="Give one of the two."
-        )
-    random = np.random.default_rng(seed)
-    if folds is not None:
-        if not 2 <= folds <= n:
-            raise UsageError(
-                f"{n} documents cannot be dealt into {folds} folds",
-                hint="Ask for at least 2 folds and no more than there are documents.",
-            )
-        return [_make_training_mask(n, part) for part in np.array_split(random.permutation(n), folds)]
-    if ratio is None or ratio <= 0:
-        raise UsageError(
-            f"the ratio of a split must be above 0, not {ratio}",
-            hint="Give the training documents for each test document, such as 4.",
-        )
-    tests = round(n / (ratio + 1))
-    return [_make_training_mask(n, random.permutation(n)[:tests]) for _ in range(repeats)]
-
-
-def _make_training_mask(n: int, test: NDArray[np.int64]) -> NDArray[np.bool_]:
-    mask = np.ones(n, dtype=bool)
-    mask[test] = False
-    return mask
