@@ -146,6 +146,8 @@ def _remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
     """What to do when a step leaves many documents without terms."""
     if corpus.name in list_vector_corpora():
         return "Leave out the vectors without entries, or select more features."
+    if done == "selection" and chain.settings.selection.features == "all":
+        return "Select features of fewer documents (`selection.minimum_documents`)."
     if done == "selection":
         return f"Select more than {chain.settings.selection.features} features (`selection.features`)."
     if done == "vectorizing":

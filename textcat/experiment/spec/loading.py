@@ -13,6 +13,7 @@ from textcat.experiment.spec.config_files import find_config_folders, find_exper
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.probabilities import check_probabilities
+from textcat.experiment.steps.select import keeps_all_features
 from textcat.yaml_reader import (
     KeyPath,
     YamlPlace,
@@ -93,15 +94,6 @@ def _merge(
     return merged
 
 
-__all__ = [
-    "derive_experiment_name",
-    "find_config_folders",
-    "find_experiment",
-    "find_experiment_files",
-    "load_experiment",
-    "validate_experiment",
-]
-
 FIND_EXPERIMENT_HINT = (
     "`textcat list experiments` names those there are; "
     "`textcat init DOCUMENTS` writes one for documents of yours."
@@ -151,8 +143,15 @@ def validate_experiment(source: YamlSource) -> Experiment:
 
 
 def _check_runs(experiment: Experiment, source: YamlSource) -> None:
-    """Check each run's learner and parameters, which the registry of learners knows."""
+    """Check each run's learner, its parameters and whether its settings agree."""
     for name, run in experiment.runs.items():
+        if run.projection and not keeps_all_features(run.selection):
+            raise make_yaml_error(
+                _find_run_setting(source, name, "projection"),
+                f"run {name!r} has a `projection` and a `selection` of features, which cannot be combined",
+                hint="Leave one of them out; in a run, `selection: {features: all, minimum_documents: 1}` "
+                "keeps every feature.",
+            )
         try:
             validate_parameters(run.learner, run.parameters)
             check_probabilities(run)
@@ -166,6 +165,12 @@ def _check_runs(experiment: Experiment, source: YamlSource) -> None:
             raise _to_usage_error(error, source, ("runs", name, "parameters")) from error
         except UsageError as error:
             raise make_yaml_error(source.find_place(("runs", name)), error.what, error.hint) from error
+
+
+def _find_run_setting(source: YamlSource, run: str, key: str) -> YamlPlace | None:
+    """Return the place of a run's setting: in the run, or in the experiment that shares it with all runs."""
+    own = ("runs", run, key)
+    return source.find_place(own if own in source.places else (key,))
 
 
 def _to_usage_error(
