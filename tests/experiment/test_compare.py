@@ -63,7 +63,7 @@ def test_results_without_the_cache_give_the_tests_on_counts(place: Place, tmp_pa
     whole = facts(place, f"{place.experiment}:svm", "bayes")
     counts = facts(place, f"{folder}:svm", "bayes")
     assert "micro sign test" not in counts["tests"]
-    assert any("need both sides' decisions" in note for note in counts["notes"])
+    assert any("need the decisions of both runs" in note for note in counts["notes"])
     assert counts["tests"]["Wilcoxon, errors"] == whole["tests"]["Wilcoxon, errors"]
     assert counts["overall"]["macro.f1"]["left"] == whole["overall"]["macro.f1"]["left"]
     one_side = facts(place, f"{place.experiment}:svm", f"{folder}:bayes")

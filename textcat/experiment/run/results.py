@@ -1,4 +1,4 @@
-"""Collect every measure of every run of an experiment, with its signature."""
+"""Collect the measures and signatures of all runs of an experiment."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from textcat.store.arrays import read_array, read_json, read_mask
 
 RunMeasures = dict[str, float | None]
 
-# The papers call by these names what the learners' parameters call by shorter ones.
+# The papers' names of parameters with shorter names here.
 PRINTED_NAMES = {"lam": "lambda", "rate": "lambda"}
 
 
@@ -52,7 +52,7 @@ def measure_weights(folder: Path, categories: Sequence[str], positives: NDArray[
 
 
 def _correlate_logarithms(used: NDArray[np.int64], positives: NDArray[np.int64]) -> float | None:
-    """Of the logarithms, over the categories with a positive document and a feature."""
+    """Correlate the logarithms over the categories that have a positive document and a feature."""
     known = (used > 0) & (positives > 0)
     if np.unique(used[known]).size < 2 or np.unique(positives[known]).size < 2:
         return None
@@ -60,7 +60,7 @@ def _correlate_logarithms(used: NDArray[np.int64], positives: NDArray[np.int64])
 
 
 def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
-    """Objective and gap summed over the categories, passes averaged; none where a learner minimises nothing."""
+    """Return the sums of objective and gap and the mean of passes over categories; nothing for other learners."""
     measures: RunMeasures = {}
     for name, together in (("objective", np.sum), ("gap", np.sum), ("passes", np.mean)):
         values = [entry.get(name) for entry in certificates]
@@ -72,7 +72,7 @@ def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
 
 
 def measure_search(folder: Path) -> RunMeasures:
-    """chosen.lambda, or another parameter, where one value was chosen for all categories."""
+    """Return the value that a search chose for all categories, such as chosen.lambda."""
     if not (folder / "search.json").exists():
         return {}
     search = read_json(folder, "search")
@@ -81,12 +81,12 @@ def measure_search(folder: Path) -> RunMeasures:
     return {f"chosen.{PRINTED_NAMES.get(search['parameter'], search['parameter'])}": search["chosen"][0]}
 
 
-# Runs of their own in what cells and claims ask for, though nothing is trained for them.
+# Cells and claims refer to measures of the collection as those of a run with this name.
 COLLECTION_RUN = "collection"
 
 
 def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
-    """The results of an experiment whose steps are all made."""
+    """Return the results of an experiment whose steps are all built."""
     experiment = plan.experiment
     by_run: dict[str, list[Chain]] = defaultdict(list)
     for chain in plan.chains:
@@ -114,7 +114,7 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
 
 
 def _dump_settings(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:
-    """Settings as JSON-able data; a calibration that is not asked for is not mentioned."""
+    """Return settings as JSON-able data, without `calibration` if there is none."""
     unused = () if settings.calibration else ("calibration",)
     return settings.model_dump(mode="json", exclude={*left_out, *unused})
 
@@ -160,7 +160,7 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
 
 
 def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[str, str | None]]:
-    """All names in a run that a plugin may offer, with their kinds."""
+    """Return all names in a run that may be a plugin's, with their kinds."""
     return [
         ("corpora", experiment.corpus.name),
         ("tokenizers", run.text.tokenizer),
@@ -183,12 +183,12 @@ def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext
 
 
 def _is_category_statistic(name: str) -> bool:
-    """Of means and spreads by category there are too many for anyone to read."""
+    """Return whether a measure is a mean or spread of one category, which results leave out."""
     return name.startswith("category.") and name.endswith((".mean", ".sd"))
 
 
 def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMeasures:
-    """Measures over the documents of all folds together, each decided by the model that had not seen it."""
+    """Return measures over the test documents of all folds together."""
     scores, decisions, labels = [], [], []
     vectors = None
     for chain in chains:
@@ -205,7 +205,7 @@ def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMe
 
 
 def _compare_errors(pair: ComparisonSettings, runs: dict[str, Any], vectors: Vectors) -> RunMeasures:
-    """Fewer, more and equal errors over the categories, and Wilcoxon's p."""
+    """Return the categories with fewer, more and equal errors, and Wilcoxon's p."""
     errors = [
         [runs[side]["measures"][f"category.{name}.errors"] for name in vectors.categories]
         for side in (pair.left, pair.right)
@@ -216,7 +216,7 @@ def _compare_errors(pair: ComparisonSettings, runs: dict[str, Any], vectors: Vec
 def _measure_collection(
     plan: Plan, by_run: dict[str, list[Chain]], vectors: Vectors, context: RunContext
 ) -> RunMeasures:
-    """The size of the collection as learners saw it; with folds every document trains and tests in turn."""
+    """Return the size of the collection; with folds every document is a training and a test document."""
     chain = next(iter(by_run.values()))[0]
     train, test = vectors.train.shape[0], vectors.test.shape[0]
     resample = plan.experiment.resample

@@ -25,7 +25,7 @@ from textcat.yaml_reader import (
 
 
 def read_experiment_source(path: Path) -> YamlSource:
-    """The file's data over the data of what it extends, with the place of every key."""
+    """Return a file's data merged over the data that it extends, with the place of every key."""
     return _read_with_parents(path, ())
 
 
@@ -36,7 +36,7 @@ def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
         raise UsageError(
             f"experiments extend each other in a circle: {circle}",
             where=str(path),
-            hint="Take one of the `extends` out.",
+            hint="Remove one of the `extends`.",
         )
     source = read_yaml_source(path)
     extended = source.data.pop("extends", None)
@@ -76,7 +76,7 @@ def _merge(
     from_above: dict[KeyPath, YamlPlace],
     places: dict[KeyPath, YamlPlace],
 ) -> dict[str, Any]:
-    """Mappings merge key by key; anything else replaces; null takes a key away."""
+    """Merge mappings key by key; other values replace; null removes a key."""
     merged = dict(below)
     for name, value in above.items():
         here = (*keys, name)
@@ -95,13 +95,13 @@ def _merge(
 
 
 FIND_EXPERIMENT_HINT = (
-    "`textcat list experiments` names those there are; "
-    "`textcat init DOCUMENTS` writes one for documents of yours."
+    "`textcat list experiments` lists the available ones; "
+    "`textcat init DOCUMENTS` writes one for your own documents."
 )
 
 
 def find_experiment(wanted: str) -> Path:
-    """The file of an experiment given by path or by name."""
+    """Return the file of an experiment given by path or by name."""
     path = Path(wanted)
     if path.is_file():
         return path
@@ -117,7 +117,7 @@ def find_experiment(wanted: str) -> Path:
 
 
 def derive_experiment_name(path: Path) -> str:
-    """An experiment's name: its place under a configs folder, or the file's own name."""
+    """Return an experiment's name: its path below a configs folder, or the name of the file."""
     for folder in find_config_folders():
         if path.resolve().is_relative_to(folder.resolve()):
             return path.resolve().relative_to(folder.resolve()).with_suffix("").as_posix()
@@ -125,7 +125,7 @@ def derive_experiment_name(path: Path) -> str:
 
 
 def load_experiment(wanted: str | Path) -> Experiment:
-    """The resolved experiment; every fault in the file is one message with its place."""
+    """Return the resolved experiment; an error in the file is one message with its place."""
     path = find_experiment(str(wanted))
     source = read_experiment_source(path)
     source.data.setdefault("name", derive_experiment_name(path))
@@ -133,7 +133,7 @@ def load_experiment(wanted: str | Path) -> Experiment:
 
 
 def validate_experiment(source: YamlSource) -> Experiment:
-    """Check plain data against the typed model."""
+    """Return the experiment of plain data; raise UsageError with the place of an error."""
     try:
         experiment = Experiment.model_validate(source.data)
     except ValidationError as error:
@@ -176,7 +176,7 @@ def _find_run_setting(source: YamlSource, run: str, key: str) -> YamlPlace | Non
 def _to_usage_error(
     error: ValidationError, source: YamlSource, above: tuple[str | int, ...] = ()
 ) -> UsageError:
-    # A misspelt key is also a missing one: the misspelling is what to say.
+    # A misspelt key may also be reported as missing: report the misspelling.
     faults = error.errors()
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     keys = (*above, *(part for part in first["loc"] if _is_key(part, source)))
@@ -197,14 +197,14 @@ def _to_usage_error(
 
 
 def _is_key(part: str | int, source: YamlSource) -> bool:
-    """Tell real keys from the names that pydantic gives to the branches of a union."""
+    """Return whether a part of a location is a key, not the name that pydantic gives to a branch of a union."""
     return isinstance(part, int) or not (
         part.startswith(("literal[", "list[", "constrained")) or part in {"int", "str"}
     )
 
 
 def _find_known_fields(error: ValidationError, location: tuple[int | str, ...]) -> list[str]:
-    """The keys known where an unknown one was found."""
+    """Return the known keys at the location of an unknown one."""
     models = {entry.parameters.__name__: entry.parameters for entry in LEARNERS.values()}
     annotation: Any = models.get(error.title, Experiment)
     for part in location[:-1]:
@@ -214,7 +214,7 @@ def _find_known_fields(error: ValidationError, location: tuple[int | str, ...]) 
 
 
 def _get_part_type(annotation: Any, part: int | str) -> Any:
-    """The type of one part of a value of some type."""
+    """Return the type of one part of a value of some type."""
     model = _find_model(annotation)
     if get_origin(annotation) in (dict, list):
         return get_args(annotation)[-1]
@@ -224,7 +224,7 @@ def _get_part_type(annotation: Any, part: int | str) -> Any:
 
 
 def _find_model(annotation: Any) -> type[BaseModel] | None:
-    """The settings class that a type is, or is optionally."""
+    """Return the settings class of a type, which may be optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if get_origin(annotation) in (dict, list):

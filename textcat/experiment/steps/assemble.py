@@ -1,4 +1,4 @@
-"""What a learner is given: the vectors, labels and mask of the steps before it."""
+"""Assemble the learning problem and test matrix of a run from the artifacts of its steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def assemble_problem(
     selected: Step | None,
     projected: Step | None,
 ) -> LearningProblem:
-    """The learning problem of a run's training documents."""
+    """Return the learning problem of a run's training documents."""
     vectors = read_vectors(vectorized.build_artifact(context).folder)
     X: Any = vectors.train
     if projected:
@@ -33,13 +33,13 @@ def assemble_problem(
 
 
 def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
-    """So many documents, the same first ones whatever their number, in their own order."""
+    """Draw documents by the seed and keep their order; a smaller sample is part of a larger one."""
     order = np.random.default_rng(problem.seed).permutation(problem.X.shape[0])
     return problem.rows(np.sort(order[:documents]))
 
 
 def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
-    """The test documents as the run's learner sees them."""
+    """Return the test documents as the run's learner sees them."""
     if projected:
         return read_projection(projected.build_artifact(context).folder, "test", run)
     return vectors.test

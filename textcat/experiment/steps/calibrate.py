@@ -1,4 +1,4 @@
-"""From held-out scores to a calibration of each category's probabilities."""
+"""Fit the calibration of a run's probabilities on held-out scores."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from textcat.thresholds.calibration import (
 def make_calibrate_step(
     run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
 ) -> Step | None:
-    """The calibration of a run, or no step where none is asked for."""
+    """Return the step that fits a run's calibration, or None without `calibration`."""
     settings = run.calibration
     if settings is None:
         return None
@@ -40,12 +40,12 @@ def make_calibrate_step(
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Its arrays, as files of a folder."""
+    """Write a calibration's arrays as files of a folder."""
     for name, values in calibration.to_arrays().items():
         write_array(folder, f"calibration.{name}", values)
 
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
-    """The calibration that `save_calibration` left."""
+    """Read a calibration that `save_calibration` wrote."""
     arrays = {name: read_array(folder, f"calibration.{name}") for name in CALIBRATION_ARRAYS[settings.method]}
     return restore_calibration(settings.method, arrays, categories)
