@@ -198,7 +198,7 @@ def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples:
         raise UsageError(f"{left.name} and {right.name} have no category in common", hint=SAME_DOCUMENTS_HINT)
     notes = [f"{each.name}: {each.note}" for each in (left, right) if each.note]
     if others := len(set(left.categories) ^ set(right.categories)):
-        notes.append(f"{others} categories that only one run has are left out")
+        notes.append(f"{others} categories are left out, which only one run has")
     if left.decided and right.decided:
         comparison = _compare_by_decisions(left, right, left.decided, right.decided, shared, seed, samples)
     else:
