@@ -21,11 +21,11 @@ from numpy.typing import NDArray
 from benchmarks.pipeline_peers import PIPELINE_PEERS, PipelinePeer
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import macro_f1, micro_f1
-from textcat.experiment.steps.divide import assign_folds
 from textcat.linear import LinearModel, fit
 from textcat.linear.cross_validation import score_held_out_folds
 from textcat.linear.regularization import lam_from_c
 from textcat.parallel.threads import limit_to_one_thread
+from textcat.splits import assign_folds
 from textcat.text.counting import TextDocument, count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings

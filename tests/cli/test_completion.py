@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from textcat.cli import completions
 from textcat.cli.main import COMMANDS, group
 from textcat.corpora import list_corpora
-from textcat.experiment.spec.loading import find_experiment_files
+from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.printed_tables import PAPERS, load_paper
 
 CALL = "from textcat.cli.main import main; main()"

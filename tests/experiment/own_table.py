@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import yaml
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results import collect_results
-from textcat.experiment.run.runner import RunContext, Timings, prepare_plan, run_plan
+from textcat.experiment.run.runner import Timings, run_experiment
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.step import StepContext
 
 WORDS = [f"{first}{last}" for first in "bcdfghklmn" for last in ("ala", "ele", "ili", "olo", "ulu")]
 
@@ -37,7 +37,7 @@ def table(folder: Path, documents: int = 120, single: bool = False) -> Path:
 
 def carried_out(
     folder: Path, settings: dict[str, Any], single: bool = False
-) -> tuple[Plan, StepContext, Timings]:
+) -> tuple[Plan, RunContext, Timings]:
     """The experiment with these settings over the defaults of a small one, made in `folder`."""
     if not (folder / "documents.csv").exists():
         table(folder, single=single)
@@ -55,12 +55,12 @@ def carried_out(
     }
     path = folder / "small.yaml"
     path.write_text(yaml.safe_dump(whole))
-    site = RunContext(folder / "data")
-    plan, timings = prepare_plan(load_experiment(path), site)
-    return plan, run_plan(plan, site, timings), timings
+    context = RunContext(folder / "data")
+    plan, timings = run_experiment(load_experiment(path), context)
+    return plan, context, timings
 
 
 def results_of(folder: Path, settings: dict[str, Any], single: bool = False) -> dict[str, Any]:
     """Its results."""
-    plan, workshop, _ = carried_out(folder, settings, single)
-    return collect_results(plan, workshop)
+    plan, context, _ = carried_out(folder, settings, single)
+    return collect_results(plan, context)

@@ -11,7 +11,8 @@ import pytest
 
 from tests.experiment.place import Place
 from textcat.errors import DataNotAvailableError, UsageError
-from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_mask
@@ -30,12 +31,12 @@ def facts(place: Place, left: str, right: str, *more: str) -> dict:
 
 def test_counts_by_category_are_those_of_the_decisions(place: Place) -> None:
     found = facts(place, f"{place.experiment}:svm", "bayes")
-    plan, timings = prepare_plan(load_experiment(place.experiment), RunContext(place.data))
-    workshop = run_plan(plan, RunContext(place.data), timings)
+    context = RunContext(place.data)
+    plan, _ = run_experiment(load_experiment(place.experiment), context)
     chains = {chain.run: chain for chain in plan.chains}
-    labels = read_vectors(chains["svm"].vectorized.build_artifact(workshop).folder).test_labels
+    labels = read_vectors(chains["svm"].vectorized.build_artifact(context).folder).test_labels
     right = [
-        read_mask(chains[run].evaluated.build_artifact(workshop).folder, "decisions") == labels
+        read_mask(chains[run].evaluated.build_artifact(context).folder, "decisions") == labels
         for run in ("svm", "bayes")
     ]
     assert found["documents"] == len(labels) == 80
@@ -62,7 +63,7 @@ def test_results_without_the_cache_give_the_tests_on_counts(place: Place, tmp_pa
     whole = facts(place, f"{place.experiment}:svm", "bayes")
     counts = facts(place, f"{folder}:svm", "bayes")
     assert "micro sign test" not in counts["tests"]
-    assert any("need both sides' decisions" in note for note in counts["notes"])
+    assert any("need the decisions of both runs" in note for note in counts["notes"])
     assert counts["tests"]["Wilcoxon, errors"] == whole["tests"]["Wilcoxon, errors"]
     assert counts["overall"]["macro.f1"]["left"] == whole["overall"]["macro.f1"]["left"]
     one_side = facts(place, f"{place.experiment}:svm", f"{folder}:bayes")

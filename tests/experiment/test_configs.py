@@ -10,7 +10,8 @@ import pytest
 
 from textcat.corpora import OWN_TEXT_FORMATS
 from textcat.errors import UsageError
-from textcat.experiment.spec.loading import find_experiment_files, load_experiment
+from textcat.experiment.spec.config_files import find_experiment_files
+from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.spec.schema import make_experiment_schema
 from textcat.published.printed_tables import load_all_cells
 

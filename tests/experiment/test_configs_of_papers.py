@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from textcat.corpora import list_corpora, load_card
+from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.loading import find_experiment_files, load_experiment
+from textcat.experiment.spec.loading import load_experiment
 from textcat.published.claims import load_claims
 from textcat.published.printed_tables import load_all_cells
 from textcat.published.requirements import find_absent_runs, find_required_measures

@@ -14,9 +14,10 @@ import yaml
 
 from textcat.cli.main import main
 from textcat.errors import BadDataError
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.document_checks import most_empty
 from textcat.experiment.run.results import collect_results
-from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 
 RUSSIAN = ["матч гол команда", "рынок банк рубль"]
@@ -73,17 +74,16 @@ def textcat(folder: Path, capsys: pytest.CaptureFixture[str], *arguments: str) -
 
 
 def refused(folder: Path) -> BadDataError:
-    site = RunContext(folder / "data")
-    plan, timings = prepare_plan(load_experiment(folder / "own.yaml"), site)
+    context = RunContext(folder / "data")
     with pytest.raises(BadDataError) as error:
-        run_plan(plan, site, timings)
+        run_experiment(load_experiment(folder / "own.yaml"), context)
     return error.value
 
 
 def test_a_label_with_a_comma_is_one_label(tmp_path: Path) -> None:
-    site = RunContext(tmp_path / "data")
-    plan, timings = prepare_plan(load_experiment(write_table(tmp_path, ENGLISH, LABELS)), site)
-    results = collect_results(plan, run_plan(plan, site, timings))
+    context = RunContext(tmp_path / "data")
+    plan, _ = run_experiment(load_experiment(write_table(tmp_path, ENGLISH, LABELS)), context)
+    results = collect_results(plan, context)
     assert list(results["corpus"]["train_counts"]) == ["Grain, cereals", "Money"]
     assert results["runs"]["bayes"]["measures"]["accuracy"] == 100
 
@@ -91,9 +91,9 @@ def test_a_label_with_a_comma_is_one_label(tmp_path: Path) -> None:
 def test_without_single_label_the_default_separator_is_a_comma(tmp_path: Path) -> None:
     write_table(tmp_path, ENGLISH, LABELS)
     write_experiment(tmp_path, {"single_label": False})
-    site = RunContext(tmp_path / "data")
-    plan, timings = prepare_plan(load_experiment(tmp_path / "own.yaml"), site)
-    results = collect_results(plan, run_plan(plan, site, timings))
+    context = RunContext(tmp_path / "data")
+    plan, _ = run_experiment(load_experiment(tmp_path / "own.yaml"), context)
+    results = collect_results(plan, context)
     assert list(results["corpus"]["train_counts"]) == ["Grain", "Money", "cereals"]
 
 
@@ -112,10 +112,9 @@ def test_several_labels_are_refused_with_their_lines(
 
 def test_several_labels_are_refused_from_the_cache_too(tmp_path: Path) -> None:
     write_table(tmp_path, ENGLISH, LABELS)
-    site = RunContext(tmp_path / "data")
+    context = RunContext(tmp_path / "data")
     write_experiment(tmp_path, {"single_label": False}, {"label_separator": ","})
-    plan, timings = prepare_plan(load_experiment(tmp_path / "own.yaml"), site)
-    run_plan(plan, site, timings)
+    run_experiment(load_experiment(tmp_path / "own.yaml"), context)
     write_experiment(tmp_path, {}, {"label_separator": ","})
     assert "20 of 40" in refused(tmp_path).what
 
@@ -126,9 +125,9 @@ def test_documents_without_a_label_are_refused_or_left_out(tmp_path: Path) -> No
     assert "10 of 40 documents have no label" in error.what
     assert f"{tmp_path / 'own.csv'}:4: no label" in error.what
     assert "documents: labelled" in error.hint
-    site = RunContext(tmp_path / "data")
-    plan, timings = prepare_plan(load_experiment(write_experiment(tmp_path, {"documents": "labelled"})), site)
-    results = collect_results(plan, run_plan(plan, site, timings))
+    context = RunContext(tmp_path / "data")
+    plan, _ = run_experiment(load_experiment(write_experiment(tmp_path, {"documents": "labelled"})), context)
+    results = collect_results(plan, context)
     assert results["runs"]["bayes"]["measures"]["accuracy"] is not None
 
 
@@ -180,12 +179,12 @@ def test_the_share_is_reported_without_a_warning_when_it_is_small(
 def test_the_step_that_took_the_terms_is_named(tmp_path: Path) -> None:
     texts = ["once", "twice", "thrice", "never", *ENGLISH * 18]
     path = write_table(tmp_path, texts, ["Grain", "Money"])
-    site = RunContext(tmp_path / "data")
+    context = RunContext(tmp_path / "data")
 
     def found(**keys: Any) -> Any:
         write_experiment(tmp_path, {}, **keys)
-        plan, timings = prepare_plan(load_experiment(path), site)
-        return most_empty(plan, run_plan(plan, site, timings))
+        plan, _ = run_experiment(load_experiment(path), context)
+        return most_empty(plan, context)
 
     assert found().share == 0
     rare = found(vector={"minimum_documents": 5})

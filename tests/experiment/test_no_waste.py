@@ -13,11 +13,12 @@ import pytest
 from tests.experiment.own_table import carried_out
 from tests.experiment.small import write_small_collection
 from textcat.corpora import open_corpus
-from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import fitting
-from textcat.experiment.steps.fitting import fit_grid, fit_learner
+from textcat.experiment.steps.learner import LearningProblem
+from textcat.experiment.steps.learners import find_learner
 from textcat.linear import training
 from textcat.linear.problem import make_matrix_with_bias
 from textcat.store import arrays
@@ -54,28 +55,34 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
     linear = "{learner: linear, parameters: {loss: logistic}, " + search + "}"
     path.write_text(path.read_text() + f"  searched: {linear}\n  held_out:\n    learner: CLG\n")
     path.write_text(path.read_text() + "    threshold: {rule: tuned, cross_validated: true, folds: 3}\n")
-    site = RunContext(tmp_path / "data")
-    plan, timings = prepare_plan(load_experiment(path), site)
-    assert len(plan.chains) == 6
+    context = RunContext(tmp_path / "data")
     watched.watch(tokenize, "open_corpus")
     watched.watch(tokenize, "count_terms")
     watched.watch(Vectorizer, "transform")
-    run_plan(plan, site, timings)
+    plan, _ = run_experiment(load_experiment(path), context)
+    assert len(plan.chains) == 6
     assert watched.calls == {"open_corpus": 1, "count_terms": 1, "transform": 2}
-    run_plan(plan, RunContext(tmp_path / "data"), timings)
+    run_experiment(load_experiment(path), RunContext(tmp_path / "data"))
     assert watched.calls == {"open_corpus": 1, "count_terms": 1, "transform": 2}
     assert sum(1 for _ in open_corpus("jsonl", tmp_path / "documents.jsonl", **dict(
         plan.experiment.corpus.options)).documents()) == 240  # fmt: skip
 
 
-def problem_of(tmp_path: Path) -> fitting.LearningProblem:
+def problem_of(tmp_path: Path) -> LearningProblem:
     tmp_path.mkdir(exist_ok=True)
     from textcat.experiment.steps.assemble import assemble_problem
 
     run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
-    plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
+    plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
-    return assemble_problem(workshop, chain.settings, 1, chain.vectorized, None, None)
+    return assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
+
+
+def fit_grid(
+    name: str, parameters: dict[str, Any], searched: str, values: list[Any], problem: LearningProblem
+) -> list[Any]:
+    grid = [validate_parameters(name, {**parameters, searched: value}) for value in values]
+    return find_learner(name).fit_grid(problem, grid, searched, 1)
 
 
 GRID = [1e-4, 1e-1, 1e-3, 1e-2]
@@ -96,11 +103,11 @@ def test_a_grid_is_a_path_over_one_matrix(
     monkeypatch.setattr(sys.modules["textcat.linear.fit"], "train", noted)
     watched.watch(training, "make_matrix_with_bias")
     parameters = {"loss": "logistic", "algorithm": algorithm}
-    models = fit_grid("linear", parameters, "lam", GRID, problem, 1)
+    models = fit_grid("linear", parameters, "lam", GRID, problem)
     assert starts == [(0.1, False), (0.01, True), (0.001, True), (0.0001, True)]
     assert watched.calls["make_matrix_with_bias"] == 1
     for lam, model in zip(GRID, models, strict=True):
-        alone = fit_learner("linear", validate_parameters("linear", {**parameters, "lam": lam}), problem, 1)
+        (alone,) = fit_grid("linear", parameters, "lam", [lam], problem)
         objectives = [[each["objective"] for each in one.describe()["certificate"]] for one in (model, alone)]
         assert objectives[0] == pytest.approx(objectives[1], rel=2e-6)
 
@@ -108,14 +115,14 @@ def test_a_grid_is_a_path_over_one_matrix(
 def test_a_start_changes_nothing_where_passes_are_counted(tmp_path: Path) -> None:
     problem = problem_of(tmp_path)
     parameters = {"passes": 3}
-    for lam, model in zip(GRID, fit_grid("CLG", parameters, "lam", GRID, problem, 1), strict=True):
-        alone = fit_learner("CLG", validate_parameters("CLG", {**parameters, "lam": lam}), problem, 1)
+    for lam, model in zip(GRID, fit_grid("CLG", parameters, "lam", GRID, problem), strict=True):
+        (alone,) = fit_grid("CLG", parameters, "lam", [lam], problem)
         assert np.array_equal(model.to_arrays()["coef"], alone.to_arrays()["coef"])
 
 
 def test_what_is_no_strength_of_the_prior_is_no_path(tmp_path: Path) -> None:
     problem = problem_of(tmp_path)
-    few, many = fit_grid("linear", {"loss": "logistic", "lam": 0.01}, "passes", [1, 50], problem, 1)
+    few, many = fit_grid("linear", {"loss": "logistic", "lam": 0.01}, "passes", [1, 50], problem)
     assert few.describe()["certificate"][0]["passes"] == 1
     assert many.describe()["certificate"][0]["passes"] > 1
 

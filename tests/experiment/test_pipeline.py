@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from tests.experiment.place import Place
-from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 
 
@@ -38,7 +39,7 @@ def test_the_stages_share_their_artifacts(place: Place) -> None:
         place.textcat(stage, str(place.experiment))
     before = place.stages()
     assert before == {
-        "block": 4, "evaluate": 4, "select": 2, "threshold": 4, "tokenize": 1, "train": 4, "vectorize": 1,
+        "evaluate": 4, "select": 2, "threshold": 4, "tokenize": 1, "train": 4, "vectorize": 1,
     }  # fmt: skip
     place.textcat("run", str(place.experiment))
     assert place.stages() == before
@@ -80,7 +81,7 @@ def test_only_what_changed_is_made_again(place: Place) -> None:
     place.textcat("run", str(place.experiment))
     after = place.stages()
     grown = {stage: after[stage] - before[stage] for stage in after if after[stage] != before[stage]}
-    assert grown == {"block": 1, "train": 1, "threshold": 1, "evaluate": 1}
+    assert grown == {"train": 1, "threshold": 1, "evaluate": 1}
 
 
 def test_a_changed_document_changes_everything(place: Place) -> None:
@@ -92,14 +93,13 @@ def test_a_changed_document_changes_everything(place: Place) -> None:
 
 def test_predict_decides_as_evaluate_does(place: Place) -> None:
     place.textcat("train", str(place.experiment))
-    site = RunContext(place.data)
-    plan, timings = prepare_plan(load_experiment(place.experiment), site)
-    workshop = run_plan(plan, site, timings)
+    context = RunContext(place.data)
+    plan, _ = run_experiment(load_experiment(place.experiment), context)
     records = [json.loads(line) for line in (place.folder / "documents.jsonl").read_text().splitlines()]
     tests = place.folder / "tests.jsonl"
     tests.write_text("".join(json.dumps(r) + "\n" for r in records if r["side"] == "test"))
     for chain in plan.chains:
-        folder = chain.evaluated.build_artifact(workshop).folder
+        folder = chain.evaluated.build_artifact(context).folder
         scores = np.load(folder / "scores.npy")
         model = place.data / "models" / "trial" / chain.run
         lines = place.textcat("predict", str(model), str(tests), "--scores").splitlines()

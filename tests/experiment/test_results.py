@@ -18,10 +18,10 @@ from textcat.experiment.run.results_file import (
     encode_results,
     fit_growth_exponent,
     get_run_measures,
+    merge_timings,
     read_results,
-    write_results,
-    write_timings,
 )
+from textcat.experiment.run.results_folder import write_results_folder
 from textcat.experiment.spec.loading import load_experiment
 
 TWO = {
@@ -71,7 +71,8 @@ def test_features_of_a_ridge_are_all_features(results: dict[str, Any]) -> None:
 
 
 def test_results_read_back_as_they_were_and_spell_one_way(results: dict[str, Any], tmp_path: Path) -> None:
-    path = write_results(tmp_path, results)
+    path = tmp_path / "results.json"
+    path.write_text(encode_results(results))
     again = read_results(tmp_path)
     assert encode_results(again) == path.read_text() == encode_results(results)
     for name, run in results["runs"].items():
@@ -105,12 +106,11 @@ def test_seconds_stand_apart_and_come_in_as_measures(tmp_path: Path) -> None:
         for name, size in sizes.items()
     }
     settings = {"corpus": {"learn": ["red"]}, "runs": runs, "scalings": {"svm": list(sizes)}}
-    plan, workshop, timings = carried_out(tmp_path, settings)
-    results = collect_results(plan, workshop)
+    plan, context, timings = carried_out(tmp_path, settings)
+    results = collect_results(plan, context)
     assert "seconds" not in encode_results(results)
-    found = collect_timings(plan, workshop, timings)
-    write_timings(tmp_path, found)
-    write_results(tmp_path, results)
+    found = collect_timings(plan, context, timings)
+    write_results_folder(tmp_path, results, found, lambda folder, seconds: None)
     read = get_run_measures(read_results(tmp_path))
     assert read["small"]["category.red.train_seconds"] == found["runs"]["small"]["category.red.train_seconds"]
     assert "scaling.exponent" in read["svm"]
@@ -118,9 +118,10 @@ def test_seconds_stand_apart_and_come_in_as_measures(tmp_path: Path) -> None:
 
 
 def test_stages_that_found_everything_ready_keep_their_seconds(tmp_path: Path) -> None:
-    write_timings(tmp_path, {"stages": {"train": 7.0}, "built": {"train": 1}, "runs": {}})
-    write_timings(tmp_path, {"stages": {"train": 0.1}, "built": {}, "runs": {}})
-    assert json.loads((tmp_path / "timings.json").read_text())["stages"]["train"] == 7.0
+    first = merge_timings(tmp_path, {"stages": {"train": 7.0}, "built": {"train": 1}, "runs": {}})
+    (tmp_path / "timings.json").write_text(json.dumps(first))
+    again = merge_timings(tmp_path, {"stages": {"train": 0.1}, "built": {}, "runs": {}})
+    assert again["stages"]["train"] == 7.0
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])
@@ -135,10 +136,16 @@ def test_a_comparison_of_a_run_that_is_not_there_is_refused(tmp_path: Path) -> N
         carried_out(tmp_path, settings)
 
 
-def test_timings_of_a_run_that_nobody_trained_make_a_run_beside() -> None:
-    results: dict[str, Any] = {"runs": {}, "beside": {}}
-    found = add_timings(results, {"runs": {"svm": {"scaling.exponent": 1.5}}})
-    assert get_run_measures(found)["svm"]["scaling.exponent"] == 1.5
+def test_timings_are_added_to_a_copy_of_the_results() -> None:
+    results: dict[str, Any] = {"runs": {"one": {"measures": {"micro.f1": 50.0}}}, "beside": {}}
+    before = json.dumps(results)
+    seconds = {"one": {"training.seconds": 2.0}, "svm": {"scaling.exponent": 1.5}}
+    found = get_run_measures(add_timings(results, {"runs": seconds}))
+    assert found == {
+        "one": {"micro.f1": 50.0, "training.seconds": 2.0},
+        "svm": {"scaling.exponent": 1.5},
+    }
+    assert json.dumps(results) == before
 
 
 def test_folds_pool_every_document_once(tmp_path: Path) -> None:

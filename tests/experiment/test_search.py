@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiment.own_table import carried_out, results_of
 from textcat.errors import UsageError
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
 
@@ -45,14 +45,14 @@ def test_each_category_is_trained_with_the_value_of_its_own(
     }  # fmt: skip
     parameters = {"loss": "logistic", "prior": prior, "bare_variance": bare}
     run = {"learner": "linear", "parameters": parameters, "search": search}
-    plan, workshop, _ = carried_out(tmp_path, {"runs": {"run": run}})
+    plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
     from textcat.experiment.steps.assemble import assemble_problem
     from textcat.store.arrays import read_json
 
-    folder = chain.trained.build_artifact(workshop).folder
+    folder = chain.trained.build_artifact(context).folder
     model, found = load_model(folder), read_json(folder, "search")
-    problem = assemble_problem(workshop, chain.settings, 1, chain.vectorized, None, None)
+    problem = assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
     documents = problem.X.shape[0]
     likelihood = np.asarray(found["criterion"])
     for column, value in enumerate(found["chosen"]):

@@ -169,6 +169,18 @@ def test_another_version_is_another_signature_of_the_runs_concerned(
     assert after["algorithm"]["measures"] == before["algorithm"]["measures"]
 
 
+def test_a_report_quotes_documents_of_a_plugin_corpus_given_by_path(
+    carried: tuple[Path, Path], tmp_path: Path
+) -> None:
+    site, work = (Path(shutil.copytree(each, tmp_path / each.name)) for each in carried)
+    report = work / "results" / "mine" / "report.html"
+    quote = "<blockquote>"
+    assert quote not in report.read_text(encoding="utf-8")
+    done = textcat(site, work, "report", "mine.yaml", "--excerpts", "--data", "data")
+    assert done.returncode == 0, done.stderr
+    assert quote in report.read_text(encoding="utf-8")
+
+
 def test_a_model_wants_the_tokenizer_that_it_was_trained_with(
     carried: tuple[Path, Path], tmp_path: Path
 ) -> None:

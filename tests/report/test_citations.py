@@ -12,8 +12,8 @@ from click.testing import CliRunner
 import textcat
 from textcat.cli.main import group
 from textcat.corpora import list_corpora
+from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.learner_table import LEARNERS
-from textcat.experiment.spec.loading import find_experiment_files
 from textcat.published.printed_tables import PAPERS
 from textcat.report import citations
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.experiment.own_table import carried_out
 from textcat.experiment.run.results import collect_results
-from textcat.experiment.steps.fitting import load_model
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.diagnostics import (
     Diagnostics,
@@ -30,10 +30,10 @@ RUNS = {
 
 
 def looked(folder: Path, settings: dict[str, Any], single: bool = False, **options: Any) -> Any:
-    plan, workshop, _ = carried_out(folder, settings, single)
-    results = collect_results(plan, workshop)
-    looks = diagnose_runs(plan, workshop, results["runs"], folder / "data", **options)
-    return plan, workshop, results, looks
+    plan, context, _ = carried_out(folder, settings, single)
+    results = collect_results(plan, context)
+    looks = diagnose_runs(plan, context, results["runs"], **options)
+    return plan, context, results, looks
 
 
 def decided(scores: list[list[float]], labels: list[list[int]]) -> ScoredDecisions:
@@ -75,11 +75,11 @@ def test_of_one_category_a_document_the_difference_to_its_own_counts() -> None:
 
 
 def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
-    plan, workshop, _, looks = looked(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
+    plan, context, _, looks = looked(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
     chain = plan.chains[0]
-    model: Any = load_model(chain.trained.build_artifact(workshop).folder)
-    vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
-    thresholds = read_array(chain.decided.build_artifact(workshop).folder, "thresholds")
+    model: Any = load_model(chain.trained.build_artifact(context).folder)
+    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+    thresholds = read_array(chain.decided.build_artifact(context).folder, "thresholds")
     found = [each for kind in looks.mistakes.kinds.values() for each in kind]
     assert len(found) > 3
     for each in found:
@@ -104,10 +104,10 @@ def test_own_documents_are_quoted_unless_asked_not_to(tmp_path: Path) -> None:
 def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
     logistic = {"learner": "CLG", "parameters": {"lam": 0.001}, "title": "Logistic"}
     twice = {"one": logistic, "same": logistic, "bayes": RUNS["bayes"]}
-    plan, workshop, _, looks = looked(tmp_path, {"runs": twice})
+    plan, context, _, looks = looked(tmp_path, {"runs": twice})
     assert looks.mistakes.runs == 2
-    evaluated = plan.chains[2].evaluated.build_artifact(workshop).folder
-    vectors = read_vectors(plan.chains[2].vectorized.build_artifact(workshop).folder)
+    evaluated = plan.chains[2].evaluated.build_artifact(context).folder
+    vectors = read_vectors(plan.chains[2].vectorized.build_artifact(context).folder)
     accepted = read_mask(evaluated, "decisions")
     assert looks.mistakes.run == "Logistic"
     for each in (each for kind in looks.mistakes.kinds.values() for each in kind):

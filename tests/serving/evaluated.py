@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
-from textcat.experiment.run.runner import RunContext, prepare_plan, run_plan
+from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.decide import load_decision_rule
-from textcat.experiment.steps.fitting import load_model
-from textcat.experiment.steps.step import StepContext
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.serving.export import export_models
 from textcat.store.arrays import read_array, read_mask
@@ -34,27 +34,26 @@ class Evaluated:
         return [[self.categories[k] for k in np.flatnonzero(row)] for row in self.decisions]
 
 
-def evaluate_and_export(experiment: Path, site: RunContext, models: Path) -> dict[str, Evaluated]:
+def evaluate_and_export(experiment: Path, context: RunContext, models: Path) -> dict[str, Evaluated]:
     """Evaluate an experiment, write its models to `models`; what was decided for each run's first split."""
-    plan, timings = prepare_plan(load_experiment(experiment), site)
-    workshop = run_plan(plan, site, timings)
-    export_models(plan, workshop, models)
+    plan, _ = run_experiment(load_experiment(experiment), context)
+    export_models(plan, context, models)
     single = plan.experiment.corpus.single_label
-    return {chain.run: _of_chain(chain, workshop, single) for chain in plan.chains if chain.repeat == 0}
+    return {chain.run: _of_chain(chain, context, single) for chain in plan.chains if chain.repeat == 0}
 
 
-def _of_chain(chain: Chain, workshop: StepContext, single_label: bool) -> Evaluated:
-    vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
-    made = chain.evaluated.build_artifact(workshop).folder
+def _of_chain(chain: Chain, context: RunContext, single_label: bool) -> Evaluated:
+    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+    made = chain.evaluated.build_artifact(context).folder
     decider = load_decision_rule(
         chain.settings,
-        chain.decided.build_artifact(workshop).folder,
-        chain.calibrated.build_artifact(workshop).folder if chain.calibrated else None,
+        chain.decided.build_artifact(context).folder,
+        chain.calibrated.build_artifact(context).folder if chain.calibrated else None,
         vectors.priors,
         single_label=single_label,
     )
     scores = read_array(made, "scores")
-    model = load_model(chain.trained.build_artifact(workshop).folder)
+    model = load_model(chain.trained.build_artifact(context).folder)
     return Evaluated(
         list(vectors.test_ids),
         list(vectors.categories),

@@ -17,8 +17,8 @@ from click.testing import CliRunner
 from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.errors import BadDataError, UsageError
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import make_plan
-from textcat.experiment.run.runner import RunContext
 from textcat.experiment.spec.experiment import Experiment
 from textcat.serving.categorizer import read_categorizer
 

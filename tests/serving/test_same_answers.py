@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from tests.serving.evaluated import Evaluated, evaluate_and_export
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.experiment.run.runner import RunContext
+from textcat.experiment.context import RunContext
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.predict import predict_lines
@@ -68,8 +68,8 @@ def real(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Real:
     folder = tmp_path_factory.mktemp("real")
     experiment = folder / "rules.yaml"
     experiment.write_text(EXPERIMENT)
-    site = RunContext(folder / "data", mirror)
-    runs = evaluate_and_export(experiment, site, folder / "models")
+    context = RunContext(folder / "data", mirror)
+    runs = evaluate_and_export(experiment, context, folder / "models")
     corpus = open_corpus("reuters21578", folder / "data" / "reuters21578", split="modapte")
     stories = [NewDocument(d.id, d.fields) for d in corpus.documents() if d.split == "test"]
     return Real(folder / "models", runs, stories)

@@ -36,7 +36,6 @@ def command(
     McNemar's test, the micro sign test and the bootstrap need the decisions that `textcat run` leaves in the
     cache; where they are not here, the tests on counts are made alone, and that is said.
     """
-    from textcat.cli.stages import make_run_context
     from textcat.experiment.run.outcomes import compare_outcomes, read_outcome
 
     place = read_command_settings(settings)
@@ -45,8 +44,7 @@ def command(
     if place.dry_run:
         click.echo(f"compare {first}:{one} with {second}:{other}; bootstrap of {samples} samples")
         return
-    site = make_run_context(place)
-    outcomes = [read_outcome(*each, site, place.results) for each in ((first, one), (second, other))]
+    outcomes = [read_outcome(*each, place) for each in ((first, one), (second, other))]
     facts = compare_outcomes(outcomes[0], outcomes[1], seed=seed, samples=samples).as_dict()
     if as_json:
         click.echo(json.dumps(facts, indent=1, ensure_ascii=False))

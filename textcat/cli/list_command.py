@@ -64,7 +64,8 @@ def _list_corpora(data: Path) -> list[dict[str, Any]]:
 
 
 def _list_experiments(_data: Path) -> list[dict[str, Any]]:
-    from textcat.experiment.spec.loading import find_experiment_files, load_experiment
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
 
     rows = []
     for name, path in find_experiment_files().items():

@@ -9,32 +9,27 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-if TYPE_CHECKING:
-    from textcat.experiment.steps.step import ProgressReporter
+from textcat.experiment.context import ProgressReporter, RunContext, ignore_progress
 
 
 def has_colours() -> bool:
-    """Whether standard output is a terminal whose user has not asked for plain text (NO_COLOR)."""
+    """Return whether standard output is a terminal and NO_COLOR is not set."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb" and sys.stdout.isatty()
 
 
 def make_progress_bar() -> ProgressReporter:
-    """A bar on a terminal, silence elsewhere or where only errors are wanted."""
-    import logging
-
-    from textcat.experiment.steps.step import ignore_progress
-
+    """Return a progress bar on standard error; no bar without a terminal or with --quiet."""
     if not sys.stderr.isatty() or not logging.getLogger("textcat").isEnabledFor(logging.WARNING):
         return ignore_progress
     return _ProgressBar()
 
 
 class _ProgressBar:
-    """One line that follows the current piece of work."""
+    """Show the current piece of work in one line."""
 
     def __init__(self) -> None:
         from rich.console import Console
@@ -65,7 +60,7 @@ class _ProgressBar:
 
 
 def make_download_bar() -> Any:
-    """The same for transfers: bytes done, rate and time left."""
+    """Return a progress bar for downloads: bytes done, rate and time left."""
     bar = make_progress_bar()
 
     def show(progress: Any) -> None:
@@ -79,93 +74,88 @@ CommandFunction = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class CommandSettings:
-    """Where data and results stand, and how much of the machine may be used."""
+class CommandSettings(RunContext):
+    """The run context that a command's options describe, and what only the command itself needs."""
 
-    data: Path
-    results: Path
-    mirror: Path | None
-    jobs: int
-    offline: bool
-    dry_run: bool
+    dry_run: bool = False
     quiet: bool = False
     backend: str | None = None
     scheduler: str | None = None
 
     def print_unless_quiet(self, text: str = "") -> None:
-        """Tell a person how it went, on standard output; under --quiet files and the exit code alone do."""
+        """Print for people, on standard output; with --quiet print nothing."""
         if not self.quiet:
             click.echo(text)
 
 
 def add_verbosity_options(command: CommandFunction) -> CommandFunction:
-    """-v and -q, for every command."""
-    command = click.option("-v", "--verbose", count=True, help="Say more; -vv shows everything.")(command)
-    return click.option("-q", "--quiet", is_flag=True, help="Say nothing when all is well, as for cron.")(
+    """Add -v and -q."""
+    command = click.option("-v", "--verbose", count=True, help="Print more messages; -vv prints all.")(
         command
     )
+    return click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")(command)
 
 
 def add_folder_options(command: CommandFunction) -> CommandFunction:
-    """Where things stand: from flags, then environment, then the folders of the project."""
+    """Add the options for folders; each has an environment variable and a default."""
     command = click.option(
         "--mirror",
         type=click.Path(path_type=Path),
         envvar="TEXTCAT_MIRROR",
-        help="A folder of collections to take files from.  [env: TEXTCAT_MIRROR]",
+        help="Folder with copies of collections.  [env: TEXTCAT_MIRROR]",
     )(command)
     command = click.option(
         "--results",
         type=click.Path(path_type=Path),
         envvar="TEXTCAT_RESULTS",
         default=Path("results"),
-        help="Where reports go.  [env: TEXTCAT_RESULTS; default: results]",
+        help="Folder for reports.  [env: TEXTCAT_RESULTS; default: results]",
     )(command)
     return click.option(
         "--data",
         type=click.Path(path_type=Path),
         envvar="TEXTCAT_DATA",
         default=Path("data"),
-        help="Where collections and the cache stand.  [env: TEXTCAT_DATA; default: data]",
+        help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",
     )(command)
 
 
 def add_work_options(command: CommandFunction) -> CommandFunction:
-    """For commands that do work: folders, --jobs, --offline, --dry-run and verbosity."""
+    """Add the options of commands that do work: folders, --jobs, --offline, --dry-run and verbosity."""
     command = click.option(
-        "--dry-run", is_flag=True, help="Say what would be done, stage by stage; do nothing."
+        "--dry-run", is_flag=True, help="Print what would be done for each stage, and do nothing."
     )(command)
-    command = click.option("--offline", is_flag=True, help="Use no network.")(command)
+    command = click.option("--offline", is_flag=True, help="Do not use the network.")(command)
     command = click.option(
         "-j",
         "--jobs",
         type=click.IntRange(min=1),
         envvar="TEXTCAT_JOBS",
-        help="Threads.  [default: all cores]",
+        help="Number of threads.  [default: all cores]",
     )(command)
     return add_verbosity_options(add_folder_options(command))
 
 
 def add_backend_options(command: CommandFunction) -> CommandFunction:
-    """For commands whose pieces of work others may do: --backend and --scheduler."""
+    """Add --backend and --scheduler."""
     command = click.option(
         "--scheduler",
         metavar="ADDRESS",
         envvar="TEXTCAT_SCHEDULER",
-        help="A Dask scheduler that stands, such as tcp://host:8786; without it --backend dask starts --jobs "
-        "workers here.  [env: TEXTCAT_SCHEDULER]",
+        help="Address of a running Dask scheduler, such as tcp://host:8786. Without it, --backend dask starts --jobs "
+        "local workers.  [env: TEXTCAT_SCHEDULER]",
     )(command)
     return click.option(
         "--backend",
         type=click.Choice(["threads", "processes", "dask"]),
         envvar="TEXTCAT_BACKEND",
-        help="Who works on chunks of text, folds, grid points and blocks of categories at the same time.  "
-        "[env: TEXTCAT_BACKEND; default: processes for chunks, the rest one after another on --jobs threads]",
+        help="How to run independent work (text chunks, folds, grid points, category blocks) in parallel.  "
+        "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; plugin tokenizers in --jobs processes]",
     )(command)
 
 
 def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
-    """Take the shared options out of a command's arguments, and set up logging."""
+    """Remove the shared options from a command's arguments, set up logging and return the settings."""
     quiet = settings.pop("quiet", False)
     set_up_logging(settings.pop("verbose", 0), quiet)
     if settings.get("jobs"):
@@ -184,13 +174,13 @@ def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
 
 
 def limit_library_threads(jobs: int) -> None:
-    """Hold the libraries of dense matrices to as many threads; they read this once, when they are loaded."""
+    """Limit the threads of BLAS libraries, which read these variables when they are loaded."""
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, str(jobs))
 
 
 def set_up_logging(verbose: int, quiet: bool) -> None:
-    """Messages of textcat itself on standard error; results alone go to standard output."""
+    """Send messages of textcat to standard error; standard output is for results."""
     if quiet:
         warnings.simplefilter("ignore")
     level = logging.ERROR if quiet else (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]

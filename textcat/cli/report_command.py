@@ -37,7 +37,9 @@ def command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, *
         raise click.UsageError("Name an experiment, or ask for --matrix.")
     place = read_command_settings(settings)
     code = (
-        run_experiments(experiments, place, until="report", anew=True, quote=excerpts) if experiments else 0
+        run_experiments(experiments, place, until="report", rebuild=True, quote=excerpts)
+        if experiments
+        else 0
     )
     if matrix:
         from textcat.report.gate import find_results

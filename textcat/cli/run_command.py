@@ -32,6 +32,7 @@ def command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool, **
 
 
 def _list_paper_experiments() -> list[str]:
-    from textcat.experiment.spec.loading import find_experiment_files, load_experiment
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
 
     return [name for name, path in find_experiment_files().items() if load_experiment(path).paper]

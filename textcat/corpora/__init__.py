@@ -11,7 +11,7 @@ from textcat.corpora.registry import (
     open_corpus,
     open_vectors,
 )
-from textcat.corpora.splits import CategoryCounts, count_categories, draw_split_masks
+from textcat.corpora.splits import CategoryCounts, count_categories
 from textcat.corpora.vector_files import VectorCorpus
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
     "TransferProgress",
     "VectorCorpus",
     "count_categories",
-    "draw_split_masks",
     "fetch_corpus",
     "is_fetched",
     "list_corpora",

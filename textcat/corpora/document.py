@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from textcat.corpora.splits import CategoryCounts
 
 Split = Literal["train", "test", "unused"]
 
@@ -40,4 +43,26 @@ class Corpus(Protocol):
 
     def fingerprint(self) -> str:
         """The sha256 of the contents on disk."""
+        ...
+
+
+@runtime_checkable
+class CountingCorpus(Protocol):
+    """A collection whose categories follow from the labels of its documents, so that one pass finds both."""
+
+    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
+        """Return the categories, given the labels counted in a pass over the documents."""
+        ...
+
+
+@runtime_checkable
+class StreamedCorpus(Protocol):
+    """A collection whose sides may be drawn at random after a pass over its documents."""
+
+    def stream(self) -> Iterator[Document]:
+        """Yield the documents in one pass; where sides are drawn at random, `draw_sides` gives them afterwards."""
+        ...
+
+    def draw_sides(self, documents: int) -> list[Split] | None:
+        """Return the side of each document, or None where the documents have sides of their own."""
         ...

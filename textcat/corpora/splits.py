@@ -1,19 +1,16 @@
-"""Sides of a split: words that name them, labels counted by side, and random splits by seed."""
+"""Sides of a split: words that name them, and labels counted by side."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-import numpy as np
 import yaml
-from numpy.typing import NDArray
 
 from textcat.corpora.document import Document
-from textcat.errors import UsageError
 
 
 def side_named(word: str) -> str | None:
@@ -61,45 +58,15 @@ class CategoryCounts:
 
 def count_categories(documents: Iterable[Document]) -> CategoryCounts:
     """Count the labels of training and of test documents; unused documents do not count."""
+    return count_labels((document.labels, document.split) for document in documents)
+
+
+def count_labels(documents: Iterable[tuple[Sequence[str], str]]) -> CategoryCounts:
+    """Count labels, given the labels and the side of each document; unused documents do not count."""
     counts = CategoryCounts(Counter(), Counter())
-    for document in documents:
-        if document.split == "train":
-            counts.train.update(document.labels)
-        elif document.split == "test":
-            counts.test.update(document.labels)
+    for labels, side in documents:
+        if side == "train":
+            counts.train.update(labels)
+        elif side == "test":
+            counts.test.update(labels)
     return counts
-
-
-def draw_split_masks(
-    n: int, *, seed: int, ratio: float | None = None, repeats: int = 1, folds: int | None = None
-) -> list[NDArray[np.bool_]]:
-    """Masks that are true for training documents, of `n` documents in the corpus's order.
-
-    With `ratio` r (4 for 4:1), `repeats` independent splits, the training set r times as large as the test
-    set. With `folds` k, one shuffle dealt into k test sets whose sizes differ by one document at most.
-    """
-    if (ratio is None) == (folds is None):
-        raise UsageError(
-            "a random split needs either a ratio or a number of folds", hint="Give one of the two."
-        )
-    random = np.random.default_rng(seed)
-    if folds is not None:
-        if not 2 <= folds <= n:
-            raise UsageError(
-                f"{n} documents cannot be dealt into {folds} folds",
-                hint="Ask for at least 2 folds and no more than there are documents.",
-            )
-        return [_make_training_mask(n, part) for part in np.array_split(random.permutation(n), folds)]
-    if ratio is None or ratio <= 0:
-        raise UsageError(
-            f"the ratio of a split must be above 0, not {ratio}",
-            hint="Give the training documents for each test document, such as 4.",
-        )
-    tests = round(n / (ratio + 1))
-    return [_make_training_mask(n, random.permutation(n)[:tests]) for _ in range(repeats)]
-
-
-def _make_training_mask(n: int, test: NDArray[np.int64]) -> NDArray[np.bool_]:
-    mask = np.ones(n, dtype=bool)
-    mask[test] = False
-    return mask

@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.corpora import OWN_FORMATS, list_vector_corpora, locate_corpus, open_corpus
+from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.evaluation.curves import compute_micro_curve
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.fitting import load_model
-from textcat.experiment.steps.step import StepContext
+from textcat.experiment.steps.fetch import locate_documents
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array, read_mask
 
@@ -32,14 +32,13 @@ def is_quoted_by_default(experiment: Experiment) -> bool:
     return experiment.corpus.name in OWN_FORMATS
 
 
-def read_excerpts(experiment: Experiment, data: Path, wanted: Collection[str]) -> dict[str, str]:
+def read_excerpts(experiment: Experiment, context: RunContext, wanted: Collection[str]) -> dict[str, str]:
     """Document id -> its beginning; empty for a collection that comes as vectors."""
     corpus = experiment.corpus
     if not wanted or corpus.name in list_vector_corpora():
         return {}
-    own = corpus.name in OWN_FORMATS
-    folder = experiment.own_documents if own else locate_corpus(corpus.name, data)
-    opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
+    path = locate_documents(experiment, context)
+    opened = open_corpus(corpus.name, path, split=corpus.split or None, **corpus.options)
     return {
         document.id: make_excerpt(" ".join(document.fields.values()))
         for document in opened.documents()
@@ -171,18 +170,23 @@ class Diagnostics:
 
 
 def diagnose_runs(
-    plan: Plan, workshop: StepContext, measures: Mapping[str, Any], data: Path, *, quote: bool | None = None
+    plan: Plan,
+    context: RunContext,
+    measures: Mapping[str, Any],
+    *,
+    empty: str = "",
+    quote: bool | None = None,
 ) -> Diagnostics:
-    """Look at the first split or fold of every run; `quote` documents, or None for one's own only."""
+    """Diagnose the first split or fold of every run; `quote` documents, or None for one's own only."""
     chains = [chain for chain in plan.chains if chain.repeat == 0]
     # Scores of a large collection fill the memory: no more than two runs' are held at a time.
-    curves = {chain.run: _compute_curve(_read_decisions(chain, workshop)) for chain in chains}
+    curves = {chain.run: _compute_curve(_read_decisions(chain, context)) for chain in chains}
     best = max(chains, key=lambda chain: _get_main_measure(measures[chain.run]["measures"]))
-    mistakes = _collect_mistakes(best, chains, plan, workshop)
+    mistakes = _collect_mistakes(best, chains, plan, context)
     quoted = is_quoted_by_default(plan.experiment) if quote is None else quote
     if quoted:
-        mistakes = _add_excerpts(mistakes, plan, data)
-    return Diagnostics(curves, mistakes, quoted)
+        mistakes = _add_excerpts(mistakes, plan, context)
+    return Diagnostics(curves, mistakes, quoted, empty)
 
 
 def _get_main_measure(measures: Mapping[str, float | None]) -> float:
@@ -192,13 +196,13 @@ def _get_main_measure(measures: Mapping[str, float | None]) -> float:
     return 0.0
 
 
-def _read_decisions(chain: Chain, workshop: StepContext) -> ScoredDecisions:
-    vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
-    folder = chain.evaluated.build_artifact(workshop).folder
+def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
+    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+    folder = chain.evaluated.build_artifact(context).folder
     return ScoredDecisions(
         scores=read_array(folder, "scores"),
         decisions=read_mask(folder, "decisions"),
-        thresholds=read_array(chain.decided.build_artifact(workshop).folder, "thresholds"),
+        thresholds=read_array(chain.decided.build_artifact(context).folder, "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
         categories=vectors.categories,
@@ -217,11 +221,11 @@ def _compute_curve(decided: ScoredDecisions) -> Points:
     return points
 
 
-def _collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> RunMistakes:
-    mine = _read_decisions(best, workshop)
+def _collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMistakes:
+    mine = _read_decisions(best, context)
     places = _find_confusions(mine) if plan.experiment.corpus.single_label else _find_wrong_decisions(mine)
-    runs, others = _count_agreement(places, mine, [chain for chain in chains if chain is not best], workshop)
-    weights = _WordWeights(best, workshop)
+    runs, others = _count_agreement(places, mine, [chain for chain in chains if chain is not best], context)
+    weights = _WordWeights(best, context)
     kinds = {
         heading: [_describe_mistake(mine, place, weights, others[place]) for place in found]
         for heading, found in places.items()
@@ -247,12 +251,12 @@ def _count_agreement(
     places: Mapping[str, Sequence[MistakeLocation]],
     mine: ScoredDecisions,
     chains: Sequence[Chain],
-    workshop: StepContext,
+    context: RunContext,
 ) -> tuple[int, Counter[MistakeLocation]]:
     """How many other runs decided on the same documents, and for each mistake how many of them make it too."""
     runs, agreeing = 0, Counter[MistakeLocation]()
     for chain in chains:
-        other = _read_decisions(chain, workshop)
+        other = _read_decisions(chain, context)
         if other.documents == mine.documents and other.categories == mine.categories:
             runs += 1
             agreeing.update(
@@ -267,9 +271,9 @@ def _count_agreement(
 class _WordWeights:
     """The words of test documents and their weights, where the run's model has any."""
 
-    def __init__(self, chain: Chain, workshop: StepContext) -> None:
-        vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
-        model = load_model(chain.trained.build_artifact(workshop).folder)
+    def __init__(self, chain: Chain, context: RunContext) -> None:
+        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+        model = load_model(chain.trained.build_artifact(context).folder)
         self.rows, self.terms = vectors.test, vectors.terms
         self.coef = None if chain.projected else getattr(model, "coef", None)
 
@@ -298,9 +302,9 @@ def _describe_mistake(
     )
 
 
-def _add_excerpts(mistakes: RunMistakes, plan: Plan, data: Path) -> RunMistakes:
+def _add_excerpts(mistakes: RunMistakes, plan: Plan, context: RunContext) -> RunMistakes:
     wanted = {mistake.document for found in mistakes.kinds.values() for mistake in found}
-    texts = read_excerpts(plan.experiment, data, wanted)
+    texts = read_excerpts(plan.experiment, context, wanted)
     kinds = {
         heading: [replace(each, excerpt=texts.get(each.document, "")) for each in found]
         for heading, found in mistakes.kinds.items()

@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 import textcat
 from textcat.experiment.run.results_file import get_run_measures
-from textcat.experiment.spec.loading import find_experiment_files
+from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.claims import evaluate_claim, list_claim_experiments, load_claims
 from textcat.report.citations import cite_experiment
 from textcat.report.comparison_tables import SIGNS, ComparedTable

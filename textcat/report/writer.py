@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from textcat.experiment.run.results_folder import figures_in
 from textcat.report.comparison_tables import (
     compare_tables,
     format_legend,
@@ -17,7 +18,6 @@ from textcat.report.diagnostics import Diagnostics
 from textcat.report.escaping import escape_markdown
 from textcat.report.experiment_page import Picture, render_experiment_page
 from textcat.report.latex import as_latex
-from textcat.report.results_folder import figures_in
 from textcat.report.runs_table import runs_as_text
 from textcat.store.files import write_atomically
 

@@ -26,7 +26,7 @@ from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
 from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule, load_decision_rule
-from textcat.experiment.steps.fitting import Model, load_model, save_model
+from textcat.experiment.steps.models import Model, load_model, save_model
 from textcat.experiment.steps.project import scale_projection
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.plugins import collect_identities

@@ -10,30 +10,30 @@ from pathlib import Path
 import numpy as np
 
 from textcat.corpora import list_vector_corpora
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.steps.decide import load_decision_rule
-from textcat.experiment.steps.fitting import load_model
-from textcat.experiment.steps.step import StepContext
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array
 from textcat.store.files import make_write_error
 
 
-def export_models(plan: Plan, workshop: StepContext, target: Path) -> list[Path]:
+def export_models(plan: Plan, context: RunContext, target: Path) -> list[Path]:
     """A model directory for each run (of the first split or fold), in `target/RUN`, replaced whole."""
     folders = []
     for chain in plan.chains:
         if chain.repeat == 0:
             folder = target / chain.run
-            _replace_model(folder, assemble_categorizer(plan, chain, workshop))
+            _replace_model(folder, assemble_categorizer(plan, chain, context))
             folders.append(folder)
     return folders
 
 
-def assemble_categorizer(plan: Plan, chain: Chain, workshop: StepContext) -> Categorizer:
+def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categorizer:
     """Everything a chain's steps left that new documents need."""
-    folder = chain.vectorized.build_artifact(workshop).folder
+    folder = chain.vectorized.build_artifact(context).folder
     vectors = read_vectors(folder)
     vectorizer = read_vectorizer(folder)
     given_as_vectors = plan.experiment.corpus.name in list_vector_corpora()
@@ -41,18 +41,18 @@ def assemble_categorizer(plan: Plan, chain: Chain, workshop: StepContext) -> Cat
         vectorizer = replace(vectorizer, kept=np.ones(len(vectorizer.seen), dtype=np.bool_))
     axes = {}
     if chain.projected:
-        projected = chain.projected.build_artifact(workshop).folder
+        projected = chain.projected.build_artifact(context).folder
         axes = {name: read_array(projected, name) for name in ("axes", "singular_values")}
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
         categories=vectors.categories,
         vectorizer=vectorizer,
-        model=load_model(chain.trained.build_artifact(workshop).folder),
+        model=load_model(chain.trained.build_artifact(context).folder),
         decision_rule=load_decision_rule(
             chain.settings,
-            chain.decided.build_artifact(workshop).folder,
-            chain.calibrated.build_artifact(workshop).folder if chain.calibrated else None,
+            chain.decided.build_artifact(context).folder,
+            chain.calibrated.build_artifact(context).folder if chain.calibrated else None,
             vectors.priors,
             single_label=plan.experiment.corpus.single_label,
         ),

@@ -14,7 +14,7 @@ import yaml
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.splits import count_categories
+from textcat.corpora.splits import CategoryCounts, count_categories
 from textcat.corpora.text_files import read_smart_records
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
@@ -144,7 +144,11 @@ class Ohsumed:
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """Listed headings of at least `min_train` training documents, in alphabetical order."""
-        return count_categories(self.documents()).with_at_least(self.min_train)
+        return self.list_categories(count_categories(self.documents()))
+
+    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
+        """Return the categories, given the labels counted in a pass over the documents."""
+        return counts.with_at_least(self.min_train)
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of the files that are read."""

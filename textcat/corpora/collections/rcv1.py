@@ -16,10 +16,10 @@ import numpy as np
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.splits import draw_split_masks
 from textcat.corpora.text_files import read_line_blocks, read_smart_records
 from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.splits import draw_training_mask
 
 RCV1_LABELS = ("topics", "industries", "regions")
 RCV1_SPLITS = ("lyrl2004", "swapped", "lyrl2004-sample")
@@ -266,7 +266,7 @@ def open_rcv1_subset(
         )
     lines = read_vector_lines([path])
     found = [head.split(",") for head in lines.heads]
-    (training,) = draw_split_masks(len(found), seed=seed, ratio=ratio)
+    training = draw_training_mask(len(found), seed=seed, ratio=ratio)
     categories = tuple(sorted({label for each in found for label in each}))
     return VectorCorpus(
         name="rcv1-subset",

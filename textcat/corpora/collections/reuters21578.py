@@ -19,7 +19,7 @@ from typing import Any
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.splits import count_categories
+from textcat.corpora.splits import CategoryCounts, count_categories
 from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
@@ -329,7 +329,11 @@ class Reuters21578:
     @cached_property
     def categories(self) -> tuple[str, ...]:
         """The labels of training or test documents, in alphabetical order (118 topics with ModApte)."""
-        return count_categories(self.documents()).in_train_or_test()
+        return self.list_categories(count_categories(self.documents()))
+
+    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
+        """Return the categories, given the labels counted in a pass over the documents."""
+        return counts.in_train_or_test()
 
     def fingerprint(self) -> str:
         """The sha256 over the names and contents of the files that are read."""

@@ -140,6 +140,15 @@ def is_fetched(name: str, data_folder: Path) -> bool:
     )
 
 
+def find_fetched(name: str, data_folder: Path) -> FetchReport | None:
+    """Return what is known of a fetched collection whose files are unchanged, or None. Download and write nothing."""
+    folder = locate_corpus(name, data_folder)
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.collection != name or not _is_unchanged(manifest, folder):
+        return None
+    return _make_fetch_report(load_card(name), data_folder, manifest, fresh=False)
+
+
 def fetch_corpus(
     name: str,
     data_folder: Path,
@@ -186,16 +195,24 @@ def _read_mirror_variable() -> Path | None:
 def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:
     """The manifest of a collection that is in place and unchanged."""
     manifest = read_manifest(folder)
-    if manifest is None or manifest.collection != card.name:
+    if manifest is None or manifest.collection != card.name or not _is_unchanged(manifest, folder):
         return None
     state = read_folder_state(folder)
     if manifest.is_untouched(state):
         return manifest
-    if not manifest.has_same_size(state) or fingerprint_corpus(card.name, folder) != manifest.fingerprint:
-        return None
     renewed = replace(manifest, newest=state.newest)
     write_manifest(folder, renewed)
     return renewed
+
+
+def _is_unchanged(manifest: Manifest, folder: Path) -> bool:
+    """Return whether the files are the fetched ones; they are read only where their sizes or times differ."""
+    state = read_folder_state(folder)
+    if manifest.is_untouched(state):
+        return True
+    return manifest.has_same_size(state) and (
+        fingerprint_corpus(manifest.collection, folder) == manifest.fingerprint
+    )
 
 
 def _make_fetch_report(

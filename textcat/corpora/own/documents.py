@@ -8,15 +8,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, get_args
 
-import numpy as np
-
 from textcat.corpora.document import Document, Split
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.manifest import combine_hashes, hash_file
 from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
 from textcat.corpora.own.tables import Problems, TableRow, read_json_rows, read_table_rows
-from textcat.corpora.splits import count_categories, draw_split_masks, side_named
+from textcat.corpora.splits import CategoryCounts, count_categories, side_named
 from textcat.errors import UsageError
+from textcat.splits import draw_training_mask
 
 TABLES = ("csv", "tsv", "jsonl")
 
@@ -77,14 +76,9 @@ class OwnDocuments:
     def documents(self) -> Iterator[Document]:
         """The documents in the order of the file; what the policy leaves out does not appear."""
         self.problems = Problems.with_policy(self.policy)
-        if self.side is not None or self.ratio is None:
-            for _, document in self._read(self.problems):
-                yield document
-            return
-        training = self._random_sides
+        sides = self._random_sides
         for number, (_, document) in enumerate(self._read(self.problems)):
-            side: Split = "train" if training[number] else "test"
-            yield Document(document.id, document.fields, document.labels, side, document.where)
+            yield replace(document, split=sides[number]) if sides else document
 
     def documents_with_places(self) -> Iterator[tuple[str, Document]]:
         """Yield each document with its file and line; without `side`, all are training documents."""
@@ -92,9 +86,10 @@ class OwnDocuments:
         yield from self._read(self.problems)
 
     @cached_property
-    def _random_sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        number = sum(1 for _ in self._read(Problems.with_policy(self.policy)))
-        return draw_split_masks(number, seed=self.seed, ratio=self.ratio)[0]
+    def _random_sides(self) -> list[Split] | None:
+        if self.side is not None or self.ratio is None:
+            return None
+        return self.draw_sides(sum(1 for _ in self._read(Problems.with_policy(self.policy))))
 
     def _read(self, problems: Problems) -> Iterator[tuple[str, Document]]:
         seen: set[str] = set()
@@ -186,6 +181,23 @@ class OwnDocuments:
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
         return combine_hashes([(self.name, hash_file(self.path))])
+
+    def stream(self) -> Iterator[Document]:
+        """Yield the documents in one pass; where sides are drawn at random, `draw_sides` gives them afterwards."""
+        self.problems = Problems.with_policy(self.policy)
+        for _, document in self._read(self.problems):
+            yield document
+
+    def draw_sides(self, documents: int) -> list[Split] | None:
+        """Return the side of each document, or None where the documents have sides of their own."""
+        if self.side is not None or self.ratio is None:
+            return None
+        training = draw_training_mask(documents, seed=self.seed, ratio=self.ratio)
+        return ["train" if chosen else "test" for chosen in training]
+
+    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
+        """Return the categories, given the labels counted in a pass over the documents."""
+        return counts.in_train_or_test() if self.closed is None else self.closed
 
 
 def _check_encoding(encoding: str) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 from textcat.corpora.manifest import combine_hashes, hash_file
-from textcat.corpora.splits import draw_split_masks
 from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
 from textcat.errors import DataNotAvailableError
+from textcat.splits import draw_training_mask
 
 
 def open_svmlight(
@@ -36,7 +36,7 @@ def open_svmlight(
     number = len(lines.heads)
     training = np.arange(number) < len(training_lines.heads)
     if test is None and ratio is not None:
-        (training,) = draw_split_masks(number, seed=seed, ratio=ratio)
+        training = draw_training_mask(number, seed=seed, ratio=ratio)
     labels = [[label for label in head.split(",") if label] for head in lines.heads]
     known = (
         tuple(sorted({label for found in labels for label in found})) if categories is None else categories

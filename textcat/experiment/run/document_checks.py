@@ -1,6 +1,6 @@
-"""Checks of an experiment's documents before anything is learned: one label each, and terms to learn from.
+"""Check an experiment's documents before training: one label each if required, and terms to learn from.
 
-Both look at the artifacts, so that a run from the cache is checked like the first one.
+The checks read the artifacts, so that a run from the cache is checked as well.
 """
 
 from __future__ import annotations
@@ -18,37 +18,38 @@ from numpy.typing import NDArray
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.corpora.own.documents import TABLES
 from textcat.errors import BadDataError
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
 from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.step import Step, StepContext
+from textcat.experiment.steps.step import Step
 from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
 from textcat.text.tokenizers import reads_latin_only
 
 log = logging.getLogger(__name__)
 
-# A larger share of documents without a term is a warning.
+# Warn of a larger share of documents without a term.
 MOST_EMPTY = 0.05
 SHOWN = 3
 
 
 class DocumentChecks:
-    """Checks each step of a plan that leaves documents, as soon as it is made."""
+    """Checks the documents after each step of a plan that can change them."""
 
-    def __init__(self, plan: Plan, workshop: StepContext, until: str) -> None:
-        self._plan, self._workshop, self._until = plan, workshop, until
+    def __init__(self, plan: Plan, context: RunContext, until: str) -> None:
+        self._plan, self._context, self._until = plan, context, until
         self._warned: set[str] = set()
-        self._check_path: set[str] = set()
+        self._checked: set[str] = set()
 
-    def after(self, step: Step) -> None:
-        """Refuse documents that break `single_label`; warn of documents without a term, once for each cause."""
+    def check_step(self, step: Step) -> None:
+        """Refuse documents that break `single_label`; warn once per cause of documents without a term."""
         key = step.recipe.key
         for chain in self._plan.chains:
-            if chain.vectorized.recipe.key == key and key not in self._check_path:
-                self._check_path.add(key)
-                check_single_label(self._plan.experiment, step.build_artifact(self._workshop).folder)
+            if chain.vectorized.recipe.key == key and key not in self._checked:
+                self._checked.add(key)
+                check_single_label(self._plan.experiment, step.build_artifact(self._context).folder)
             if chain.repeat == 0 and _document_steps(chain, self._until)[-1].recipe.key == key:
-                self._warn(empty_documents(chain, self._plan.experiment.corpus, self._workshop, self._until))
+                self._warn(empty_documents(chain, self._plan.experiment.corpus, self._context, self._until))
 
     def _warn(self, empty: EmptyDocuments) -> None:
         if empty.share > MOST_EMPTY and empty.remedy not in self._warned:
@@ -58,19 +59,19 @@ class DocumentChecks:
 
 @dataclass(frozen=True)
 class EmptyDocuments:
-    """Documents of a run without a term: (what was done, how many of how many) step by step, and a remedy."""
+    """How many documents of a run have no term after each step (name, empty, all), and a remedy."""
 
     steps: Sequence[tuple[str, int, int]]
     remedy: str
 
     @property
     def share(self) -> float:
-        """Their share after the last step."""
+        """Share of documents without a term after the last step."""
         return _share(self.steps[-1])
 
     @property
     def summary(self) -> str:
-        """The share after the last step, and how many there were after each if that differs."""
+        """The share after the last step, and the number after each step where it differs."""
         _, empty, documents = self.steps[-1]
         text = f"{empty:,} of {documents:,} documents have no term ({100 * self.share:.1f} %)"
         if len({number for _, number, _ in self.steps}) > 1:
@@ -78,34 +79,32 @@ class EmptyDocuments:
         return text
 
     def __str__(self) -> str:
-        """The summary, with the remedy where such documents are many."""
+        """Return the summary, with the remedy if the share is large."""
         return f"{self.summary}. {self.remedy}" if self.share > MOST_EMPTY else self.summary
 
 
-def most_empty(plan: Plan, workshop: StepContext, until: str = "evaluate") -> EmptyDocuments:
-    """The documents without a term of the run that has the most of them, in its first repetition."""
+def most_empty(plan: Plan, context: RunContext, until: str = "evaluate") -> EmptyDocuments:
+    """Return the count for the run with the most documents without a term, in its first repetition."""
     corpus = plan.experiment.corpus
     chains = {
         _document_steps(chain, until)[-1].recipe.key: chain for chain in plan.chains if chain.repeat == 0
     }
-    found = [empty_documents(chain, corpus, workshop, until) for chain in chains.values()]
+    found = [empty_documents(chain, corpus, context, until) for chain in chains.values()]
     return max(found, key=lambda empty: empty.share)
 
 
-def empty_documents(
-    chain: Chain, corpus: CorpusSettings, workshop: StepContext, until: str
-) -> EmptyDocuments:
-    """Count the documents without a term after each step up to a stage; the remedy is for the step that lost most."""
+def empty_documents(chain: Chain, corpus: CorpusSettings, context: RunContext, until: str) -> EmptyDocuments:
+    """Count documents without a term after each step up to a stage; the remedy is for the largest loss."""
     steps: list[tuple[str, int, int]] = []
     for step in _document_steps(chain, until):
-        folder = step.build_artifact(workshop).folder
+        folder = step.build_artifact(context).folder
         if step is chain.tokenized:
             steps.append(("tokenizing", *_empty_rows(_row_lengths(folder, "counts"))))
         elif step is chain.vectorized:
             lengths = [_row_lengths(folder, part) for part in ("train", "test")]
             steps.append(("vectorizing", *_empty_rows(np.concatenate(lengths))))
         else:
-            steps.append(("selection", *_empty_rows(_selected_lengths(chain, workshop))))
+            steps.append(("selection", *_empty_rows(_selected_lengths(chain, context))))
     shares = [0.0, *map(_share, steps)]
     lost = [after - before for before, after in pairwise(shares)]
     worst = steps[int(np.argmax(lost))][0]
@@ -113,7 +112,7 @@ def empty_documents(
 
 
 def _document_steps(chain: Chain, until: str) -> list[Step]:
-    """The steps up to a stage that may leave a document without terms."""
+    """Return the steps up to a stage that can leave a document without terms."""
     steps = (chain.tokenized, chain.vectorized, chain.selected)
     return [step for step in steps if step and STAGES.index(step.stage) <= STAGES.index(until)]
 
@@ -122,10 +121,10 @@ def _row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
     return np.diff(read_array(folder, f"{matrix}.indptr"))
 
 
-def _selected_lengths(chain: Chain, workshop: StepContext) -> NDArray[np.int64]:
-    """For each document its terms that are selected for any category."""
-    folder = chain.vectorized.build_artifact(workshop).folder
-    selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, workshop), axis=1)
+def _selected_lengths(chain: Chain, context: RunContext) -> NDArray[np.int64]:
+    """Return, for each document, the number of its terms that are selected for any category."""
+    folder = chain.vectorized.build_artifact(context).folder
+    selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, context), axis=1)
     lengths = []
     for part in ("train", "test"):
         matrix = read_matrix(folder, part, mapped=is_large(folder, part))
@@ -144,30 +143,32 @@ def _share(step: tuple[str, int, int]) -> float:
 
 
 def _remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
-    """What to do when a step leaves many documents without terms."""
+    """Return what to do if a step leaves many documents without terms."""
     if corpus.name in list_vector_corpora():
-        return "Leave out the vectors without entries, or select more features."
+        return "Remove the vectors without entries, or select more features."
+    if done == "selection" and chain.settings.selection.features == "all":
+        return "Select features of fewer documents (`selection.minimum_documents`)."
     if done == "selection":
         return f"Select more than {chain.settings.selection.features} features (`selection.features`)."
     if done == "vectorizing":
         return (
             "Their words are too rare (`vector.minimum_documents`, `vector.minimum_count`) or occur in no training "
-            "document. Text without spaces between words (Chinese, Japanese, Thai) has to be cut into words first."
+            "document. Split text without spaces between words (Chinese, Japanese, Thai) into words first."
         )
     text = chain.settings.text
     nothing = f"no words in {', '.join(text.fields)} (`text.fields`)"
     if text.stop_list != "none":
-        nothing += f", or none beside the stop list {text.stop_list}"
+        nothing += f", or only words of the stop list {text.stop_list}"
     if reads_latin_only(text.tokenizer):
         return (
-            f"The tokenizer {text.tokenizer} reads Latin letters only: for other scripts write "
+            f"The tokenizer {text.tokenizer} only reads Latin letters: for other scripts write "
             f"`text: {{tokenizer: unicode}}`. Documents in Latin letters have {nothing}."
         )
     return f"These documents have {nothing}."
 
 
 def check_single_label(experiment: Experiment, vectors: Path) -> None:
-    """Refuse documents with several labels, or none, among the categories when `single_label` is true."""
+    """Raise BadDataError for documents with several labels or none if `single_label` is true."""
     if not experiment.corpus.single_label:
         return
     labels = np.concatenate([read_mask(vectors, f"{part}.labels") for part in ("train", "test")])
@@ -195,18 +196,18 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
 
 
 def _places(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:
-    """The first few of the documents with these ids: file and line where they are known, and what was found."""
+    """Yield the place of the first few documents with these ids (file and line if known), and their labels."""
     corpus = experiment.corpus
     if corpus.name not in OWN_FORMATS or corpus.name in list_vector_corpora():
-        # Numbers as text, the smallest first.
+        # Sort ids that are numbers by value.
         first = sorted(wrong, key=lambda name: (len(name), name))[:SHOWN]
         yield from ((f"document {name}", wrong[name]) for name in first)
         return
     opened = open_corpus(
         corpus.name, experiment.own_documents, split=corpus.split or None, **corpus.options
     ).documents()
-    met = (document for document in opened if document.id in wrong)
-    for document in islice(met, SHOWN):
+    found = (document for document in opened if document.id in wrong)
+    for document in islice(found, SHOWN):
         yield document.where or f"document {document.id}", wrong[document.id]
 
 
@@ -218,9 +219,9 @@ def _label_remedy(corpus: CorpusSettings, *, several: bool, none: bool) -> str:
             f"{corpus.options['label_separator']!r}."
         )
     if several and corpus.options.get("same_name") == "one":
-        remedies.append("If files of one name are different documents, leave out `same_name: one`.")
+        remedies.append("If files with the same name are different documents, remove `same_name: one`.")
     if several:
         remedies.append("If documents may have several labels, write `single_label: false`.")
     if none:
-        remedies.append("To leave out documents without a label, write `corpus: {documents: labelled}`.")
+        remedies.append("To skip documents without a label, write `corpus: {documents: labelled}`.")
     return " ".join(remedies)

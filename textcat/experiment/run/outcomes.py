@@ -1,4 +1,4 @@
-"""Read what evaluated runs decided, and compare two of them on common categories and documents."""
+"""Read the decisions of evaluated runs, and compare two runs on common categories and documents."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ from textcat.evaluation.comparison import (
 )
 from textcat.evaluation.contingency import ContingencyTable, count_contingency
 from textcat.evaluation.measures import ZeroDivision
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
-from textcat.experiment.run.results_file import read_results
-from textcat.experiment.run.runner import RunContext, is_corpus_available, prepare_plan
+from textcat.experiment.run.results_file import RESULTS_FILE, read_results
+from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
@@ -45,7 +46,7 @@ class RunDecisions:
 
 @dataclass(frozen=True)
 class RunOutcome:
-    """A run's counts by category, and its single decisions where they are on this machine."""
+    """A run's counts per category, and its decisions where the cache has them."""
 
     experiment: str
     run: str
@@ -62,34 +63,35 @@ class RunOutcome:
         return f"{self.experiment}:{self.run}"
 
 
-def read_outcome(where: str, run: str, site: RunContext, results: Path) -> RunOutcome:
-    """The outcome of a run; `where` is an experiment's name or file, or a folder of results."""
+def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
+    """Return the outcome of a run; `where` is an experiment's name or file, or a results folder."""
     folder = Path(where)
-    if folder.is_dir() or folder.name == "results.json":
+    if folder.is_dir() or folder.name == RESULTS_FILE:
         written = read_results(folder)
-        if not (found := _read_experiment_outcome(str(written["experiment"]), run, site)):
+        if not (found := _read_experiment_outcome(str(written["experiment"]), run, context)):
             return _make_counts_outcome(written, run, "its experiment's cache is not here")
         return found
     experiment = load_experiment(where)
     _check_run(run, experiment.runs, where)
-    if found := _read_cached_outcome(experiment, run, site):
+    if found := _read_cached_outcome(experiment, run, context):
         return found
-    if (results / experiment.name / "results.json").is_file():
-        return _make_counts_outcome(
-            read_results(results / experiment.name), run, "its decisions are not in the cache"
-        )
+    folder = context.results / experiment.name
+    if (folder / RESULTS_FILE).is_file():
+        return _make_counts_outcome(read_results(folder), run, "its decisions are not in the cache")
     raise DataNotAvailableError(
-        "it was not evaluated here", where=f"{where}:{run}", hint=f"Run it first: textcat run {where}"
+        "the run was not evaluated on this machine",
+        where=f"{where}:{run}",
+        hint=f"Run it first: textcat run {where}",
     )
 
 
-def _read_experiment_outcome(name: str, run: str, site: RunContext) -> RunOutcome | None:
-    """From the cache, where the experiment of some results is known by its name."""
+def _read_experiment_outcome(name: str, run: str, context: RunContext) -> RunOutcome | None:
+    """Return the cached outcome of a run, or None if no experiment has this name."""
     try:
         experiment = load_experiment(find_experiment(name))
     except UsageError:
         return None
-    return _read_cached_outcome(experiment, run, site) if run in experiment.runs else None
+    return _read_cached_outcome(experiment, run, context) if run in experiment.runs else None
 
 
 def _check_run(run: str, runs: Any, where: str) -> None:
@@ -97,14 +99,14 @@ def _check_run(run: str, runs: Any, where: str) -> None:
         raise UsageError(f"there is no run {run!r}", where=where, hint=suggest_names(run, runs))
 
 
-def _read_cached_outcome(experiment: Experiment, run: str, site: RunContext) -> RunOutcome | None:
-    """Decisions of all folds, or of the first of random splits, which share documents with the others."""
-    if not is_corpus_available(experiment, site):
+def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) -> RunOutcome | None:
+    """Return the cached outcome, or None. With folds it covers all of them, with random splits the first."""
+    plan = plan_experiment(experiment, context)
+    if plan is None:
         return None
-    plan, _ = prepare_plan(experiment, site)
     folds = experiment.resample is not None and experiment.resample.kind == "folds"
     chains = [chain for chain in plan.chains if chain.run == run and (folds or chain.repeat == 0)]
-    found = [_find_artifacts(chain, site) for chain in chains]
+    found = [_find_artifacts(chain, context) for chain in chains]
     parts = [_read_decisions(*pair) for pair in found if pair]
     if len(parts) < len(chains):
         return None
@@ -119,8 +121,11 @@ def _read_cached_outcome(experiment: Experiment, run: str, site: RunContext) -> 
     )  # fmt: skip
 
 
-def _find_artifacts(chain: Chain, site: RunContext) -> tuple[Artifact, Artifact] | None:
-    evaluated, vectors = site.store.find(chain.evaluated.recipe), site.store.find(chain.vectorized.recipe)
+def _find_artifacts(chain: Chain, context: RunContext) -> tuple[Artifact, Artifact] | None:
+    evaluated, vectors = (
+        context.store.find(chain.evaluated.recipe),
+        context.store.find(chain.vectorized.recipe),
+    )
     return (evaluated, vectors) if evaluated and vectors else None
 
 
@@ -139,7 +144,7 @@ def _join_decisions(parts: Sequence[RunDecisions]) -> RunDecisions:
 
 
 def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOutcome:
-    """Counts alone; averages over random splits are none."""
+    """Return an outcome with counts only; results averaged over random splits have none."""
     name = str(results["experiment"])
     _check_run(run, results["runs"], name)
     measures = results["runs"][run]["measures"]
@@ -164,7 +169,7 @@ SAME_DOCUMENTS_HINT = "Compare runs of one experiment, or of two on the same col
 
 @dataclass(frozen=True)
 class RunComparison:
-    """The comparison, on how many documents, and what was left out or not known."""
+    """The comparison of two runs, the number of documents, and notes on what it does not cover."""
 
     left: str
     right: str
@@ -174,7 +179,7 @@ class RunComparison:
     notes: Sequence[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able, all of it."""
+        """Return everything as JSON-able data."""
         return {
             "left": self.left,
             "right": self.right,
@@ -187,18 +192,20 @@ class RunComparison:
 
 
 def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples: int = 1000) -> RunComparison:
-    """Left against right on the categories that both decided, which must be about the same documents."""
+    """Compare two runs on their common categories; raise UsageError if their test documents differ."""
     shared = [name for name in left.categories if name in set(right.categories)]
     if not shared:
         raise UsageError(f"{left.name} and {right.name} have no category in common", hint=SAME_DOCUMENTS_HINT)
     notes = [f"{each.name}: {each.note}" for each in (left, right) if each.note]
     if others := len(set(left.categories) ^ set(right.categories)):
-        notes.append(f"{others} categories are left out, which only one side has")
+        notes.append(f"{others} categories are left out, which only one run has")
     if left.decided and right.decided:
         comparison = _compare_by_decisions(left, right, left.decided, right.decided, shared, seed, samples)
     else:
         comparison = _compare_by_counts(left, right, shared)
-        notes.append("tests on single decisions (McNemar, micro sign, bootstrap) need both sides' decisions")
+        notes.append(
+            "tests on single decisions (McNemar, micro sign, bootstrap) need the decisions of both runs"
+        )
     documents = int(comparison.left.documents[0])
     return RunComparison(left.name, right.name, comparison, left.zero_division, documents, notes)
 
@@ -210,7 +217,7 @@ def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str
     if not (same and np.array_equal(ours.tp + ours.fn, theirs.tp + theirs.fn)):
         raise UsageError(
             f"{left.name} was tested on {documents} documents of {left.corpus}, {right.name} on {others} of "
-            f"{right.corpus}, or they were labelled otherwise",
+            f"{right.corpus}, or their labels differ",
             hint=SAME_DOCUMENTS_HINT,
         )
     return compare_counts(ours, theirs, shared, left.zero_division)
@@ -230,7 +237,8 @@ def _compare_by_decisions(
     labels = ours.labels[:, ours_at]
     if not np.array_equal(labels, theirs.labels[rows][:, theirs_at]):
         raise UsageError(
-            f"{left.name} and {right.name} have other labels for the same documents", hint=SAME_DOCUMENTS_HINT
+            f"{left.name} and {right.name} have different labels for the same documents",
+            hint=SAME_DOCUMENTS_HINT,
         )
     return compare_decisions(
         ours.decisions[:, ours_at],
@@ -251,14 +259,14 @@ def _find_columns(outcome: RunOutcome, shared: Sequence[str]) -> NDArray[np.int6
 def _match_rows(
     left: RunOutcome, right: RunOutcome, ours: RunDecisions, theirs: RunDecisions
 ) -> NDArray[np.int64]:
-    """Where the left side's documents stand on the right side."""
-    place = {name: row for row, name in enumerate(theirs.ids)}
-    only_left = sum(name not in place for name in ours.ids)
-    only_right = len(place.keys() - set(ours.ids))
+    """Return the row of each of the left run's documents in the right run."""
+    row_of = {name: row for row, name in enumerate(theirs.ids)}
+    only_left = sum(name not in row_of for name in ours.ids)
+    only_right = len(row_of.keys() - set(ours.ids))
     if only_left or only_right:
         raise UsageError(
             f"{left.name} and {right.name} were tested on different documents: {only_left} only the first, "
             f"{only_right} only the second",
             hint=SAME_DOCUMENTS_HINT,
         )
-    return np.array([place[name] for name in ours.ids], dtype=np.int64)
+    return np.array([row_of[name] for name in ours.ids], dtype=np.int64)

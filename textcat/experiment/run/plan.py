@@ -1,4 +1,4 @@
-"""The plan: which steps an experiment takes, in order, each made once however many runs share it."""
+"""Plan the steps of an experiment. Runs share every step with the same recipe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Chain:
     evaluated: Step
 
     def steps(self) -> Iterator[Step]:
-        """In the order in which they are made."""
+        """Yield the steps in the order in which they are built."""
         for step in (self.tokenized, self.vectorized, self.selected, self.projected):
             if step:
                 yield step
@@ -49,13 +49,13 @@ class Chain:
 
 @dataclass(frozen=True)
 class Plan:
-    """All chains of an experiment."""
+    """The steps of all runs and repetitions of an experiment."""
 
     experiment: Experiment
     chains: tuple[Chain, ...]
 
     def steps(self, until: str = "evaluate") -> list[Step]:
-        """Each different step once, up to and with a stage."""
+        """Return each different step once, up to and including a stage."""
         last = STAGES.index(until)
         seen: dict[str, Step] = {}
         for chain in self.chains:
@@ -66,7 +66,7 @@ class Plan:
 
 
 def make_plan(experiment: Experiment, corpus_folder: Path, fingerprint: str) -> Plan:
-    """The plan for a corpus whose files are in `corpus_folder` with that fingerprint."""
+    """Return the plan for documents in `corpus_folder` whose contents have that fingerprint."""
     repeats = experiment.resample.number if experiment.resample else 1
     chains = [
         _make_chain(experiment, name, repeat, corpus_folder, fingerprint)
@@ -81,9 +81,9 @@ def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fi
     tokenized = make_tokenize_step(experiment.corpus, run.text, folder, fingerprint)
     vectorized = make_vectorize_step(experiment, run, repeat, tokenized)
     selected = make_select_step(run, vectorized)
-    # Latent dimensions do not depend on labels: experiments that learn some categories share those of all.
-    everybody = make_vectorize_step(_with_all_categories(experiment), run, repeat, tokenized)
-    projected = make_project_step(run, seed, everybody)
+    # Latent dimensions do not depend on labels: compute them with all categories, so that experiments share them.
+    unlabelled = make_vectorize_step(_with_all_categories(experiment), run, repeat, tokenized)
+    projected = make_project_step(run, seed, unlabelled)
     trained = make_train_step(run, seed, vectorized, selected, projected)
     sources = (vectorized, selected, projected)
     calibrated = make_calibrate_step(run, seed, trained, sources)

@@ -1,4 +1,4 @@
-"""Collect every measure of every run of an experiment, with its signature."""
+"""Collect the measures and signatures of all runs of an experiment."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 import textcat
 from textcat.evaluation.run_measures import average_repetitions
 from textcat.evaluation.significance import measure_comparison
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
-from textcat.experiment.steps.fitting import extract_certificates
-from textcat.experiment.steps.step import StepContext
+from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.train import list_method_names
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
@@ -28,16 +28,17 @@ from textcat.store.arrays import read_array, read_json, read_mask
 
 RunMeasures = dict[str, float | None]
 
-# The papers call by these names what the learners' parameters call by shorter ones.
+# The papers' names of parameters with shorter names here.
 PRINTED_NAMES = {"lam": "lambda", "rate": "lambda"}
 
 
 def measure_weights(folder: Path, categories: Sequence[str], positives: NDArray[np.int64]) -> RunMeasures:
-    """How many features a linear model uses, by category and over them, the constant not counted."""
-    if not (folder / "model.coef.npy").exists():
+    """Return how many features a linear model uses, over all categories and for each, without the constant."""
+    model: Any = load_model(folder)
+    if not hasattr(model, "coef"):
         return {}
-    used = np.count_nonzero(read_array(folder, "model.coef"), axis=0)
-    constants = read_array(folder, "model.intercept")
+    used = np.asarray((model.coef != 0).sum(axis=0)).ravel()
+    constants = model.intercept
     measures: RunMeasures = {
         "features.min": float(used.min()),
         "features.max": float(used.max()),
@@ -51,7 +52,7 @@ def measure_weights(folder: Path, categories: Sequence[str], positives: NDArray[
 
 
 def _correlate_logarithms(used: NDArray[np.int64], positives: NDArray[np.int64]) -> float | None:
-    """Of the logarithms, over the categories with a positive document and a feature."""
+    """Correlate the logarithms over the categories that have a positive document and a feature."""
     known = (used > 0) & (positives > 0)
     if np.unique(used[known]).size < 2 or np.unique(positives[known]).size < 2:
         return None
@@ -59,7 +60,7 @@ def _correlate_logarithms(used: NDArray[np.int64], positives: NDArray[np.int64])
 
 
 def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
-    """Objective and gap summed over the categories, passes averaged; none where a learner minimises nothing."""
+    """Return the sums of objective and gap and the mean of passes over categories; nothing for other learners."""
     measures: RunMeasures = {}
     for name, together in (("objective", np.sum), ("gap", np.sum), ("passes", np.mean)):
         values = [entry.get(name) for entry in certificates]
@@ -71,7 +72,7 @@ def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
 
 
 def measure_search(folder: Path) -> RunMeasures:
-    """chosen.lambda, or another parameter, where one value was chosen for all categories."""
+    """Return the value that a search chose for all categories, such as chosen.lambda."""
     if not (folder / "search.json").exists():
         return {}
     search = read_json(folder, "search")
@@ -80,18 +81,18 @@ def measure_search(folder: Path) -> RunMeasures:
     return {f"chosen.{PRINTED_NAMES.get(search['parameter'], search['parameter'])}": search["chosen"][0]}
 
 
-# Runs of their own in what cells and claims ask for, though nothing is trained for them.
+# Cells and claims refer to measures of the collection as those of a run with this name.
 COLLECTION_RUN = "collection"
 
 
-def collect_results(plan: Plan, workshop: StepContext) -> dict[str, Any]:
-    """The results of an experiment whose steps are all made."""
+def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
+    """Return the results of an experiment whose steps are all built."""
     experiment = plan.experiment
     by_run: dict[str, list[Chain]] = defaultdict(list)
     for chain in plan.chains:
         by_run[chain.run].append(chain)
-    first = read_vectors(plan.chains[0].vectorized.build_artifact(workshop).folder)
-    runs = {name: _collect_run(chains, plan, workshop) for name, chains in by_run.items()}
+    first = read_vectors(plan.chains[0].vectorized.build_artifact(context).folder)
+    runs = {name: _collect_run(chains, plan, context) for name, chains in by_run.items()}
     compared = {
         name: {"measures": _compare_errors(pair, runs, first)}
         for name, pair in experiment.comparisons.items()
@@ -108,12 +109,12 @@ def collect_results(plan: Plan, workshop: StepContext) -> dict[str, Any]:
         "settings": _dump_settings(experiment, "runs", "title"),
         "runs": runs,
         "beside": compared
-        | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, workshop)}},
+        | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, context)}},
     }
 
 
 def _dump_settings(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:
-    """Settings as JSON-able data; a calibration that is not asked for is not mentioned."""
+    """Return settings as JSON-able data, without `calibration` if there is none."""
     unused = () if settings.calibration else ("calibration",)
     return settings.model_dump(mode="json", exclude={*left_out, *unused})
 
@@ -132,12 +133,12 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
     }
 
 
-def _collect_run(chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> dict[str, Any]:
+def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
-    folders = [chain.trained.build_artifact(workshop).folder for chain in chains]
-    vectors = read_vectors(chains[0].vectorized.build_artifact(workshop).folder)
+    folders = [chain.trained.build_artifact(context).folder for chain in chains]
+    vectors = read_vectors(chains[0].vectorized.build_artifact(context).folder)
     certificates = extract_certificates(read_json(folders[0], "model"))
-    measures = _aggregate_measures(chains, plan, workshop)
+    measures = _aggregate_measures(chains, plan, context)
     measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts) | measure_training(
         certificates
     )
@@ -152,14 +153,14 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> 
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
     result |= collect_identities(*list_plugin_names(plan.experiment, run))
-    series = read_series(chains[0].evaluated.build_artifact(workshop).folder)
+    series = read_series(chains[0].evaluated.build_artifact(context).folder)
     if series:
         result["series"] = series
     return result
 
 
 def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[str, str | None]]:
-    """All names in a run that a plugin may offer, with their kinds."""
+    """Return all names in a run that may be a plugin's, with their kinds."""
     return [
         ("corpora", experiment.corpus.name),
         ("tokenizers", run.text.tokenizer),
@@ -170,29 +171,29 @@ def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[st
     ]
 
 
-def _aggregate_measures(chains: Sequence[Chain], plan: Plan, workshop: StepContext) -> RunMeasures:
-    each = [read_measures(chain.evaluated.build_artifact(workshop).folder) for chain in chains]
+def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMeasures:
+    each = [read_measures(chain.evaluated.build_artifact(context).folder) for chain in chains]
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
     aggregated: RunMeasures = {name: value if np.isfinite(value) else None for name, value in spread.items()}
     if plan.experiment.resample and plan.experiment.resample.kind == "folds":
-        aggregated |= _measure_pooled_folds(chains, workshop)
+        aggregated |= _measure_pooled_folds(chains, context)
     return {name: value for name, value in aggregated.items() if not _is_category_statistic(name)}
 
 
 def _is_category_statistic(name: str) -> bool:
-    """Of means and spreads by category there are too many for anyone to read."""
+    """Return whether a measure is a mean or spread of one category, which results leave out."""
     return name.startswith("category.") and name.endswith((".mean", ".sd"))
 
 
-def _measure_pooled_folds(chains: Sequence[Chain], workshop: StepContext) -> RunMeasures:
-    """Measures over the documents of all folds together, each decided by the model that had not seen it."""
+def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMeasures:
+    """Return measures over the test documents of all folds together."""
     scores, decisions, labels = [], [], []
     vectors = None
     for chain in chains:
-        folder = chain.evaluated.build_artifact(workshop).folder
-        vectors = read_vectors(chain.vectorized.build_artifact(workshop).folder)
+        folder = chain.evaluated.build_artifact(context).folder
+        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
         scores.append(read_array(folder, "scores"))
         decisions.append(read_mask(folder, "decisions"))
         labels.append(vectors.test_labels)
@@ -204,7 +205,7 @@ def _measure_pooled_folds(chains: Sequence[Chain], workshop: StepContext) -> Run
 
 
 def _compare_errors(pair: ComparisonSettings, runs: dict[str, Any], vectors: Vectors) -> RunMeasures:
-    """Fewer, more and equal errors over the categories, and Wilcoxon's p."""
+    """Return the categories with fewer, more and equal errors, and Wilcoxon's p."""
     errors = [
         [runs[side]["measures"][f"category.{name}.errors"] for name in vectors.categories]
         for side in (pair.left, pair.right)
@@ -213,9 +214,9 @@ def _compare_errors(pair: ComparisonSettings, runs: dict[str, Any], vectors: Vec
 
 
 def _measure_collection(
-    plan: Plan, by_run: dict[str, list[Chain]], vectors: Vectors, workshop: StepContext
+    plan: Plan, by_run: dict[str, list[Chain]], vectors: Vectors, context: RunContext
 ) -> RunMeasures:
-    """The size of the collection as learners saw it; with folds every document trains and tests in turn."""
+    """Return the size of the collection; with folds every document is a training and a test document."""
     chain = next(iter(by_run.values()))[0]
     train, test = vectors.train.shape[0], vectors.test.shape[0]
     resample = plan.experiment.resample

@@ -1,8 +1,8 @@
-"""Write and read results.json and timings.json.
+"""Encode and read results.json and timings.json.
 
-Measures of single categories stand as columns, a line a measure, in the order of `corpus.train_counts`; so do
-certificates. Numbers keep ten significant digits. Unpacked, every measure has its dotted name again.
-Seconds differ from run to run and stand in timings.json beside it.
+results.json holds the measures of categories as columns, one line per measure, in the order of
+`corpus.categories_in_order`, and certificates likewise. Numbers have ten significant digits. When read, every
+measure gets its dotted name back. Seconds differ from run to run; timings.json holds them.
 """
 
 from __future__ import annotations
@@ -18,36 +18,29 @@ from typing import Any
 import numpy as np
 
 from textcat.errors import BadDataError
+from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
-from textcat.experiment.steps.step import StepContext
 from textcat.store.arrays import read_json
-from textcat.store.files import write_atomically
 
 log = logging.getLogger(__name__)
 
+RESULTS_FILE = "results.json"
 TIMINGS_FILE = "timings.json"
 _NUMBER_LIST = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
 
 
 def encode_results(results: Mapping[str, Any]) -> str:
-    """The one spelling of results."""
+    """Return results as JSON; equal results give equal text."""
     text = json.dumps(_pack(results), sort_keys=True, indent=1, ensure_ascii=False, allow_nan=False)
-    # A list of numbers is a line.
+    # Put a list of numbers on one line.
     return _NUMBER_LIST.sub(lambda found: "[" + re.sub(r"\s+", " ", found[1]) + "]", text) + "\n"
-
-
-def write_results(folder: Path, results: Mapping[str, Any]) -> Path:
-    """results.json, whole."""
-    path = folder / "results.json"
-    write_atomically(path, encode_results(results))
-    return path
 
 
 def read_results(where: Path) -> dict[str, Any]:
     """Read the results in a folder or file, with the seconds of the timings.json beside them."""
-    path = where / "results.json" if where.is_dir() else where
+    path = where / RESULTS_FILE if where.is_dir() else where
     try:
         results = _unpack(load_results(path))
     except (OSError, ValueError) as error:
@@ -60,16 +53,23 @@ def read_results(where: Path) -> dict[str, Any]:
 
 
 def get_run_measures(results: Mapping[str, Any]) -> dict[str, Mapping[str, float | None]]:
-    """Run -> measures, with what is a run of its own to cells and claims though nothing was trained for it."""
+    """Return the measures of each run, of each comparison and of the collection, by name."""
     return {name: run["measures"] for name, run in (results["runs"] | results["beside"]).items()}
 
 
-def add_timings(results: dict[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
-    """The results with the measures in seconds."""
-    for name, measures in timings.get("runs", {}).items():
-        part = results["runs"] if name in results["runs"] else results["beside"]
-        part.setdefault(name, {"measures": {}})["measures"].update(measures)
-    return results
+def add_timings(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return results with the measures in seconds added to those of each run."""
+    seconds: dict[str, Any] = timings.get("runs", {})
+    beside = {name: {"measures": {}} for name in seconds if name not in results["runs"]} | results["beside"]
+    return {
+        **results,
+        "runs": {name: _add_measures(run, seconds.get(name, {})) for name, run in results["runs"].items()},
+        "beside": {name: _add_measures(part, seconds.get(name, {})) for name, part in beside.items()},
+    }
+
+
+def _add_measures(part: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    return {**part, "measures": {**part["measures"], **more}}
 
 
 def read_timings(path: Path, *, warn: bool = True) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def _list_kinds(measures: Mapping[str, Any], prefix: str) -> list[str]:
 
 def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
     categories = packed["corpus"].pop("categories_in_order")
-    # JSON of one spelling has its keys sorted; categories have an order of their own.
+    # The keys in the file are sorted; categories have an order of their own.
     counts = packed["corpus"]["train_counts"]
     packed["corpus"]["train_counts"] = {category: counts[category] for category in categories}
     for run in packed["runs"].values():
@@ -149,12 +149,12 @@ def _shorten_number(value: Any) -> Any:
     return int(shorter) if shorter.is_integer() and abs(shorter) < 1e15 else shorter
 
 
-def collect_timings(plan: Plan, workshop: StepContext, timings: Timings) -> dict[str, Any]:
-    """Seconds by stage, and by run as measures: of each category's training, and how they grow."""
+def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[str, Any]:
+    """Return the seconds of each stage and, as measures of each run, of its training and of how it grows."""
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            description = read_json(chain.trained.build_artifact(workshop).folder, "model")
+            description = read_json(chain.trained.build_artifact(context).folder, "model")
             runs[chain.run] = _measure_training_seconds(description, plan)
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
@@ -166,14 +166,14 @@ def collect_timings(plan: Plan, workshop: StepContext, timings: Timings) -> dict
 
 
 def fit_growth_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
-    """The slope of log seconds against log sizes."""
+    """Return the slope of log seconds against log sizes."""
     if min(sizes) <= 0 or min(seconds) <= 0:
         return float("nan")
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
 
 
 def _measure_training_seconds(description: Mapping[str, Any], plan: Plan) -> dict[str, float]:
-    """Seconds as the certificates say; categories that were trained together share theirs evenly."""
+    """Return the training seconds in the certificates; categories trained together share theirs evenly."""
     seconds = [entry.get("seconds") for entry in description.get("certificate", [])]
     known = [float(value) for value in seconds if value is not None]
     if not known:
@@ -188,13 +188,11 @@ def _measure_training_seconds(description: Mapping[str, Any], plan: Plan) -> dic
     return measures
 
 
-def write_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
-    """Write timings.json and return its contents; stages that found everything ready keep their seconds."""
+def merge_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the contents of timings.json: stages that built nothing keep the seconds that the folder holds."""
     before = read_timings(folder / TIMINGS_FILE).get("stages", {})
     stages = {
         stage: seconds if timings["built"].get(stage) else before.get(stage, seconds)
         for stage, seconds in timings["stages"].items()
     }
-    kept = {"stages": stages, "runs": timings["runs"]}
-    write_atomically(folder / TIMINGS_FILE, json.dumps(kept, indent=1, sort_keys=True) + "\n")
-    return kept
+    return {"stages": stages, "runs": timings["runs"]}

@@ -1,4 +1,4 @@
-"""The form of results.json and timings.json: what must be there, and of which type, before anything reads it."""
+"""Check the keys and types of results.json and timings.json when they are read."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from textcat.experiment.spec.experiment import names_a_folder
 
 FORMAT = 2
 COUNTS = ("tp", "fp", "fn", "tn")
-# Timings hold seconds only; any other measure in them would replace one of the results.
+# Timings may hold seconds only, so that they cannot replace a measure of the results.
 SECONDS = re.compile(r"training\.seconds|scaling\.exponent|category\..*\.train_seconds", re.DOTALL)
 
 
@@ -96,7 +96,7 @@ class _Run(_Part):
         return columns
 
 
-class _Beside(_Part):
+class _OtherMeasures(_Part):
     measures: Measures
 
 
@@ -117,7 +117,7 @@ class _Results(_Part):
     corpus: _Corpus
     settings: dict[str, Any]
     runs: dict[str, _Run]
-    beside: dict[str, _Beside]
+    beside: dict[str, _OtherMeasures]
 
     @model_validator(mode="after")
     def _columns_fit(self) -> _Results:
@@ -144,12 +144,12 @@ class _Timings(_Part):
 
 
 def load_results(path: Path) -> dict[str, Any]:
-    """Read a results.json, still packed; raise ValueError or OSError where it does not have its form."""
+    """Read a packed results.json; raise ValueError or OSError if it is not valid."""
     return _load(path, _Results)
 
 
 def load_timings(path: Path) -> dict[str, Any]:
-    """Read a timings.json; raise ValueError or OSError where it does not have its form."""
+    """Read a timings.json; raise ValueError or OSError if it is not valid."""
     return _load(path, _Timings)
 
 
@@ -158,7 +158,7 @@ def _load(path: Path, form: type[_Part]) -> dict[str, Any]:
         text = path.read_text(encoding="utf-8")
         loaded: dict[str, Any] = json.loads(text)
         if "\\u" in text:
-            # An escape can spell half a character, which no terminal and no file takes.
+            # An escape can stand for half a character, which cannot be printed or written.
             json.dumps(loaded, ensure_ascii=False).encode()
         if form is _Results and (not isinstance(loaded, dict) or loaded.get("format") != FORMAT):
             raise ValueError("not results of this version of textcat")

@@ -1,4 +1,4 @@
-"""Where experiments are looked for, and their names; imports nothing that would slow a shell's completion."""
+"""Find experiment files and their names. Shell completion imports this module, so it must load fast."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import textcat
 
 
 def find_config_folders() -> list[Path]:
-    """Where experiments are looked for: ./configs, then the ones that come with textcat."""
+    """Return the folders of experiments: ./configs, then those of the package."""
     package = Path(textcat.__file__).parent
     candidates = [Path("configs"), package / "configs", package.parent / "configs"]
     return [folder for folder in candidates if folder.is_dir()]
 
 
 def find_experiment_files() -> dict[str, Path]:
-    """Every experiment that can be named; files that start with an underscore are only extended."""
+    """Return the file of each experiment by name; files that start with an underscore are only extended."""
     found: dict[str, Path] = {}
     for folder in reversed(find_config_folders()):
         for path in sorted(folder.rglob("*.yaml")):

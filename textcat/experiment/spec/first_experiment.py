@@ -1,4 +1,4 @@
-"""The first experiment file for a user's own documents, with a comment on all that one may want to change."""
+"""Write the first experiment file for a user's own documents, with comments on what to change."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from textcat.corpora.own.inspect import Inspection
 
 
 def render_first_experiment(inspection: Inspection, title: str, path: str) -> str:
-    """An experiment file as text; `path` leads from it to the documents."""
+    """Return an experiment file as text; `path` leads from the file to the documents."""
     source = files("textcat.experiment").joinpath("first_file.yaml.in").read_text(encoding="utf-8")
-    # What comes out is YAML, in which every value is quoted by `quoted`.
+    # The result is YAML, so nothing is escaped for HTML; `quoted` quotes every value.
     layout = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
     environment = Environment(undefined=StrictUndefined, **layout)  # type: ignore[arg-type] # noqa: S701
     template = environment.from_string(source)
@@ -22,5 +22,5 @@ def render_first_experiment(inspection: Inspection, title: str, path: str) -> st
 
 
 def _quote(value: Any) -> str:
-    """JSON is YAML; a plain word needs no quotes, but what YAML reads as something else does."""
+    """Return a value as JSON, which is also YAML."""
     return json.dumps(value, ensure_ascii=False)

@@ -1,4 +1,7 @@
-"""The table of learners by name: what each is, the parameters it takes, and the adapter that trains it."""
+"""The learners by name: what each is and the parameters it takes. Importing this module loads no numerics.
+
+`textcat.experiment.steps.learners` has the code that trains them.
+"""
 
 from __future__ import annotations
 
@@ -168,36 +171,20 @@ class MulticlassParameters(LearnerParameters):
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """One row of the table. `path` trains several values of one of the `strengths` together."""
+    """One row of the table; `categories_at_once` is the size of the blocks of categories trained one by one."""
 
     title: str
-    parameters: type[BaseModel]
-    adapter: str
+    parameters: type[LearnerParameters]
     version: int = 1
     categories_at_once: int | None = None
-    course: str | None = None
-    searcher: str | None = None
-    path: str | None = None
-    folds: str | None = None
-    strengths: frozenset[str] = frozenset()
 
 
 def _make_linear_entry(title: str, version: int = 2) -> LearnerEntry:
-    return LearnerEntry(
-        title,
-        LinearParameters,
-        "textcat.experiment.steps.fit_linear:fit_linear",
-        version=version,
-        categories_at_once=64,
-        searcher="textcat.experiment.steps.fit_linear:search_linear",
-        path="textcat.experiment.steps.fit_linear:fit_linear_path",
-        folds="textcat.experiment.steps.fit_linear:score_linear_folds",
-        strengths=frozenset({"lam", "cost", "variance", "rate"}),
-    )
+    return LearnerEntry(title, LinearParameters, version, categories_at_once=64)
 
 
 def _read_named_learners() -> dict[str, LearnerEntry]:
-    """The combinations of loss, prior and algorithm that papers gave names to."""
+    """Return the combinations of loss, prior and algorithm that have a name."""
     table = yaml.safe_load(files("textcat").joinpath("linear", "learners.yaml").read_text(encoding="utf-8"))
     rows = {}
     for name, row in table.items():
@@ -210,9 +197,7 @@ def _read_named_learners() -> dict[str, LearnerEntry]:
 
 
 def _make_online_entry(what: str) -> LearnerEntry:
-    return LearnerEntry(
-        f"{what} (zhang_2000)", OnlineParameters, "textcat.experiment.steps.fit_other:fit_online"
-    )
+    return LearnerEntry(f"{what} (zhang_2000)", OnlineParameters)
 
 
 LEARNERS: dict[str, LearnerEntry] = {
@@ -221,17 +206,14 @@ LEARNERS: dict[str, LearnerEntry] = {
     "naive_bayes": LearnerEntry(
         "naive Bayes 2: multinomial, one category against the rest",
         NaiveBayesParameters,
-        "textcat.experiment.steps.fit_other:fit_binary_bayes",
     ),
     "naive_bayes_multiclass": LearnerEntry(
         "naive Bayes 1: multinomial over all classes",
         NaiveBayesParameters,
-        "textcat.experiment.steps.fit_other:fit_multiclass_bayes",
     ),
     "smo": LearnerEntry(
         "support vector machine with explicit threshold, by sequential minimal optimization",
         SmoParameters,
-        "textcat.experiment.steps.fit_other:fit_smo",
         categories_at_once=16,
     ),
     "perceptron": _make_online_entry("Perceptron"),
@@ -243,29 +225,24 @@ LEARNERS: dict[str, LearnerEntry] = {
     "perceptron_tree": LearnerEntry(
         "binary tree, splits by the batch perceptron (gao_2003, section 5.1)",
         TreeParameters,
-        "textcat.experiment.steps.fit_other:fit_perceptron_tree",
     ),
     "mfom": LearnerEntry(
         "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
         MeritParameters,
-        "textcat.experiment.steps.fit_other:fit_merit_tree",
-        course="textcat.experiment.steps.fit_other:fit_merit_checkpoints",
     ),
     "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",
         SoftmaxParameters,
-        "textcat.experiment.steps.fit_other:fit_polytomous",
     ),
     "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
         MulticlassParameters,
-        "textcat.experiment.steps.fit_other:fit_multiclass_regression",
     ),
 }
 
 
-def validate_parameters(learner: str, given: dict[str, Any]) -> BaseModel:
-    """A learner's checked parameters; KeyError with a hint when there is no such learner."""
+def validate_parameters(learner: str, given: dict[str, Any]) -> LearnerParameters:
+    """Return a learner's checked parameters; raise KeyError with a hint where there is no such learner."""
     if learner not in LEARNERS:
         raise KeyError(suggest_names(learner, LEARNERS))
     return LEARNERS[learner].parameters.model_validate(given)

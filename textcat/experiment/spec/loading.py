@@ -13,6 +13,7 @@ from textcat.experiment.spec.config_files import find_config_folders, find_exper
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.probabilities import check_probabilities
+from textcat.experiment.steps.select import keeps_all_features
 from textcat.yaml_reader import (
     KeyPath,
     YamlPlace,
@@ -24,7 +25,7 @@ from textcat.yaml_reader import (
 
 
 def read_experiment_source(path: Path) -> YamlSource:
-    """The file's data over the data of what it extends, with the place of every key."""
+    """Return a file's data merged over the data that it extends, with the place of every key."""
     return _read_with_parents(path, ())
 
 
@@ -35,7 +36,7 @@ def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
         raise UsageError(
             f"experiments extend each other in a circle: {circle}",
             where=str(path),
-            hint="Take one of the `extends` out.",
+            hint="Remove one of the `extends`.",
         )
     source = read_yaml_source(path)
     extended = source.data.pop("extends", None)
@@ -75,7 +76,7 @@ def _merge(
     from_above: dict[KeyPath, YamlPlace],
     places: dict[KeyPath, YamlPlace],
 ) -> dict[str, Any]:
-    """Mappings merge key by key; anything else replaces; null takes a key away."""
+    """Merge mappings key by key; other values replace; null removes a key."""
     merged = dict(below)
     for name, value in above.items():
         here = (*keys, name)
@@ -93,23 +94,14 @@ def _merge(
     return merged
 
 
-__all__ = [
-    "derive_experiment_name",
-    "find_config_folders",
-    "find_experiment",
-    "find_experiment_files",
-    "load_experiment",
-    "validate_experiment",
-]
-
 FIND_EXPERIMENT_HINT = (
-    "`textcat list experiments` names those there are; "
-    "`textcat init DOCUMENTS` writes one for documents of yours."
+    "`textcat list experiments` lists the available ones; "
+    "`textcat init DOCUMENTS` writes one for your own documents."
 )
 
 
 def find_experiment(wanted: str) -> Path:
-    """The file of an experiment given by path or by name."""
+    """Return the file of an experiment given by path or by name."""
     path = Path(wanted)
     if path.is_file():
         return path
@@ -125,7 +117,7 @@ def find_experiment(wanted: str) -> Path:
 
 
 def derive_experiment_name(path: Path) -> str:
-    """An experiment's name: its place under a configs folder, or the file's own name."""
+    """Return an experiment's name: its path below a configs folder, or the name of the file."""
     for folder in find_config_folders():
         if path.resolve().is_relative_to(folder.resolve()):
             return path.resolve().relative_to(folder.resolve()).with_suffix("").as_posix()
@@ -133,7 +125,7 @@ def derive_experiment_name(path: Path) -> str:
 
 
 def load_experiment(wanted: str | Path) -> Experiment:
-    """The resolved experiment; every fault in the file is one message with its place."""
+    """Return the resolved experiment; an error in the file is one message with its place."""
     path = find_experiment(str(wanted))
     source = read_experiment_source(path)
     source.data.setdefault("name", derive_experiment_name(path))
@@ -141,7 +133,7 @@ def load_experiment(wanted: str | Path) -> Experiment:
 
 
 def validate_experiment(source: YamlSource) -> Experiment:
-    """Check plain data against the typed model."""
+    """Return the experiment of plain data; raise UsageError with the place of an error."""
     try:
         experiment = Experiment.model_validate(source.data)
     except ValidationError as error:
@@ -151,8 +143,15 @@ def validate_experiment(source: YamlSource) -> Experiment:
 
 
 def _check_runs(experiment: Experiment, source: YamlSource) -> None:
-    """Check each run's learner and parameters, which the registry of learners knows."""
+    """Check each run's learner, its parameters and whether its settings agree."""
     for name, run in experiment.runs.items():
+        if run.projection and not keeps_all_features(run.selection):
+            raise make_yaml_error(
+                _find_run_setting(source, name, "projection"),
+                f"run {name!r} has a `projection` and a `selection` of features, which cannot be combined",
+                hint="Leave one of them out; in a run, `selection: {features: all, minimum_documents: 1}` "
+                "keeps every feature.",
+            )
         try:
             validate_parameters(run.learner, run.parameters)
             check_probabilities(run)
@@ -168,10 +167,16 @@ def _check_runs(experiment: Experiment, source: YamlSource) -> None:
             raise make_yaml_error(source.find_place(("runs", name)), error.what, error.hint) from error
 
 
+def _find_run_setting(source: YamlSource, run: str, key: str) -> YamlPlace | None:
+    """Return the place of a run's setting: in the run, or in the experiment that shares it with all runs."""
+    own = ("runs", run, key)
+    return source.find_place(own if own in source.places else (key,))
+
+
 def _to_usage_error(
     error: ValidationError, source: YamlSource, above: tuple[str | int, ...] = ()
 ) -> UsageError:
-    # A misspelt key is also a missing one: the misspelling is what to say.
+    # A misspelt key may also be reported as missing: report the misspelling.
     faults = error.errors()
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     keys = (*above, *(part for part in first["loc"] if _is_key(part, source)))
@@ -192,14 +197,14 @@ def _to_usage_error(
 
 
 def _is_key(part: str | int, source: YamlSource) -> bool:
-    """Tell real keys from the names that pydantic gives to the branches of a union."""
+    """Return whether a part of a location is a key, not the name that pydantic gives to a branch of a union."""
     return isinstance(part, int) or not (
         part.startswith(("literal[", "list[", "constrained")) or part in {"int", "str"}
     )
 
 
 def _find_known_fields(error: ValidationError, location: tuple[int | str, ...]) -> list[str]:
-    """The keys known where an unknown one was found."""
+    """Return the known keys at the location of an unknown one."""
     models = {entry.parameters.__name__: entry.parameters for entry in LEARNERS.values()}
     annotation: Any = models.get(error.title, Experiment)
     for part in location[:-1]:
@@ -209,7 +214,7 @@ def _find_known_fields(error: ValidationError, location: tuple[int | str, ...]) 
 
 
 def _get_part_type(annotation: Any, part: int | str) -> Any:
-    """The type of one part of a value of some type."""
+    """Return the type of one part of a value of some type."""
     model = _find_model(annotation)
     if get_origin(annotation) in (dict, list):
         return get_args(annotation)[-1]
@@ -219,7 +224,7 @@ def _get_part_type(annotation: Any, part: int | str) -> Any:
 
 
 def _find_model(annotation: Any) -> type[BaseModel] | None:
-    """The settings class that a type is, or is optionally."""
+    """Return the settings class of a type, which may be optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if get_origin(annotation) in (dict, list):

@@ -1,4 +1,4 @@
-"""Every method that experiment files can name, textcat's own and those of installed packages."""
+"""List the methods that experiment files can name: built-in ones and plugins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from textcat.thresholds.rules import THRESHOLD_RULES
 
 @dataclass(frozen=True)
 class Method:
-    """A name with its kind, what it is in a line, and who has it."""
+    """A method: its kind, its name, one line on what it is, and the package that has it."""
 
     kind: str
     name: str
@@ -35,7 +35,7 @@ class Method:
 
 
 def list_methods() -> Iterator[Method]:
-    """All of them, kind by kind, textcat's own first; of a plugin that cannot be used, why."""
+    """Yield all methods, kind by kind, built-in ones first; for a plugin that cannot be used, the reason."""
     for kind in PLUGIN_KINDS:
         own = OWN_METHODS[kind]()
         for name in own:
@@ -58,7 +58,7 @@ def _describe_own_method(kind: str, name: str) -> str:
 
 
 def _list_own_averages() -> list[str]:
-    """The measures without those that are averages over the largest categories only."""
+    """Return the measures that are not averages over the largest categories."""
     return [name for name in list_builtin_measures() if name.count(".") < 2]
 
 
@@ -91,6 +91,6 @@ def _describe_plugin_method(plugin: Plugin, own: Collection[str]) -> str:
 
 
 def _get_first_line(thing: Any) -> str:
-    """The first line of a function's or class's own docstring; of another object nothing."""
+    """Return the first line of the docstring of a function or class, or an empty text."""
     text = thing.__doc__ if callable(thing) else None
     return text.strip().splitlines()[0] if text else ""

@@ -1,4 +1,4 @@
-"""The JSON Schema of experiment files and the reference page of keys: `python -m textcat.experiment.spec.schema`."""
+"""Make the JSON Schema of experiment files and the page of keys: `python -m textcat.experiment.spec.schema`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from textcat.linear.training import ALGORITHMS
 
 
 def make_experiment_schema() -> dict[str, Any]:
-    """The schema of a file: as of the resolved experiment, with `extends`, and nothing required beside it."""
+    """Return the schema of a file: that of a resolved experiment, with `extends` and without required keys."""
     schema = Experiment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "textcat experiment"
@@ -77,7 +77,7 @@ OPTIONS_SET_BY_PARAMETERS = ("tol", "max_passes", "seed", "stop", "precision", "
 
 
 def make_configuration_page() -> str:
-    """The page as Markdown."""
+    """Return the page of keys as Markdown."""
     return "\n".join([REFERENCE_HEAD, *_format_sections(make_experiment_schema())])
 
 
@@ -99,7 +99,7 @@ def _format_sections(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def _format_algorithm_options() -> Iterator[str]:
-    """What `parameters: {options: ...}` takes with each algorithm, beside what is a parameter already."""
+    """Yield the options of each algorithm that are not parameters already."""
     for name, algorithm in ALGORITHMS.items():
         yield f"### options of algorithm `{name}`\n"
         yield cleandoc(algorithm.options.__doc__ or "") + "\n"
@@ -127,7 +127,7 @@ def _format_reader_options() -> Iterator[str]:
 
 
 def _group_learners() -> dict[str, list[str]]:
-    """Learners that take the same parameters, in the order of the table of learners."""
+    """Group the learners by the class of their parameters, in the order of the table."""
     found: dict[str, list[str]] = {}
     for name, learner in LEARNERS.items():
         found.setdefault(learner.parameters.__name__, []).append(name)
@@ -148,7 +148,7 @@ def _format_table(properties: dict[str, Any]) -> Iterator[str]:
 
 
 def _describe_type(value: dict[str, Any]) -> str:
-    """What a key takes, in words. Pydantic before 2.9 wraps a described reference in `allOf`."""
+    """Describe the type of a key in words. Pydantic before 2.9 wraps a described reference in `allOf`."""
     if several := value.get("anyOf", value.get("allOf")):
         return " or ".join(dict.fromkeys(_describe_type(each) for each in several))
     if "$ref" in value:
@@ -182,7 +182,7 @@ def _describe_simple(value: dict[str, Any]) -> str:
 
 
 def _format_default(value: dict[str, Any]) -> str:
-    """The value that a key has when it is not there; nothing where there is none."""
+    """Return the default of a key as text, or an empty text."""
     if "default" not in value or value["default"] is None:
         return ""
     if isinstance(value["default"], dict):

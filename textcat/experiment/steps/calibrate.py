@@ -1,13 +1,14 @@
-"""From held-out scores to a calibration of each category's probabilities."""
+"""Fit the calibration of a run's probabilities on held-out scores."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.held_out import load_held_out_scores
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
@@ -22,7 +23,7 @@ from textcat.thresholds.calibration import (
 def make_calibrate_step(
     run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
 ) -> Step | None:
-    """The calibration of a run, or no step where none is asked for."""
+    """Return the step that fits a run's calibration, or None without `calibration`."""
     settings = run.calibration
     if settings is None:
         return None
@@ -30,21 +31,21 @@ def make_calibrate_step(
         "calibrate", 1, {**settings.model_dump(mode="json"), "seed": seed}, make_recipe_inputs(model=trained)
     )
 
-    def make(workshop: StepContext, target: Path) -> None:
-        problem = assemble_problem(workshop, run, seed, *sources)
-        scores, _ = load_held_out_scores(workshop, run, problem, trained, seed, settings.folds)
+    def make(context: RunContext, target: Path) -> None:
+        problem = assemble_problem(context, run, seed, *sources)
+        scores, _ = load_held_out_scores(context, run, problem, trained, seed, settings.folds)
         save_calibration(target, fit_calibration(settings, scores, problem.labels))
 
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
-    """Its arrays, as files of a folder."""
+    """Write a calibration's arrays as files of a folder."""
     for name, values in calibration.to_arrays().items():
         write_array(folder, f"calibration.{name}", values)
 
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
-    """The calibration that `save_calibration` left."""
+    """Read a calibration that `save_calibration` wrote."""
     arrays = {name: read_array(folder, f"calibration.{name}") for name in CALIBRATION_ARRAYS[settings.method]}
     return restore_calibration(settings.method, arrays, categories)

@@ -1,4 +1,4 @@
-"""From a trained model to what decides: a threshold for each category, or a number of categories a document."""
+"""Fit a run's decision rule: a threshold for each category, or a number of categories per document."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.calibrate import read_calibration
-from textcat.experiment.steps.fitting import LearningProblem, Model, load_model
 from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.learner import LearningProblem
+from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.probabilities import compute_probabilities
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
@@ -23,13 +25,13 @@ from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_do
 
 Floats = NDArray[np.float64]
 
-# The rules that decide by a number of categories a document.
+# Rules that give each document a number of categories.
 PER_DOCUMENT_RULES = ("rcut", "pcut")
 
 
 @dataclass(frozen=True)
 class DecisionRule:
-    """All that decides for a run: its rule, what was fitted for it, and where probabilities come from."""
+    """How a run turns scores into decisions: its rule, the fitted thresholds, and its calibration."""
 
     run: RunSettings
     single_label: bool
@@ -39,28 +41,28 @@ class DecisionRule:
     calibration: Calibration | None
 
     def probabilities(self, model: Model, scores: Floats) -> Floats | None:
-        """Documents x categories, calibrated or the learner's own; None where there are none."""
+        """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none."""
         return compute_probabilities(model, self.calibration, scores)
 
     def decide(self, model: Model, scores: Floats) -> NDArray[np.bool_]:
-        """What is accepted; with one label a document, the category of the highest score alone."""
+        """Return the accepted categories; with `single_label` the category with the highest score."""
         if self.single_label:
             chosen = np.zeros(scores.shape, dtype=bool)
             chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
             return chosen
-        asked_for = self.run.threshold.rule == "expected-f1"
+        needs_probabilities = self.run.threshold.rule == "expected-f1"
         return apply_threshold_rule(
             self.run.threshold,
             scores,
             self.thresholds,
             self.priors,
             per_document=self.per_document,
-            probabilities=self.probabilities(model, scores) if asked_for else None,
+            probabilities=self.probabilities(model, scores) if needs_probabilities else None,
         )
 
     @property
     def needs_all_documents(self) -> bool:
-        """Whether a decision depends on the other documents that are decided on."""
+        """Whether a decision depends on the other documents of the same call."""
         return self.run.threshold.needs_all_documents and not self.single_label
 
 
@@ -71,7 +73,7 @@ def make_decide_step(
     calibrated: Step | None,
     sources: tuple[Step, Step | None, Step | None],
 ) -> Step:
-    """Set the thresholds of a run by its rule."""
+    """Return the step that sets a run's thresholds by its rule."""
     needs = {"model": trained}
     if calibrated and run.threshold.rule == "expected-f1":
         needs["calibration"] = calibrated
@@ -79,15 +81,15 @@ def make_decide_step(
     parameters |= collect_identities(("thresholds", run.threshold.rule))
     recipe = Recipe("threshold", 1, parameters, make_recipe_inputs(**needs))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        problem = assemble_problem(workshop, run, seed, *sources)
-        model = load_model(trained.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        problem = assemble_problem(context, run, seed, *sources)
+        model = load_model(trained.build_artifact(context).folder)
         scores, folds = model.scores(problem.X), None
         if run.threshold.cross_validated:
-            scores, folds = load_held_out_scores(workshop, run, problem, trained, seed, run.threshold.folds)
+            scores, folds = load_held_out_scores(context, run, problem, trained, seed, run.threshold.folds)
         probabilities = None
         if run.threshold.rule == "expected-f1":
-            calibration = _load_calibration(run, calibrated, workshop, problem)
+            calibration = _load_calibration(run, calibrated, context, problem)
             probabilities = compute_probabilities(model, calibration, scores)
         fitted = set_thresholds(run.threshold, scores, problem.labels, folds, probabilities)
         write_array(target, "thresholds", fitted)
@@ -99,18 +101,18 @@ def make_decide_step(
 
 
 def _load_calibration(
-    run: RunSettings, calibrated: Step | None, workshop: StepContext, problem: LearningProblem
+    run: RunSettings, calibrated: Step | None, context: RunContext, problem: LearningProblem
 ) -> Calibration | None:
     if calibrated is None or run.calibration is None:
         return None
-    folder = calibrated.build_artifact(workshop).folder
+    folder = calibrated.build_artifact(context).folder
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
 
 
 def load_decision_rule(
     run: RunSettings, decided: Path, calibrated: Path | None, priors: Floats, *, single_label: bool
 ) -> DecisionRule:
-    """The decider of a run, from what its steps left in their folders."""
+    """Read the decision rule of a run from the folders of its thresholds and calibration."""
     thresholds = read_array(decided, "thresholds")
     calibration = None
     if calibrated is not None and run.calibration is not None:

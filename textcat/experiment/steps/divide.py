@@ -1,4 +1,4 @@
-"""Divide documents into training and test, choose the categories, and make seeded folds and splits."""
+"""Divide counted documents into training and test documents, and choose the categories."""
 
 from __future__ import annotations
 
@@ -12,54 +12,12 @@ from numpy.typing import NDArray
 from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.spec.experiment import CorpusSettings, ResampleSettings
 from textcat.experiment.steps.tokenize import Counts
-
-RowNumbers = NDArray[np.int64]
-
-
-def assign_folds(documents: int, folds: int, *, seed: int, strata: RowNumbers | None = None) -> RowNumbers:
-    """A fold for each document: equal sizes within one, within each stratum where strata are given."""
-    order = np.random.default_rng(seed).permutation(documents)
-    if strata is not None:
-        order = order[np.argsort(strata[order], kind="stable")]
-    numbers = np.empty(documents, dtype=np.int64)
-    numbers[order] = np.arange(documents) % folds
-    return numbers
-
-
-def make_folds(
-    documents: int, folds: int, *, seed: int, strata: RowNumbers | None = None
-) -> list[tuple[RowNumbers, RowNumbers]]:
-    """(train, test) rows of each fold; every document is tested once."""
-    numbers = assign_folds(documents, folds, seed=seed, strata=strata)
-    return [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
-
-
-def draw_random_splits(
-    documents: int, number: int, *, train_share: float, seed: int, strata: RowNumbers | None = None
-) -> list[tuple[RowNumbers, RowNumbers]]:
-    """(train, test) rows of independent random splits."""
-    return [
-        _draw_split(documents, train_share, np.random.default_rng([seed, repeat]), strata)
-        for repeat in range(number)
-    ]
-
-
-def _draw_split(
-    documents: int, train_share: float, generator: np.random.Generator, strata: RowNumbers | None
-) -> tuple[RowNumbers, RowNumbers]:
-    groups = (
-        [np.arange(documents)] if strata is None else [np.flatnonzero(strata == s) for s in np.unique(strata)]
-    )
-    trains = np.zeros(documents, dtype=bool)
-    for group in groups:
-        shuffled = generator.permutation(group)
-        trains[shuffled[: round(len(group) * train_share)]] = True
-    return np.flatnonzero(trains), np.flatnonzero(~trains)
+from textcat.splits import RowNumbers, draw_random_split, make_folds
 
 
 @dataclass(frozen=True)
 class Division:
-    """Rows of training and test documents, the categories kept, and all documents' labels in them."""
+    """Rows of training and test documents, the chosen categories, and the labels of all documents in them."""
 
     train: RowNumbers
     test: RowNumbers
@@ -70,7 +28,7 @@ class Division:
 def divide_documents(
     counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int
 ) -> Division:
-    """The division of one repetition (0 when nothing is resampled)."""
+    """Return the division of one repetition (0 without `resample`)."""
     labels = counts.documents.make_label_matrix(counts.categories)
     train, test = _split_rows(counts, labels, resample, repeat)
     if not len(train) or not len(test):
@@ -100,9 +58,7 @@ def _split_rows(
     if resample.kind == "folds":
         return make_folds(len(labels), resample.number, seed=resample.seed, strata=strata)[repeat]
     share = resample.train_share
-    return draw_random_splits(
-        len(labels), resample.number, train_share=share, seed=resample.seed, strata=strata
-    )[repeat]
+    return draw_random_split(len(labels), repeat, train_share=share, seed=resample.seed, strata=strata)
 
 
 def _choose_categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> RowNumbers:

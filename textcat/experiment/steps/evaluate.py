@@ -1,4 +1,4 @@
-"""Scores, decisions and measures on the test documents."""
+"""Score and decide on the test documents, and measure the decisions."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from textcat.evaluation.measures import measure_calibration
 from textcat.evaluation.run_measures import MeasureSettings, compute_plugin_measures, measure_all
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
 from textcat.experiment.steps.assemble import read_test_matrix
 from textcat.experiment.steps.decide import load_decision_rule
-from textcat.experiment.steps.fitting import Model, load_model
+from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.project import read_projection
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
@@ -32,7 +33,7 @@ def make_evaluate_step(
     projected: Step | None,
     calibrated: Step | None,
 ) -> Step:
-    """Measure a run on its test documents."""
+    """Return the step that measures a run on its test documents."""
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
@@ -41,30 +42,28 @@ def make_evaluate_step(
     parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(workshop).folder)
-        model = load_model(trained.build_artifact(workshop).folder)
-        decider = load_decision_rule(
+    def make(context: RunContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_artifact(context).folder)
+        model = load_model(trained.build_artifact(context).folder)
+        rule = load_decision_rule(
             run,
-            decided.build_artifact(workshop).folder,
-            calibrated.build_artifact(workshop).folder if calibrated else None,
+            decided.build_artifact(context).folder,
+            calibrated.build_artifact(context).folder if calibrated else None,
             vectors.priors,
             single_label=single,
         )
-        scores = model.scores(read_test_matrix(workshop, run, vectors, projected))
-        decided_on = decider.decide(model, scores)
-        measures = compute_measures(scores, decided_on, vectors.test_labels, vectors, run.evaluation)
-        if decider.calibration is not None:
-            measures.update(
-                measure_calibration(decider.calibration.probabilities(scores), vectors.test_labels)
-            )
+        scores = model.scores(read_test_matrix(context, run, vectors, projected))
+        decisions = rule.decide(model, scores)
+        measures = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
+        if rule.calibration is not None:
+            measures.update(measure_calibration(rule.calibration.probabilities(scores), vectors.test_labels))
         X = (
-            read_projection(projected.build_artifact(workshop).folder, "train", run)
+            read_projection(projected.build_artifact(context).folder, "train", run)
             if projected
             else vectors.train
         )
         train_scores = model.scores(X)
-        accepted = decider.decide(model, train_scores)
+        accepted = rule.decide(model, train_scores)
         measures.update(_compute_training_measures(train_scores, accepted, vectors, run))
         series: dict[str, list[Any]] = {}
         for name in run.evaluation.studies:
@@ -74,7 +73,7 @@ def make_evaluate_step(
         write_json(target, "measures", measures)
         write_json(target, "series", series)
         write_array(target, "scores", scores)
-        write_mask(target, "decisions", decided_on)
+        write_mask(target, "decisions", decisions)
 
     needs = tuple(step for step in (trained, decided, vectorized, projected, calibrated) if step)
     return Step("evaluate", f"evaluate {run.title or run.learner}", recipe, make, needs)
@@ -87,7 +86,7 @@ def compute_measures(
     vectors: Vectors,
     settings: EvaluationSettings,
 ) -> dict[str, float | None]:
-    """All measures; one that is undefined is None, which is null in JSON."""
+    """Return all measures; undefined ones are None."""
     chosen = MeasureSettings(zero_division=settings.zero_division, largest=tuple(settings.largest))
     values = measure_all(scores, accepted, labels, vectors.categories, vectors.train_counts, chosen)
     values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
@@ -97,7 +96,7 @@ def compute_measures(
 def _compute_training_measures(
     scores: NDArray[Any], accepted: NDArray[np.bool_], vectors: Vectors, run: RunSettings
 ) -> dict[str, float | None]:
-    """The few measures that are also of interest on the training documents."""
+    """Return the measures that are also taken on the training documents."""
     training = compute_measures(scores, accepted, vectors.train_labels, vectors, run.evaluation)
     wanted = ("micro.f1", "macro.f1", "macro.f1_of_means", "micro.errors")
     return {f"train.{name}": training[name] for name in wanted}
@@ -112,12 +111,12 @@ def _make_study_input(
 
 
 def read_series(folder: Path) -> dict[str, list[Any]]:
-    """The lists that studies left for figures."""
+    """Read the lists of numbers that studies give for figures."""
     series: dict[str, list[Any]] = read_json(folder, "series")
     return series
 
 
 def read_measures(folder: Path) -> dict[str, float | None]:
-    """The measures that the step left."""
+    """Read the measures of an evaluate artifact."""
     values: dict[str, float | None] = read_json(folder, "measures")
     return values

@@ -1,4 +1,4 @@
-"""Scores of every training document by a model that has not seen it: thresholds and calibrations share them."""
+"""Scores of every training document by a model trained without it, for thresholds and calibrations."""
 
 from __future__ import annotations
 
@@ -9,12 +9,15 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
-from textcat.experiment.steps.divide import assign_folds
-from textcat.experiment.steps.fitting import Fold, LearningProblem, Model, load_model, score_folds
+from textcat.experiment.spec.learner_table import validate_parameters
+from textcat.experiment.steps.learner import Fold, LearningProblem
+from textcat.experiment.steps.learners import find_learner
+from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
+from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
 
@@ -22,63 +25,62 @@ Floats = NDArray[np.float64]
 
 
 def load_held_out_scores(
-    workshop: StepContext, run: RunSettings, problem: LearningProblem, trained: Step, seed: int, folds: int
+    context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, seed: int, folds: int
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Documents x categories, and each document's fold; made once for each model and number of folds."""
+    """Return scores, documents x categories, and each document's fold; built once per model and number of folds."""
     numbers = assign_folds(problem.X.shape[0], folds, seed=seed)
     parts = [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
     recipe = Recipe("held_out", 2, {"folds": folds, "seed": seed}, make_recipe_inputs(model=trained))
 
     def make(target: Path) -> None:
-        run_of_folds = _fix_searched_value(run, trained, workshop)
+        run_of_folds = _fix_searched_value(run, trained, context)
         scores = np.empty(problem.labels.shape, dtype=np.float64)
         title = f"folds of {run.title or run.learner}"
-        workshop.progress(0, folds, title)
+        context.progress(0, folds, title)
         done = 0
-        for some in _score_parts(workshop, run_of_folds, problem, trained, parts):
-            for held_out in some:
+        for batch in _score_parts(context, run_of_folds, problem, trained, parts):
+            for held_out in batch:
                 scores[parts[done][1]] = held_out
                 done += 1
-            workshop.progress(done, folds, title)
+            context.progress(done, folds, title)
         write_array(target, "scores", scores)
 
-    return read_array(workshop.store.build(recipe, make).folder, "scores"), numbers
+    return read_array(context.store.build(recipe, make).folder, "scores"), numbers
 
 
-def _fix_searched_value(run: RunSettings, trained: Step, workshop: StepContext) -> RunSettings:
-    """A value that was searched for all categories together is not searched again in each fold."""
+def _fix_searched_value(run: RunSettings, trained: Step, context: RunContext) -> RunSettings:
+    """Return the run with the value that its search chose for all categories, so that folds do not search again."""
     if run.search is None or run.search.per_category:
         return run
-    found = read_json(trained.build_artifact(workshop).folder, "search")["chosen"][0]
+    found = read_json(trained.build_artifact(context).folder, "search")["chosen"][0]
     return run.model_copy(
         update={"parameters": run.parameters | {run.search.parameter: found}, "search": None}
     )
 
 
 def _score_parts(
-    workshop: StepContext, run: RunSettings, problem: LearningProblem, trained: Step, parts: Sequence[Fold]
+    context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, parts: Sequence[Fold]
 ) -> Iterator[list[Floats]]:
-    """The scores of each fold's documents, in the order of the folds, some folds at a time."""
+    """Yield the scores of the folds' documents, some folds at a time, in order."""
     if run.search:
-        yield from ([_search_and_score(workshop, run, problem, part)] for part in parts)
+        yield from ([_search_and_score(context, run, problem, part)] for part in parts)
         return
-    model = load_model(trained.build_artifact(workshop).folder)
-    shared = _FoldInputs(run, problem, model, workshop.jobs_per_task)
-    together = workshop.executor is None and LEARNERS[run.learner].folds is not None
-    yield from workshop.each(_score_fold_batch, shared, [parts] if together else [[part] for part in parts])
+    model = load_model(trained.build_artifact(context).folder)
+    shared = _FoldInputs(run, problem, model, context.jobs_per_task)
+    together = context.executor is None and find_learner(run.learner).shares_folds
+    batches = [parts] if together else [[part] for part in parts]
+    yield from context.map_items(_score_fold_batch, shared, batches)
 
 
-def _search_and_score(
-    workshop: StepContext, run: RunSettings, problem: LearningProblem, part: Fold
-) -> Floats:
-    """Scores of a fold's documents by a model whose value for each category was found without them."""
+def _search_and_score(context: RunContext, run: RunSettings, problem: LearningProblem, part: Fold) -> Floats:
+    """Return the scores of a fold's documents by a model whose values were searched without them."""
     kept, held = part
-    return search_parameter(run, problem.rows(kept), workshop).model.scores(problem.rows(held).X)
+    return search_parameter(run, problem.rows(kept), context).model.scores(problem.rows(held).X)
 
 
 @dataclass(frozen=True)
 class _FoldInputs:
-    """What all folds share."""
+    """Inputs that all folds share."""
 
     run: RunSettings
     problem: LearningProblem
@@ -87,7 +89,7 @@ class _FoldInputs:
 
 
 def _score_fold_batch(shared: _FoldInputs, parts: Sequence[Fold]) -> list[Floats]:
-    """Scores of the documents of some folds by models trained as the whole one was, without them."""
+    """Return the held-out scores of some folds."""
     run = shared.run
     parameters = validate_parameters(run.learner, run.parameters)
-    return score_folds(run.learner, parameters, shared.problem, shared.model, parts, shared.jobs)
+    return find_learner(run.learner).score_folds(shared.problem, parameters, shared.model, parts, shared.jobs)

@@ -1,4 +1,4 @@
-"""Probabilities of categories: a logistic learner's own, or calibrated ones."""
+"""Probabilities of categories: those of logistic learners, or calibrated ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.fitting import Model
+from textcat.experiment.steps.models import Model
 from textcat.linear.combinations import load_named_learners
 from textcat.thresholds.calibration import Calibration
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
@@ -19,9 +19,9 @@ Floats = NDArray[np.float64]
 
 
 def compute_probabilities(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:
-    """Documents x categories; None where neither the learner nor a calibration has any.
+    """Return probabilities, documents x categories; None if neither the learner nor a calibration has any.
 
-    A category of a one-vs-rest learner stands for itself: its probabilities need not sum to 1 with others'.
+    The probabilities of one-vs-rest learners do not sum to 1 over categories.
     """
     if calibration is not None:
         return calibration.probabilities(scores)
@@ -34,7 +34,7 @@ def compute_probabilities(model: Model, calibration: Calibration | None, scores:
 
 
 def check_probabilities(run: RunSettings) -> None:
-    """Refuse, before any work, a rule of thresholds that needs probabilities where none will be."""
+    """Raise UsageError for a threshold rule that needs probabilities if the run will have none."""
     if run.threshold.rule == "expected-f1" and run.calibration is None and not _has_own_probabilities(run):
         raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
 

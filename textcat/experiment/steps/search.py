@@ -1,4 +1,4 @@
-"""One parameter of a learner chosen by cross-validation on the training documents."""
+"""Choose one parameter of a learner by cross-validation on the training documents."""
 
 from __future__ import annotations
 
@@ -11,26 +11,21 @@ from numpy.typing import NDArray
 from textcat.evaluation.break_even import find_break_even
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import argmax_accuracy, micro_f1
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps.divide import RowNumbers, make_folds
-from textcat.experiment.steps.fitting import (
-    LearningProblem,
-    Model,
-    fit_grid,
-    fit_learner,
-    has_path,
-    search_each_category,
-)
-from textcat.experiment.steps.step import StepContext
+from textcat.experiment.steps.learner import LearningProblem
+from textcat.experiment.steps.learners import find_learner
+from textcat.experiment.steps.models import Model
+from textcat.splits import RowNumbers, make_folds
 from textcat.thresholds.rules import set_thresholds
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The model trained with what was chosen, and the criterion at each value of the grid.
+    """The model trained with the chosen values, and the criterion at each value of the grid.
 
-    chosen: one value, or one a category; criterion: values of the grid x folds, or x categories.
+    chosen: one value, or one for each category; criterion: values of the grid x folds, or x categories.
     """
 
     model: Model
@@ -40,7 +35,7 @@ class SearchResult:
     criterion: list[list[float]]
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON-able, for the model's folder."""
+        """Return all but the model, as JSON-able data."""
         return {
             "parameter": self.parameter,
             "chosen": self.chosen,
@@ -49,34 +44,34 @@ class SearchResult:
         }
 
 
-def search_parameter(run: RunSettings, problem: LearningProblem, workshop: StepContext) -> SearchResult:
-    """The model of the best value of the grid, by category or one for all."""
+def search_parameter(run: RunSettings, problem: LearningProblem, context: RunContext) -> SearchResult:
+    """Return the model with the best value of the grid, one for all categories or one for each."""
     if run.search is None:
-        raise ValueError("this run searches nothing")
+        raise ValueError("the run has no `search`")
     if run.search.per_category:
-        return _search_per_category(run, run.search, problem, workshop)
-    return _search_shared_value(run, run.search, problem, workshop)
+        return _search_per_category(run, run.search, problem, context)
+    return _search_shared_value(run, run.search, problem, context)
 
 
 def _search_shared_value(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, workshop: StepContext
+    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> SearchResult:
-    """Ties go to the first value in the grid."""
-    criterion = _evaluate_grid(run, search, problem, workshop)
+    """Search one value for all categories; ties go to the first in the grid."""
+    criterion = _evaluate_grid(run, search, problem, context)
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = validate_parameters(run.learner, {**run.parameters, search.parameter: best})
-    model = fit_learner(run.learner, parameters, problem, workshop.jobs)
+    model = find_learner(run.learner).fit(problem, parameters, context.jobs)
     return SearchResult(model, search.parameter, [best], list(search.grid), criterion.tolist())
 
 
 def _search_per_category(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, workshop: StepContext
+    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> SearchResult:
     parameters = validate_parameters(run.learner, run.parameters)
-    model, choice = search_each_category(
-        run.learner, parameters, search, problem, workshop.jobs, workshop.executor
+    model, choice = find_learner(run.learner).search_each_category(
+        problem, parameters, search, context.jobs, context.executor
     )
-    # The choice is ordered from the strongest prior to the weakest: large rates, small variances.
+    # The choice is ordered from the strongest prior to the weakest: large rates or small variances first.
     grid = sorted(search.grid, reverse=search.parameter == "rate")
     chosen = [grid[best] for best in choice.best]
     return SearchResult(model, search.parameter, chosen, grid, choice.likelihood.tolist())
@@ -84,7 +79,7 @@ def _search_per_category(
 
 @dataclass(frozen=True)
 class _TrialInputs:
-    """What all values and folds share."""
+    """Inputs that all values and folds share."""
 
     run: RunSettings
     search: SearchSettings
@@ -94,32 +89,34 @@ class _TrialInputs:
 
 
 def _evaluate_grid(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, workshop: StepContext
+    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> NDArray[np.float64]:
-    """The criterion, values of the grid x folds.
+    """Return the criterion, values of the grid x folds.
 
-    Where the learner has a path, the values of a fold follow one another along it; else each may be tried alone.
+    A learner with a path trains all values of a fold in one task; for others each value is a task.
     """
     parts = make_folds(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
-    values = [search.grid] if has_path(run.learner, search.parameter) else [[value] for value in search.grid]
-    pieces = [(some, fold) for some in values for fold in range(len(parts))]
-    shared = _TrialInputs(run, search, problem, parts, workshop.jobs_per_task)
+    together = find_learner(run.learner).has_path(search.parameter)
+    values = [search.grid] if together else [[value] for value in search.grid]
+    tasks = [(some, fold) for some in values for fold in range(len(parts))]
+    shared = _TrialInputs(run, search, problem, parts, context.jobs_per_task)
     found = []
-    for goodness in workshop.each(_evaluate_trial, shared, pieces):
-        found.append(goodness)
-        workshop.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
+    for criteria in context.map_items(_evaluate_trial, shared, tasks):
+        found.append(criteria)
+        context.progress(len(found), len(tasks), f"{search.parameter} of {run.title or run.learner}")
     return np.concatenate(
-        [np.array(found[at : at + len(parts)]).T for at in range(0, len(pieces), len(parts))]
+        [np.array(found[at : at + len(parts)]).T for at in range(0, len(tasks), len(parts))]
     )
 
 
-def _evaluate_trial(trials: _TrialInputs, piece: tuple[list[float], int]) -> list[float]:
-    """The criterion of some values of the grid on one fold, whose documents are taken once for all of them."""
+def _evaluate_trial(trials: _TrialInputs, task: tuple[list[float], int]) -> list[float]:
+    """Return the criterion of some values of the grid on one fold."""
     run, search = trials.run, trials.search
-    values, fold = piece
+    values, fold = task
     inner, outer = (trials.problem.rows(rows) for rows in trials.parts[fold])
+    grid = [validate_parameters(run.learner, {**run.parameters, search.parameter: each}) for each in values]
     found = []
-    for model in fit_grid(run.learner, run.parameters, search.parameter, values, inner, trials.jobs):
+    for model in find_learner(run.learner).fit_grid(inner, grid, search.parameter, trials.jobs):
         thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
         found.append(_compute_criterion(search.criterion, model.scores(outer.X), thresholds, outer.labels))
     return found

@@ -1,69 +1,30 @@
-"""What a step is, and the workshop in which steps are carried out."""
+"""A step of an experiment: a recipe (what decides the result) and the function that makes its artifact."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
-from textcat.parallel import Executor, SerialExecutor
-from textcat.parallel.executors import Item, Result, Shared
-from textcat.store import Artifact, Recipe, Store
-
-
-class ProgressReporter(Protocol):
-    """Told of work done and still to do; what it shows, and where, is its own matter."""
-
-    def __call__(self, done: int, total: int | None, what: str) -> None:
-        """`done` of `total` (None: not known) parts of `what` are finished."""
-        ...
-
-
-def ignore_progress(done: int, total: int | None, what: str) -> None:
-    """The progress of those who do not want to see any."""
-
-
-@dataclass(frozen=True)
-class StepContext:
-    """Where artifacts stand, how many threads may be used, who is told of progress, and who works.
-
-    Without a crew words are counted in `jobs` processes, and folds, grid points and blocks of categories follow
-    one another, each on `jobs` threads. A crew works on several of them at a time.
-    """
-
-    store: Store
-    jobs: int = 1
-    progress: ProgressReporter = ignore_progress
-    executor: Executor | None = None
-
-    @property
-    def jobs_per_task(self) -> int:
-        """Threads that a fold, grid point or block of categories may use."""
-        return 1 if self.executor else self.jobs
-
-    def each(
-        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
-    ) -> Iterator[Result]:
-        """function(shared, item) of each item, in their order, by the crew where there is one."""
-        return (self.executor or SerialExecutor()).each(function, shared, items)
+from textcat.experiment.context import RunContext
+from textcat.store import Artifact, Recipe
 
 
 @dataclass(frozen=True)
 class Step:
-    """One artifact to be made: the command it belongs to, its title, its recipe and its maker."""
+    """One artifact of a plan: its stage, title and recipe, the function that makes it, and the steps it needs."""
 
     stage: str
     title: str
     recipe: Recipe
-    make: Callable[[StepContext, Path], None]
+    make: Callable[[RunContext, Path], None]
     needs: tuple[Step, ...] = field(default=())
 
-    def build_artifact(self, workshop: StepContext) -> Artifact:
-        """The step's artifact, made now if it is not here yet."""
-        return workshop.store.build(self.recipe, lambda folder: self.make(workshop, folder))
+    def build_artifact(self, context: RunContext) -> Artifact:
+        """Return the step's artifact; make it if it is not in the cache."""
+        return context.store.build(self.recipe, lambda folder: self.make(context, folder))
 
 
 def make_recipe_inputs(**steps: Step) -> dict[str, str]:
-    """The keys of steps, as the inputs of a recipe."""
+    """Return the keys of steps by name, as the inputs of a recipe."""
     return {name: step.recipe.key for name, step in steps.items()}

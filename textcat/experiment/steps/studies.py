@@ -1,4 +1,4 @@
-"""Studies: what figures and remarks of the papers need beyond the measures of a run."""
+"""Studies: measures and series for the papers' figures and remarks, beyond the usual measures of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class StudyInput:
-    """A trained run: its vectors and scores, the weights of a linear model, and the model's own account."""
+    """A trained run: vectors, scores, the weights of a linear model, and the model's description."""
 
     run: RunSettings
     vectors: Vectors
@@ -33,7 +33,7 @@ class StudyInput:
 
     @property
     def columns(self) -> NDArray[np.int64]:
-        """The categories that studies look at: the one that is named, or all."""
+        """Columns of the studied categories: the named one, or all."""
         wanted = self.run.evaluation.study_category
         if wanted is None:
             return np.arange(len(self.vectors.categories))
@@ -58,7 +58,7 @@ Study = Callable[[StudyInput], StudyResult]
 
 
 def round_values(values: Any) -> list[float]:
-    """For a file that people read: six significant digits."""
+    """Round to six significant digits."""
     return [float(f"{value:.6g}") for value in np.asarray(values, dtype=np.float64)]
 
 
@@ -66,10 +66,12 @@ EARLY_ITERATION = 150
 
 
 def study_iterations(subject: StudyInput) -> StudyResult:
-    """category.NAME.train_f1 at the end, .train_f1_at_0 and .train_f1_at_150 on the way, and the whole course."""
+    """Return category.NAME.train_f1 of the last iteration, .train_f1_at_0, .train_f1_at_150, and the whole course."""
     course = subject.description.get("settings", {}).get("course_f1")
     if course is None:
-        raise UsageError("this learner keeps no course of its training F1", hint="Give mfom `trace: true`.")
+        raise UsageError(
+            "the learner keeps no training F1 of its iterations", hint="Give mfom `trace: true`."
+        )
     by_category = 100.0 * np.asarray(course, dtype=np.float64)
     measures: dict[str, float] = {}
     for column in subject.columns:
@@ -88,7 +90,7 @@ TAIL_DEVIATIONS = 3.0
 
 
 def study_margins(subject: StudyInput) -> StudyResult:
-    """Histograms of score times label, and of the scores of either side, over the training documents.
+    """Return histograms of score times label and of the scores of each class, over the training documents.
 
     margins.tail: percent of the documents whose score times label exceeds 2, twice what least squares aims at;
     margins.upper_tail: percent of them more than three standard deviations above its mean;
@@ -130,12 +132,12 @@ def _compute_shares(values: Floats, edges: Floats) -> Floats:
     return np.asarray(np.histogram(values, edges)[0] / max(len(values), 1))
 
 
-# The gammas that MLR-CG goes through: 1, 11, ..., 191.
+# The values of gamma in MLR-CG: 1, 11, ..., 191.
 GAMMAS = np.arange(1.0, 200.0, 10.0)
 
 
 def study_objectives(subject: StudyInput) -> StudyResult:
-    """The SVM's objective of each category, and by how much the approximate one exceeds it.
+    """Return the SVM objective of each category, and by how much the approximate one exceeds it.
 
     category.NAME.svm_objective: (1/n) sum of hinge losses + lam |w|^2, the constant's weight left free;
     approximation.least_excess, .greatest_excess_times_gamma: over categories and the gammas of MLR-CG.
@@ -144,7 +146,7 @@ def study_objectives(subject: StudyInput) -> StudyResult:
         raise UsageError(
             "only linear models have an SVM objective",
             where="evaluation.studies",
-            hint="Leave `study_objectives` out of the run's studies, or choose a linear learner.",
+            hint="Remove `objectives` from the run's studies, or choose a linear learner.",
         )
     lam = float(subject.run.parameters.get("lam", 1e-3))
     signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
@@ -162,7 +164,7 @@ def study_objectives(subject: StudyInput) -> StudyResult:
 
 
 def _soft_hinge(reached: Floats, gamma: float) -> Floats:
-    """The modified logistic loss, whose limit for large gamma is the hinge."""
+    """Return the modified logistic loss, whose limit for large gamma is the hinge loss."""
     return np.asarray(np.logaddexp(0.0, gamma * (1.0 - reached)) / gamma)
 
 
@@ -170,7 +172,7 @@ CURVE_CATEGORIES = 10
 
 
 def study_precision_recall(subject: StudyInput) -> StudyResult:
-    """curve.area in percent, and the curve itself."""
+    """Return curve.area in percent, and the curve."""
     largest = np.sort(sort_by_size(subject.vectors.train_counts)[:CURVE_CATEGORIES])
     curve = compute_micro_curve(subject.test_scores[:, largest], subject.vectors.test_labels[:, largest])
     return StudyResult(
@@ -183,12 +185,12 @@ MAX_FEATURES = 100
 
 
 def study_weights(subject: StudyInput) -> StudyResult:
-    """The features of the studied category that have a weight, by falling size, and their weights."""
+    """Return the features of the studied category with the largest weights, and the weights."""
     if subject.weights is None:
         raise UsageError(
             "only linear models have weights",
             where="evaluation.studies",
-            hint="Leave `study_weights` out of the run's studies, or choose a linear learner.",
+            hint="Remove `weights` from the run's studies, or choose a linear learner.",
         )
     column = subject.weights[:, subject.columns[0]]
     largest = np.argsort(-np.abs(column), kind="stable")[:MAX_FEATURES]

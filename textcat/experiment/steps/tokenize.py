@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from textcat.corpora import VectorCorpus, list_vector_corpora, open_corpus, open_vectors
+from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
+from textcat.corpora.document import CountingCorpus, StreamedCorpus
+from textcat.corpora.splits import count_labels
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings
-from textcat.experiment.steps.step import Step, StepContext
+from textcat.experiment.steps.step import Step
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
@@ -27,7 +30,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Counts:
-    """What the step leaves: the documents of the collection's training and test parts, and its categories."""
+    """The counted training and test documents of a collection, and its categories."""
 
     documents: CountedDocuments
     categories: Sequence[str]
@@ -35,7 +38,7 @@ class Counts:
 
 
 def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path, fingerprint: str) -> Step:
-    """Count the terms of the collection in `folder`, whose contents have that fingerprint."""
+    """Return the step that counts the terms of the collection in `folder`, whose contents have that fingerprint."""
     recipe = Recipe(
         stage="tokenize",
         version=1,
@@ -48,41 +51,48 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         inputs={"corpus": fingerprint},
     )
 
-    def make(workshop: StepContext, target: Path) -> None:
+    def make(context: RunContext, target: Path) -> None:
+        split = corpus.split or None
         if corpus.name in list_vector_corpora():
-            _write_counts(
-                target,
-                _convert_vectors(
-                    open_vectors(corpus.name, folder, split=corpus.split or None, **corpus.options)
-                ),
-            )
+            vectors = open_vectors(corpus.name, folder, split=split, **corpus.options)
+            _write_counts(target, _convert_vectors(vectors))
             return
-        opened = open_corpus(corpus.name, folder, split=corpus.split or None, **corpus.options)
-        counts = _count_terms(opened, text, workshop)
+        opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
+        counts = _count_terms(opened, text, context)
         _log_problems(opened)
         _write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
 
-def _count_terms(opened: Any, text: TextSettings, workshop: StepContext) -> Counts:
-    documents = (document for document in opened.documents() if document.split != "unused")
+def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Counts:
+    """Count the terms and find the categories in one pass over the documents."""
+    stream = opened.stream() if isinstance(opened, StreamedCorpus) else opened.documents()
+    documents = (document for document in stream if document.split != "unused")
     done = 0
 
-    def tell(more: int) -> None:
+    def report(more: int) -> None:
         nonlocal done
         done += more
-        workshop.progress(done, None, f"tokenize {opened.name}")
+        context.progress(done, None, f"tokenize {opened.name}")
 
-    # Our own tokenizers are done with a text before another process has got it; a plugin's may take any time.
+    # Built-in tokenizers are faster than sending the text to another process; a plugin's may be slow.
     own = isinstance(load_tokenizer(text.tokenizer), Tokenizer)
-    jobs = 1 if own else workshop.jobs
-    counted = count_terms(documents, text, n_jobs=jobs, crew=workshop.executor, progress=tell)
-    return Counts(counted, list(opened.categories))
+    jobs = 1 if own else context.jobs
+    counted = count_terms(documents, text, n_jobs=jobs, crew=context.executor, progress=report)
+    if isinstance(opened, StreamedCorpus) and (sides := opened.draw_sides(len(counted.ids))):
+        counted = replace(counted, split=list(sides))
+    return Counts(counted, list(_list_categories(opened, counted)))
+
+
+def _list_categories(opened: Corpus, counted: CountedDocuments) -> Sequence[str]:
+    if isinstance(opened, CountingCorpus):
+        return opened.list_categories(count_labels(zip(counted.labels, counted.split, strict=True)))
+    return opened.categories
 
 
 def _convert_vectors(opened: VectorCorpus) -> Counts:
-    """A collection that comes as weighted vectors: its columns are its terms."""
+    """Return the counts of a collection of weighted vectors: its columns are its terms."""
     used = np.flatnonzero(opened.split != "unused")
     labels = [tuple(opened.categories[k] for k in np.flatnonzero(row)) for row in opened.Y[used]]
     documents = CountedDocuments(
@@ -96,10 +106,10 @@ def _convert_vectors(opened: VectorCorpus) -> Counts:
 
 
 def _log_problems(opened: Any) -> None:
-    """Say what a user's own file held that could not be taken as it was."""
+    """Log the problems that the reader of a user's own documents met."""
     problems = getattr(opened, "problems", None)
-    if problems is not None and (told := problems.summary()):
-        log.warning("%s: %s", opened.path, told)
+    if problems is not None and (summary := problems.summary()):
+        log.warning("%s: %s", opened.path, summary)
 
 
 def _write_counts(target: Path, counts: Counts) -> None:
@@ -114,13 +124,13 @@ def _write_counts(target: Path, counts: Counts) -> None:
 
 
 def read_counts(folder: Path) -> Counts:
-    """The counts that the step left."""
-    roll = read_json(folder, "documents")
+    """Read the counts of a tokenize artifact."""
+    rows = read_json(folder, "documents")
     documents = CountedDocuments(
         counts=read_matrix(folder, "counts"),
         terms=read_json(folder, "terms"),
-        ids=roll["ids"],
-        labels=[tuple(labels) for labels in roll["labels"]],
-        split=roll["split"],
+        ids=rows["ids"],
+        labels=[tuple(labels) for labels in rows["labels"]],
+        split=rows["split"],
     )
     return Counts(documents, read_json(folder, "categories"), bool(read_json(folder, "weighted")))

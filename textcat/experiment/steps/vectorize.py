@@ -1,4 +1,4 @@
-"""From counts to weighted vectors of training and test documents, with their labels."""
+"""Turn counts into weighted vectors of training and test documents, with their labels."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.divide import divide_documents
-from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.tokenize import read_counts
 from textcat.store import Recipe
 from textcat.store.arrays import (
@@ -33,7 +34,7 @@ from textcat.text.vectorizer import Vectorizer
 
 @dataclass(frozen=True)
 class Vectors:
-    """What learners and measures see of the documents."""
+    """Vectors and labels of training and test documents."""
 
     train: sparse.csr_array[Any]
     test: sparse.csr_array[Any]
@@ -51,12 +52,12 @@ class Vectors:
 
     @property
     def priors(self) -> NDArray[np.float64]:
-        """The share of each category in the training documents."""
+        """Share of each category in the training documents."""
         return self.train_counts / max(len(self.train_labels), 1)
 
 
 def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
-    """Divide the documents, keep the vocabulary of the training part and weight it."""
+    """Return the step that divides documents, takes the vocabulary of the training part and weights it."""
     resample = experiment.resample
     parameters = {
         "corpus": experiment.corpus.model_dump(
@@ -68,8 +69,8 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
     }
     recipe = Recipe("vectorize", 2, parameters, make_recipe_inputs(counts=tokenized))
 
-    def make(workshop: StepContext, target: Path) -> None:
-        counts = read_counts(tokenized.build_artifact(workshop).folder)
+    def make(context: RunContext, target: Path) -> None:
+        counts = read_counts(tokenized.build_artifact(context).folder)
         division = divide_documents(counts, experiment.corpus, resample, repeat)
         documents = counts.documents
         vectorizer = Vectorizer.fit(documents, _make_mask(division.train, documents), settings=run.vector)
@@ -87,7 +88,7 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
 
 
 def read_vectors(folder: Path) -> Vectors:
-    """The vectors that the step left; large matrices are mapped, so that training does not need them in memory."""
+    """Read the vectors of a vectorize artifact; large matrices are mapped from disk."""
     return Vectors(
         train=read_matrix(folder, "train", mapped=is_large(folder, "train")),
         test=read_matrix(folder, "test", mapped=is_large(folder, "test")),
@@ -107,14 +108,14 @@ def _make_mask(rows: NDArray[np.int64], documents: CountedDocuments) -> NDArray[
 
 
 def save_vectorizer(folder: Path, vectorizer: Vectorizer) -> None:
-    """What new documents need to be weighted alike."""
+    """Write the fitted vectorizer, which weights new documents."""
     for name, values in vectorizer.to_arrays().items():
         write_array(folder, f"vectorizer.{name}", values)
     write_json(folder, "vectorizer", vectorizer.describe())
 
 
 def read_vectorizer(folder: Path) -> Vectorizer:
-    """The fitted vectorizer, for new documents."""
+    """Read the fitted vectorizer."""
     names = ("seen", "containing", "concentration", "documents", "kept")
     arrays = {name: read_array(folder, f"vectorizer.{name}") for name in names}
     return Vectorizer.from_arrays(arrays, read_json(folder, "vectorizer"))

@@ -3,14 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
-from textcat.store.files import hash_file, write_atomically
+from textcat.experiment.run.results_file import RESULTS_FILE, TIMINGS_FILE, encode_results, merge_timings
+from textcat.store.files import folder_held, hash_file, write_atomically
+
+log = logging.getLogger(__name__)
 
 MANIFEST = "manifest.json"
 # Other files in the folder are the user's and are left alone.
-FILES = ("results.json", "timings.json", "table.md", "table.csv", "table.tex", "report.html")
+FILES = (RESULTS_FILE, TIMINGS_FILE, "table.md", "table.csv", "table.tex", "report.html")
+
+
+def write_results_folder(
+    folder: Path,
+    results: Mapping[str, Any],
+    timings: Mapping[str, Any],
+    write_report: Callable[[Path, Mapping[str, float]], None],
+    *,
+    rebuild: bool = False,
+) -> None:
+    """Bring a results folder up to date: the report, timings.json, results.json and the manifest, in this order.
+
+    Nothing is written where the folder is whole and holds the same results, unless `rebuild` is set.
+    `write_report` receives the folder and the seconds of each stage.
+    """
+    content = encode_results(results)
+    with folder_held(folder):
+        damage = find_damage(folder, content)
+        if not rebuild and not damage:
+            return
+        log.info("writing %s%s", folder, f": {damage}" if damage else "")
+        sweep(folder)
+        merged = merge_timings(folder, timings)
+        write_report(folder, merged["stages"])
+        write_atomically(folder / TIMINGS_FILE, json.dumps(merged, indent=1, sort_keys=True) + "\n")
+        write_atomically(folder / RESULTS_FILE, content)
+        seal(folder)
 
 
 def find_damage(folder: Path, results: str) -> str:
@@ -18,7 +50,7 @@ def find_damage(folder: Path, results: str) -> str:
     try:
         expected = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
         found = {path.relative_to(folder).as_posix(): hash_file(path) for path in report_files(folder)}
-        same = (folder / "results.json").read_bytes() == results.encode()
+        same = (folder / RESULTS_FILE).read_bytes() == results.encode()
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -28,7 +60,7 @@ def find_damage(folder: Path, results: str) -> str:
             return f"{name} is missing"
         if expected.get(name) != found[name]:
             return f"{name} has changed or does not belong to it"
-    return "" if same else "results.json holds other results"
+    return "" if same else f"{RESULTS_FILE} holds other results"
 
 
 def seal(folder: Path) -> None:

@@ -1,0 +1,86 @@
+"""Each document is read once when terms are counted: categories and random sides follow from the same pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textcat.corpora import open_corpus
+from textcat.corpora.collections import reuters21578
+from textcat.corpora.own.documents import OwnDocuments
+from textcat.experiment.context import RunContext
+from textcat.experiment.spec.experiment import CorpusSettings
+from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts
+from textcat.text.text_settings import TextSettings
+
+RECORD = """<REUTERS TOPICS="YES" LEWISSPLIT="{side}" CGISPLIT="TRAINING-SET" OLDID="1" NEWID="{number}">
+<DATE>26-FEB-1987</DATE><TOPICS>{topics}</TOPICS><PLACES></PLACES><PEOPLE></PEOPLE><ORGS></ORGS>
+<EXCHANGES></EXCHANGES><COMPANIES></COMPANIES>
+<TEXT><TITLE>WHEAT</TITLE><DATELINE>x</DATELINE><BODY>grain and ships</BODY></TEXT></REUTERS>
+"""
+
+
+@pytest.fixture
+def reads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The documents' ids, in the order in which their readers read them, and read them again."""
+    found: list[str] = []
+
+    def watch(owner: Any, name: str, describe: Any) -> None:
+        original = getattr(owner, name)
+
+        def watched(*args: Any, **settings: Any) -> Iterator[Any]:
+            for item in original(*args, **settings):
+                found.append(describe(item))
+                yield item
+
+        monkeypatch.setattr(owner, name, watched)
+
+    watch(reuters21578, "read_sgml_records", lambda record: str(record.number))
+    watch(OwnDocuments, "_read", lambda item: (item[1] if isinstance(item, tuple) else item).id)
+    return found
+
+
+def count(name: str, path: Path, **options: Any) -> Counts:
+    corpus = CorpusSettings(name=name, options=options)
+    fields = ["body"] if name == "reuters21578" else ["text"]
+    step = make_tokenize_step(corpus, TextSettings(fields=fields), path, "0" * 64)
+    return read_counts(step.build_artifact(RunContext(path.parent / "data")).folder)
+
+
+def write_table(folder: Path) -> Path:
+    rows = [f"d{k},text {k},{'b' if k % 3 else 'a'},{'train' if k % 2 else 'test'}" for k in range(30)]
+    (folder / "own.csv").write_text("\n".join(["id,text,label,side", *rows]) + "\n")
+    return folder / "own.csv"
+
+
+def test_reuters_is_parsed_once(tmp_path: Path, reads: list[str]) -> None:
+    folder = tmp_path / "reuters"
+    folder.mkdir()
+    topics = ["<D>wheat</D>", "<D>corn</D><D>wheat</D>", "<D>ship</D>"]
+    records = [
+        RECORD.format(side="TRAIN" if number else "TEST", number=number + 1, topics=each)
+        for number, each in enumerate(topics)
+    ]
+    (folder / "reut2-000.sgm").write_text('<!DOCTYPE lewis SYSTEM "lewis.dtd">\n' + "".join(records))
+    counts = count("reuters21578", folder)
+    assert reads == ["1", "2", "3"]
+    assert tuple(counts.categories) == open_corpus("reuters21578", folder).categories
+    assert tuple(counts.categories) == ("corn", "ship", "wheat")
+
+
+@pytest.mark.parametrize("options", [{"side": "side"}, {}, {"ratio": None}, {"categories": ["b", "a"]}])
+def test_a_table_is_read_once_with_the_sides_and_categories_of_the_reader(
+    options: dict[str, Any], tmp_path: Path, reads: list[str]
+) -> None:
+    path = write_table(tmp_path)
+    counts = count("csv", path, id="id", **options)
+    assert reads == [f"d{k}" for k in range(30)]
+    opened = open_corpus("csv", path, id="id", **options)
+    documents = list(opened.documents())
+    assert counts.documents.ids == [document.id for document in documents]
+    assert counts.documents.split == [document.split for document in documents]
+    assert counts.documents.labels == [document.labels for document in documents]
+    assert tuple(counts.categories) == opened.categories

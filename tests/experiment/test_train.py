@@ -1,0 +1,97 @@
+"""Every learner of the table can be found; blocks of categories survive a stop and are stored once."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiment.own_table import carried_out, results_of
+from textcat.errors import UsageError
+from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
+from textcat.experiment.steps import train
+from textcat.experiment.steps.learners import find_learner
+from textcat.experiment.steps.models import load_model
+
+RUNS = {"runs": {"run": {"learner": "CLG"}}}
+
+
+@pytest.fixture
+def single_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CLG trains blocks of one category."""
+    monkeypatch.setitem(LEARNERS, "CLG", replace(LEARNERS["CLG"], categories_at_once=1))
+
+
+def test_every_learner_of_the_table_can_be_found_and_says_its_name() -> None:
+    for name, entry in LEARNERS.items():
+        learner = find_learner(name)
+        assert learner.name == name
+        assert learner.has_path("lam") == (entry.parameters is LinearParameters)
+
+
+def test_what_a_learner_cannot_do_is_a_usage_error() -> None:
+    bayes: Any = find_learner("naive_bayes")
+    with pytest.raises(UsageError, match="naive_bayes cannot search for each category"):
+        bayes.search_each_category(None, None, None, 1, None)
+    with pytest.raises(UsageError, match="naive_bayes has no checkpoints"):
+        bayes.fit_course(None, None)
+
+
+def test_the_table_of_learners_loads_no_numerics() -> None:
+    code = "import sys, textcat.experiment.spec.learner_table; print('numpy' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.usefixtures("single_blocks")
+def test_the_parts_of_a_model_are_the_files_of_its_blocks(tmp_path: Path) -> None:
+    plan, context, _ = carried_out(tmp_path, RUNS)
+    trained = plan.chains[0].trained.build_artifact(context).folder
+    blocks = list((context.data / "cache" / "block").glob("*/model.coef.npy"))
+    assert len(blocks) == 4
+    stored = {path.stat().st_ino for path in trained.glob("part*.coef.npy")}
+    assert stored == {path.stat().st_ino for path in blocks}
+    assert not (trained / "model.coef.npy").exists()
+    model: Any = load_model(trained)
+    parts = [np.load(trained / f"part{number}.coef.npy") for number in range(4)]
+    assert np.array_equal(model.coef, np.hstack(parts))
+
+
+def test_blocks_give_the_same_results_as_all_categories_at_once(
+    tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "blocks").mkdir()
+    whole = results_of(tmp_path / "whole", RUNS)["runs"]["run"]["measures"]
+    assert not (tmp_path / "whole" / "data" / "cache" / "block").exists()
+    request.getfixturevalue("single_blocks")
+    blocks = results_of(tmp_path / "blocks", RUNS)["runs"]["run"]["measures"]
+    assert blocks == pytest.approx(whole, abs=1e-12)
+
+
+@pytest.mark.usefixtures("single_blocks")
+def test_a_stopped_training_continues_after_its_finished_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained: list[int] = []
+    train_block = train._train_block
+
+    def stop_at_the_third(inputs: Any, block: Any) -> Any:
+        if len(trained) == 2:
+            raise KeyboardInterrupt
+        trained.append(block[0])
+        return train_block(inputs, block)
+
+    monkeypatch.setattr(train, "_train_block", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        carried_out(tmp_path, RUNS)
+    monkeypatch.setattr(
+        train, "_train_block", lambda inputs, block: trained.append(block[0]) or train_block(inputs, block)
+    )
+    carried_out(tmp_path, RUNS)
+    assert trained == [0, 1, 2, 3]

@@ -1,0 +1,64 @@
+"""The context of a run: folders, threads, network, progress, executor and cache, from the command line to the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from textcat.store import Store
+
+if TYPE_CHECKING:
+    from textcat.corpora.fetch.download import ProgressCallback
+    from textcat.parallel import Executor
+    from textcat.parallel.executors import Item, Result, Shared
+
+
+class ProgressReporter(Protocol):
+    """Receive the progress of the current piece of work."""
+
+    def __call__(self, done: int, total: int | None, what: str) -> None:
+        """Report that `done` of `total` parts of `what` are finished; a total of None is not known."""
+        ...
+
+
+def ignore_progress(done: int, total: int | None, what: str) -> None:
+    """Show no progress."""
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """Where experiments are run and what they may use.
+
+    Without an executor, folds, grid points and blocks of categories run one after another, each on `jobs`
+    threads. An executor runs several of them at the same time, each on one thread.
+    """
+
+    data: Path
+    mirror: Path | None = None
+    jobs: int = 1
+    offline: bool = False
+    results: Path = Path("results")
+    progress: ProgressReporter = ignore_progress
+    download_progress: ProgressCallback | None = None
+    executor: Executor | None = None
+
+    @cached_property
+    def store(self) -> Store:
+        """The cache of artifacts."""
+        return Store(self.data / "cache")
+
+    @property
+    def jobs_per_task(self) -> int:
+        """Threads that a fold, grid point or block of categories may use."""
+        return 1 if self.executor else self.jobs
+
+    def map_items(
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+    ) -> Iterator[Result]:
+        """Yield `function(shared, item)` for each item, in order."""
+        if self.executor:
+            return self.executor.each(function, shared, items)
+        return (function(shared, item) for item in items)

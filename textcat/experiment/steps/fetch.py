@@ -1,0 +1,89 @@
+"""Find the documents of an experiment on this machine, or fetch them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from textcat.corpora import OWN_FORMATS, fetch_corpus, list_corpora, open_corpus
+from textcat.corpora.fetch.collection import find_fetched
+from textcat.corpora.registry import find_corpus_plugin, fingerprint_corpus
+from textcat.errors import DataNotAvailableError
+from textcat.experiment.context import RunContext
+from textcat.experiment.spec.experiment import Experiment
+from textcat.published.printed_tables import load_all_cells
+
+
+@dataclass(frozen=True)
+class DocumentSource:
+    """The file or folder with an experiment's documents, the sha256 of its contents, and whether it is new here."""
+
+    path: Path
+    fingerprint: str
+    fresh: bool = False
+
+
+def find_documents(experiment: Experiment, context: RunContext) -> DocumentSource | None:
+    """Return the experiment's documents if they are on this machine. Download and change nothing."""
+    path = locate_documents(experiment, context)
+    if not path.exists() or (experiment.corpus.name in OWN_FORMATS and not experiment.corpus.path):
+        return None
+    if _is_given_by_path(experiment):
+        return DocumentSource(path, _fingerprint_files(experiment, path))
+    found = find_fetched(experiment.corpus.name, context.data)
+    return DocumentSource(found.folder, found.fingerprint) if found else None
+
+
+def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSource:
+    """Return the experiment's documents; download a collection that is not on this machine."""
+    corpus, path = experiment.corpus, locate_documents(experiment, context)
+    if not find_corpus_plugin(corpus.name) and (reason := _explain_unavailable(corpus.name)):
+        raise DataNotAvailableError(
+            reason,
+            where=experiment.name,
+            hint="With files of your own, name their format and place in `corpus`.",
+        )
+    if corpus.name in OWN_FORMATS and (not corpus.path or not path.exists()):
+        raise DataNotAvailableError(
+            f"{corpus.name}: there are no documents",
+            where=str(path),
+            hint="Fix `corpus.path`; it is relative to the experiment file.",
+        )
+    if _is_given_by_path(experiment):
+        return DocumentSource(path, _fingerprint_files(experiment, path))
+    report = fetch_corpus(
+        corpus.name,
+        context.data,
+        mirror=context.mirror,
+        offline=context.offline,
+        progress=context.download_progress,
+    )
+    return DocumentSource(report.folder, report.fingerprint, report.fresh)
+
+
+def locate_documents(experiment: Experiment, context: RunContext) -> Path:
+    """Return where the documents are or will be: `corpus.path`, or the collection's folder below the data folder."""
+    corpus = experiment.corpus
+    if corpus.name in OWN_FORMATS or (corpus.path and find_corpus_plugin(corpus.name)):
+        return experiment.own_documents
+    return context.data / corpus.name
+
+
+def _is_given_by_path(experiment: Experiment) -> bool:
+    """Return whether the documents are the user's own or a plugin's, which `fetch` does not manage."""
+    return experiment.corpus.name in OWN_FORMATS or find_corpus_plugin(experiment.corpus.name) is not None
+
+
+def _fingerprint_files(experiment: Experiment, path: Path) -> str:
+    corpus = experiment.corpus
+    if find_corpus_plugin(corpus.name):
+        return open_corpus(corpus.name, path, split=corpus.split or None, **corpus.options).fingerprint()
+    return fingerprint_corpus(corpus.name, path)
+
+
+def _explain_unavailable(corpus: str) -> str:
+    """Return why a collection that a paper used cannot be had, or an empty text."""
+    if corpus in list_corpora():
+        return ""
+    reasons = {cell.needs: cell.cannot_run for cell in load_all_cells() if cell.cannot_run}
+    return reasons.get(corpus) or ""

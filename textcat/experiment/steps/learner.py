@@ -1,0 +1,111 @@
+"""The protocol of learners: what training, searching and held-out scoring need from any of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import UsageError
+from textcat.experiment.spec.experiment import SearchSettings
+from textcat.experiment.spec.learner_table import LearnerParameters
+from textcat.experiment.steps.models import Model
+from textcat.linear.cross_validation import HyperparameterChoice
+from textcat.linear.mapped_arrays import select_rows
+from textcat.parallel import Executor
+
+# Rows to train on and rows to score.
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+Parameters = TypeVar("Parameters", bound=LearnerParameters)
+
+
+@dataclass(frozen=True)
+class LearningProblem:
+    """Training documents, their labels, the terms each category may use, and the seed."""
+
+    X: Any
+    labels: NDArray[np.bool_]
+    mask: NDArray[np.bool_] | None
+    seed: int
+
+    def restricted(self, categories: NDArray[Any]) -> LearningProblem:
+        """Return the same documents with some of the categories."""
+        mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
+        return LearningProblem(self.X, np.ascontiguousarray(self.labels[:, categories]), mask, self.seed)
+
+    def rows(self, documents: NDArray[Any]) -> LearningProblem:
+        """Return some of the documents with all categories."""
+        return LearningProblem(select_rows(self.X, documents), self.labels[documents], self.mask, self.seed)
+
+
+@dataclass(frozen=True)
+class Learner(ABC, Generic[Parameters]):
+    """A way to train models. Every learner has `fit`; the other methods may be overridden where it can do better."""
+
+    name: str
+
+    @abstractmethod
+    def fit(self, problem: LearningProblem, parameters: Parameters, jobs: int) -> Model:
+        """Train a model on `jobs` threads."""
+
+    def has_path(self, parameter: str) -> bool:
+        """Return whether `fit_grid` trains several values of a parameter faster together than apart."""
+        return False
+
+    def fit_grid(
+        self, problem: LearningProblem, grid: Sequence[Parameters], parameter: str, jobs: int
+    ) -> list[Model]:
+        """Train a model for each entry of the grid; the entries differ in one parameter."""
+        return [self.fit(problem, parameters, jobs) for parameters in grid]
+
+    @property
+    def shares_folds(self) -> bool:
+        """Whether `score_folds` is faster for all folds together than for one at a time."""
+        return False
+
+    def score_folds(
+        self,
+        problem: LearningProblem,
+        parameters: Parameters,
+        model: Model,
+        folds: Sequence[Fold],
+        jobs: int,
+    ) -> list[NDArray[np.float64]]:
+        """Return the scores of each fold's held-out rows by a model trained on its other rows.
+
+        `model` was trained on all rows with the same parameters.
+        """
+        return [
+            self.fit(problem.rows(kept), parameters, jobs).scores(problem.rows(held).X)
+            for kept, held in folds
+        ]
+
+    def search_each_category(
+        self,
+        problem: LearningProblem,
+        parameters: Parameters,
+        search: SearchSettings,
+        jobs: int,
+        executor: Executor | None,
+    ) -> tuple[Model, HyperparameterChoice]:
+        """Choose a hyperparameter for each category; return the model trained with them, and the choice."""
+        raise UsageError(f"{self.name} cannot search for each category", hint="Leave `per_category` out.")
+
+    def fit_course(self, problem: LearningProblem, parameters: Parameters) -> dict[int, Model]:
+        """Return the models of one descent by number of iterations."""
+        raise UsageError(f"{self.name} has no checkpoints", hint="Leave `checkpoints` out.")
+
+
+@dataclass(frozen=True)
+class FunctionLearner(Learner[Parameters]):
+    """A learner that only has a function to train a model."""
+
+    train: Callable[[LearningProblem, Parameters, int], Model]
+
+    def fit(self, problem: LearningProblem, parameters: Parameters, jobs: int) -> Model:
+        """Train a model."""
+        return self.train(problem, parameters, jobs)

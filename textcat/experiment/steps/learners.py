@@ -1,0 +1,206 @@
+"""The learners by name: naive Bayes, SMO, online, tree and multiclass learners, and the linear ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from textcat.errors import UsageError
+from textcat.experiment.spec.learner_table import (
+    LEARNERS,
+    LinearParameters,
+    MeritParameters,
+    MulticlassParameters,
+    NaiveBayesParameters,
+    OnlineParameters,
+    SmoParameters,
+    SoftmaxParameters,
+    TreeParameters,
+)
+from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
+from textcat.experiment.steps.linear_learner import LinearLearner
+from textcat.experiment.steps.models import Model
+from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
+from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
+from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
+from textcat.learners.perceptron import fit_dual_svm, fit_perceptron
+from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
+from textcat.learners.scorer import LinearScorer
+from textcat.learners.smo import fit_svm
+from textcat.learners.softmax import fit_softmax
+from textcat.learners.winnow import fit_large_margin_winnow, fit_winnow
+from textcat.linear.regularization import lam_from_c
+
+
+def fit_binary_bayes(problem: LearningProblem, parameters: NaiveBayesParameters, jobs: int) -> Model:
+    """Train naive Bayes 2: each category against the rest."""
+    return fit_naive_bayes(problem.X, problem.labels, parameters.lam, problem.mask)
+
+
+def fit_multiclass_bayes(problem: LearningProblem, parameters: NaiveBayesParameters, jobs: int) -> Model:
+    """Train naive Bayes 1 over all classes, on the terms selected for any of them."""
+    features = None if problem.mask is None else problem.mask.any(axis=1)
+    return fit_multiclass_naive_bayes(problem.X, problem.labels, parameters.lam, features)
+
+
+def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs: int) -> Model:
+    """Train polytomous logistic regression on the features selected for any class."""
+    return fit_softmax(
+        _clear_unused_columns(problem),
+        problem.labels,
+        prior=parameters.prior,
+        lam=parameters.lam,
+        penalize_bias=parameters.penalize_bias,
+        tol=parameters.tolerance,
+        max_passes=parameters.passes,
+    )
+
+
+def fit_multiclass_regression(problem: LearningProblem, parameters: MulticlassParameters, jobs: int) -> Model:
+    """Train MMLR-CG on the features selected for any class."""
+    settings = Continuation(**parameters.model_dump())
+    return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings).model
+
+
+def _clear_unused_columns(problem: LearningProblem) -> Any:
+    """Return the matrix with zeros in the columns that no class uses."""
+    X: Any = problem.X
+    kept = True if problem.mask is None else np.asarray(problem.mask.any(axis=1)).reshape(1, -1)
+    return X * kept if isinstance(X, np.ndarray) else sparse.csr_matrix(X.multiply(kept))
+
+
+@dataclass(frozen=True)
+class OnlineLearner(Learner[OnlineParameters]):
+    """The Perceptron, Winnow or large-margin learner of that name."""
+
+    def fit(self, problem: LearningProblem, parameters: OnlineParameters, jobs: int) -> Model:
+        """Train on documents in corpus order, or in the order of a seed if `shuffle` gives one."""
+        shared: dict[str, Any] = {
+            "mask": problem.mask,
+            "rate": parameters.rate,
+            "passes": parameters.passes,
+            "seed": parameters.shuffle,
+            "n_jobs": jobs,
+        }
+        if self.name == "perceptron":
+            return fit_perceptron(problem.X, problem.labels, **shared)
+        if self.name == "dual_svm":
+            return fit_dual_svm(problem.X, problem.labels, C=_require_cost(parameters), **shared)
+        shared |= {
+            "prior": parameters.initial,
+            "norm": parameters.norm,
+            "normalized": self.name.startswith("normalized"),
+        }
+        if self.name.endswith("large_margin_winnow"):
+            return fit_large_margin_winnow(problem.X, problem.labels, C=_require_cost(parameters), **shared)
+        return fit_winnow(problem.X, problem.labels, **shared)
+
+
+def _require_cost(parameters: OnlineParameters) -> float:
+    if parameters.cost is None:
+        raise UsageError(
+            "a large-margin learner needs `cost`, the bound of a document's multiplier",
+            hint="Write, say, `parameters: {cost: 1}`.",
+        )
+    return parameters.cost
+
+
+def fit_smo(problem: LearningProblem, parameters: SmoParameters, jobs: int) -> Model:
+    """Train support vector machines by sequential minimal optimization."""
+    if parameters.cost == "norm" and problem.mask is not None:
+        return _fit_with_category_norms(problem, problem.mask, parameters, jobs)
+    lam = _resolve_lam(problem, parameters)
+    return fit_svm(problem.X, problem.labels, lam, problem.mask, tol=parameters.tolerance, n_jobs=jobs)
+
+
+def _resolve_lam(problem: LearningProblem, parameters: SmoParameters) -> float:
+    if parameters.lam is not None:
+        return parameters.lam
+    cost = parameters.cost or 1.0
+    if cost == "norm":
+        cost = 1.0 / _compute_mean_square(problem.X)
+    return lam_from_c(float(cost), problem.X.shape[0])
+
+
+def _fit_with_category_norms(
+    problem: LearningProblem, mask: object, parameters: SmoParameters, jobs: int
+) -> Model:
+    """Train each category with its own C: its selected features determine the lengths of documents."""
+    models: list[LinearScorer] = []
+    for column in range(problem.labels.shape[1]):
+        alone = problem.restricted(np.array([column]))
+        features = np.asarray(alone.mask)[:, 0]
+        lam = lam_from_c(1.0 / max(_compute_mean_square(problem.X[:, features]), 1e-12), problem.X.shape[0])
+        models.append(fit_svm(alone.X, alone.labels, lam, alone.mask, tol=parameters.tolerance, n_jobs=jobs))
+    return replace(
+        models[0],
+        coef=np.hstack([model.coef for model in models]),
+        intercept=np.concatenate([model.intercept for model in models]),
+        certificate=[entry for model in models for entry in model.certificate],
+    )
+
+
+def _compute_mean_square(X: Any) -> float:
+    """Return the mean squared Euclidean norm of the documents."""
+    squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
+    return float(squares.sum()) / int(X.shape[0])
+
+
+def fit_perceptron_tree(problem: LearningProblem, parameters: TreeParameters, jobs: int) -> Model:
+    """Train binary trees whose splits are batch perceptrons."""
+    settings = PerceptronSettings(parameters.iterations, parameters.rate)
+    return fit_perceptron_trees(_as_float32(problem), problem.labels, settings, max_depth=parameters.depth)
+
+
+@dataclass(frozen=True)
+class MeritTreeLearner(Learner[MeritParameters]):
+    """Binary trees whose splits maximise F1 or minimise the error of both classes."""
+
+    def fit(self, problem: LearningProblem, parameters: MeritParameters, jobs: int) -> Model:
+        """Train trees; with `trace` the model also holds the training F1 of every iteration of the first split."""
+        X, settings = _as_float32(problem), _make_descent_settings(parameters)
+        model = fit_mfom(X, problem.labels, settings, max_depth=parameters.depth)
+        if not parameters.trace:
+            return model
+        course = descend(X, problem.labels, np.ones_like(problem.labels), settings).f1
+        return replace(model, settings={**model.settings, "course_f1": np.round(course, 6).tolist()})
+
+    def fit_course(self, problem: LearningProblem, parameters: MeritParameters) -> dict[int, Model]:
+        """Return the single-split models at all checkpoints of one descent."""
+        wanted = parameters.checkpoints
+        settings = _make_descent_settings(parameters.model_copy(update={"iterations": max(wanted)}))
+        return dict(fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted))
+
+
+def _make_descent_settings(parameters: MeritParameters) -> GpdSettings:
+    chosen = parameters.model_dump(exclude={"depth", "checkpoints", "trace"}, exclude_none=True)
+    return GpdSettings(**chosen)
+
+
+def _as_float32(problem: LearningProblem) -> Any:
+    X = problem.X
+    return np.asarray(X, dtype=np.float32) if isinstance(X, np.ndarray) else X
+
+
+_ONLINE = ("perceptron", "dual_svm", "winnow", "normalized_winnow", "large_margin_winnow",
+           "normalized_large_margin_winnow")  # fmt: skip
+_OTHERS: dict[str, Learner[Any]] = {
+    **{name: OnlineLearner(name) for name in _ONLINE},
+    "naive_bayes": FunctionLearner("naive_bayes", fit_binary_bayes),
+    "naive_bayes_multiclass": FunctionLearner("naive_bayes_multiclass", fit_multiclass_bayes),
+    "smo": FunctionLearner("smo", fit_smo),
+    "perceptron_tree": FunctionLearner("perceptron_tree", fit_perceptron_tree),
+    "mfom": MeritTreeLearner("mfom"),
+    "softmax": FunctionLearner("softmax", fit_polytomous),
+    "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
+}
+
+
+def find_learner(name: str) -> Learner[Any]:
+    """Return the learner of a name in `textcat.experiment.spec.learner_table`."""
+    if LEARNERS[name].parameters is LinearParameters:
+        return LinearLearner(name)
+    return _OTHERS[name]
