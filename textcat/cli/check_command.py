@@ -54,7 +54,7 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
             f"{name}: made from other files of its corpus than the pinned values; drift not judged", err=True
         )
     if as_json:
-        from textcat.published.check_summary import summarize_verdicts
+        from textcat.published.check import summarize_verdicts
 
         click.echo(json.dumps(summarize_verdicts(verdicts), indent=1))
     else:
@@ -65,8 +65,7 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
 def _print_verdicts(verdicts: Sequence[CellVerdict], place: CommandSettings) -> None:
     from tabulate import tabulate
 
-    from textcat.published.check import list_failed
-    from textcat.published.check_summary import VERDICTS, summarize_verdicts
+    from textcat.published.check import VERDICTS, list_failed, summarize_verdicts
 
     facts = summarize_verdicts(verdicts)
     rows = [

@@ -15,8 +15,7 @@ from tabulate import tabulate
 
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
-from textcat.published.check import CellVerdict
-from textcat.published.check_summary import VERDICTS, summarize_verdicts
+from textcat.published.check import VERDICTS, CellVerdict, summarize_verdicts
 from textcat.published.claims import ClaimResult, evaluate_claims, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.citations import cite, join_unique_entries
