@@ -42,6 +42,7 @@ def write_and_print_results(
         encode_results,
         write_timings,
     )
+    from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
     from textcat.report.results_folder import find_damage, seal, sweep
     from textcat.report.writer import format_for_terminal, write_report
@@ -52,19 +53,20 @@ def write_and_print_results(
     content = encode_results(collected)
     seconds = collect_timings(plan, workshop, timings)
     timed = add_timings(collected, seconds)
+    tables = compare_tables(timed)
     empty = most_empty(plan, workshop)
     with folder_held(folder):
         damage = find_damage(folder, content)
         if anew or timings.built.get("train") or damage:
             log.info("writing %s%s", folder, f": {damage}" if damage else "")
             sweep(folder)
-            looks = diagnose_runs(plan, workshop, collected["runs"], place.data, quote=quote)
-            looks = replace(looks, empty=str(empty))
+            diagnostics = diagnose_runs(plan, workshop, collected["runs"], place.data, quote=quote)
+            diagnostics = replace(diagnostics, empty=str(empty))
             kept = write_timings(folder, seconds)
-            write_report(folder, timed, kept["stages"], looks)
+            write_report(folder, timed, tables, kept["stages"], diagnostics)
             write_atomically(folder / "results.json", content)
             seal(folder)
-    place.print_unless_quiet(format_for_terminal(timed))
+    place.print_unless_quiet(format_for_terminal(timed, tables))
     place.print_unless_quiet(f"\n{empty.summary}")
     stages = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     place.print_unless_quiet(f"\nTime: {stages}\nReport: {folder / 'report.html'}")
