@@ -64,7 +64,7 @@ def test_others_go_on_when_one_experiment_fails(copy_of: Callable[[], Place], fi
 LIMITED = """
 import resource, sys
 from textcat.cli.main import main
-import textcat.experiment.runner
+import textcat.experiment.run.runner
 used = int(open("/proc/self/statm").read().split()[0]) * 4096
 resource.setrlimit(resource.RLIMIT_AS, (used + 400_000_000, -1))
 main()
@@ -103,6 +103,6 @@ def test_used_up_memory_is_said_as_such(copy_of: Callable[[], Place]) -> None:
         check=False,
     )
     assert done.returncode == 4, done.stderr
-    assert "memory is used up" in done.stderr
+    assert "out of memory" in done.stderr
     assert "Traceback" not in done.stderr
     assert not unsound_artifacts(place.cache)

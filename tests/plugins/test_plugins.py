@@ -133,15 +133,6 @@ def test_the_examples_carry_an_experiment_together(carried: tuple[Path, Path]) -
     assert set(results["runs"]["algorithm"]["certificates"]["reason"]) == {"optimality"}
 
 
-def test_reports_quote_documents_of_a_plugin_corpus_with_a_path(
-    carried: tuple[Path, Path], tmp_path: Path
-) -> None:
-    site, work = (Path(shutil.copytree(each, tmp_path / each.name)) for each in carried)
-    done = textcat(site, work, "report", "mine.yaml", "--data", "data", "--excerpts")
-    assert done.returncode == 0, done.stderr
-    assert "<blockquote>" in next(work.rglob("report.html")).read_text(encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("package", "first"),
     [
