@@ -1,4 +1,4 @@
-"""`textcat explain`: show the words behind a category or a decision."""
+"""`textcat explain`: the words behind a category or a decision."""
 
 from __future__ import annotations
 
@@ -24,23 +24,12 @@ if TYPE_CHECKING:
 )
 @click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
 @click.argument("document", type=click.File(encoding="utf-8"), required=False)
+@click.option("-c", "--category", help="The category.  [default: those that the document is given]")
 @click.option(
-    "-c", "--category", help="Category to explain.  [default: the categories assigned to the document]"
+    "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="How many words."
 )
-@click.option(
-    "-n",
-    "--number",
-    type=click.IntRange(min=1),
-    default=15,
-    show_default=True,
-    help="Number of words to show.",
-)
-@click.option(
-    "--id",
-    "wanted",
-    help="Id of the document in a CSV, TSV or JSON Lines file.  [default: the first document]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the explanation as JSON.")
+@click.option("--id", "wanted", help="Of a CSV, TSV or JSON Lines file, this document.  [default: the first]")
+@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
 @add_folder_options
 @add_verbosity_options
 def command(
@@ -52,11 +41,11 @@ def command(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Show the strongest words of a category, or the words that decided about DOCUMENT.
+    """Show the strongest words of a category, or the words that decided DOCUMENT.
 
-    DOCUMENT is a text file, - for standard input, or a file of documents as for `textcat predict`. Words in
-    favour of the category are green and words against it are red; without colours (in a pipe, or with NO_COLOR
-    set) they are marked as [+word] and [-word].
+    DOCUMENT is a text file, or - for standard input, or a file of documents as `textcat predict` takes them.
+    In its text the shown words are green where they speak for the category and red where they speak against
+    it; without colours (in a pipe, or with NO_COLOR set) they stand as [+word] and [-word].
     """
     from textcat.serving.categorizer import read_categorizer
 
@@ -64,7 +53,7 @@ def command(
     categorizer = read_categorizer(model)
     if document is None:
         if category is None:
-            raise click.UsageError("Give a category with -c, or a document.")
+            raise click.UsageError("Name a category with -c, or give a document.")
         facts = [_explain_category(categorizer, category, number)]
     else:
         facts = _explain_document(
@@ -90,22 +79,24 @@ def _explain_category(categorizer: Categorizer, category: str, number: int) -> d
 
 
 def _read_document(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
-    """Read a text file as one document, or the first or requested document of another file."""
+    """The one document of a text file, or a file's first or named one."""
     from textcat.errors import UsageError
     from textcat.serving.document_files import NewDocument, guess_format, read_documents
 
     form = guess_format(file.name)
     if form == "lines":
         if wanted is not None:
-            raise UsageError("a text file is one document without an id", where=file.name, hint="Omit --id.")
+            raise UsageError(
+                "a text file is one document, without an id", where=file.name, hint="Leave out --id."
+            )
         return NewDocument("document", {categorizer.text.fields[-1]: file.read()})
     for document in read_documents(file, form, file.name, categorizer.text.fields):
         if wanted in (None, document.id):
             return document
     raise UsageError(
-        f"document {wanted!r} not found" if wanted else "contains no document",
+        "there is no document" + (f" {wanted!r}" if wanted else ""),
         where=file.name,
-        hint="Give --id a value of the column or key `id`, or the number of the document.",
+        hint="The option --id names a value of the column or key `id`, or the document's number.",
     )
 
 
@@ -156,14 +147,14 @@ def _explain_decision(
 
 
 def _format_heading(categorizer: Categorizer, facts: dict[str, Any], position: int) -> str:
-    """Format the decision in one line, with a threshold if the decision rule uses one."""
-    rule = categorizer.decision_rule
+    """The decision in a line; a threshold only where the rule compares with one."""
+    decider = categorizer.decision_rule
     parts = [f"score {facts['score']:.3f}"]
-    if not rule.single_label and not rule.needs_all_documents and facts["rule"] != "rcut":
-        parts.append(f"threshold {rule.thresholds[position]:.3f}")
+    if not decider.single_label and not decider.needs_all_documents and facts["rule"] != "rcut":
+        parts.append(f"threshold {decider.thresholds[position]:.3f}")
     if facts["probability"] is not None:
         parts.append(f"probability {facts['probability']:.3f}")
-    return f"{facts['category']}: {'assigned' if facts['accepted'] else 'not assigned'}, {', '.join(parts)}"
+    return f"{facts['category']}: {'accepted' if facts['accepted'] else 'not accepted'}, {', '.join(parts)}"
 
 
 def _round_weights(parts: Sequence[Contribution]) -> dict[str, float]:
@@ -178,7 +169,7 @@ def _print_explanation(facts: dict[str, Any]) -> None:
     for side, colour in (("for", "green"), ("against", "red")):
         for term, weight in facts[side].items():
             click.echo(f"  {weight:+8.4f}  " + click.style(term, fg=colour), color=colours)
-    for key, title in (("other_words", "(other words)"), ("constant", "(constant)")):
+    for key, title in (("other_words", "(other words)"), ("constant", "(in every document)")):
         if facts.get(key):
             click.echo(f"  {facts[key]:+8.4f}  {title}")
     for field, text in facts.get("document", {}).items():
@@ -189,7 +180,7 @@ def _print_explanation(facts: dict[str, Any]) -> None:
 
 
 def _highlight_words(text: str, marked: Sequence[dict[str, Any]], colours: bool) -> str:
-    """Return the text with the deciding words coloured, or marked with their sign."""
+    """The text with its deciding words coloured, or marked by their sign."""
     pieces, done = [], 0
     for word in marked:
         found, speaks_for = text[word["start"] : word["end"]], word["weight"] > 0

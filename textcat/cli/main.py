@@ -24,7 +24,7 @@ COMMANDS = {
     "check": "Compare measured numbers with published and pinned ones.",
     "list": "List corpora, experiments, tables, learners or methods.",
     "show": "Show a corpus, experiment, table or learner in detail.",
-    "predict": "Assign categories to new documents with a trained model.",
+    "predict": "Label new documents with a trained model.",
     "explain": "Show the words behind a category or a decision.",
     "export": "Write the documents of a collection as JSON Lines.",
     "compare": "Compare two runs per category and test for significance.",

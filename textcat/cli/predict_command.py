@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 @add_folder_options
 @add_verbosity_options
 def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
-    """Assign categories to the documents of FILE or standard input with a trained model.
+    """Label the documents of FILE (or of standard input) with a trained model.
 
     MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. Each document gives one
     line of JSON: its id, its labels, their scores and, for a probabilistic learner or a run with `calibration`,
