@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import click
@@ -15,6 +15,7 @@ import textcat
 _TABLE = re.compile(r"^  (\w+):", re.MULTILINE)
 
 CompletionItems = list[CompletionItem]
+Completer = Callable[[click.Context, click.Parameter, str], CompletionItems]
 
 
 def list_experiment_names() -> list[str]:
@@ -26,7 +27,7 @@ def list_experiment_names() -> list[str]:
 
 def list_collection_names() -> list[str]:
     """List the names of collections."""
-    return _list_stems("corpora/tables")
+    return sorted(path.stem for path in (Path(textcat.__file__).parent / "corpora/tables").glob("*.yaml"))
 
 
 def list_paper_names() -> list[str]:
@@ -61,37 +62,22 @@ def list_run_names(results: Path, incomplete: str) -> list[str]:
         return []
 
 
-def complete_experiments(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> CompletionItems:
-    """Complete experiments or files."""
-    return _complete_names(list_experiment_names(), incomplete, otherwise="file")
+def _make_completer(*sources: Callable[[], list[str]]) -> Completer:
+    """Return a click completer for the names of all sources, or files."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> CompletionItems:
+        names = [name for list_names in sources for name in list_names()]
+        return _complete_names(names, incomplete, otherwise="file")
+
+    return complete
 
 
-def complete_collections(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> CompletionItems:
-    """Complete collections or experiment files."""
-    return _complete_names(list_collection_names(), incomplete, otherwise="file")
-
-
-def complete_shown_names(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> CompletionItems:
-    """Complete collections, printed tables, experiments or files."""
-    return _complete_names(
-        [*list_collection_names(), *list_table_names(), *list_experiment_names()],
-        incomplete,
-        otherwise="file",
-    )
-
-
-def complete_cited_names(
-    _context: click.Context, _parameter: click.Parameter, incomplete: str
-) -> CompletionItems:
-    """Complete textcat, papers, collections, experiments or files."""
-    names = ["textcat", *list_paper_names(), *list_collection_names(), *list_experiment_names()]
-    return _complete_names(names, incomplete, otherwise="file")
+complete_experiments = _make_completer(list_experiment_names)
+complete_collections = _make_completer(list_collection_names)
+complete_shown_names = _make_completer(list_collection_names, list_table_names, list_experiment_names)
+complete_cited_names = _make_completer(
+    lambda: ["textcat"], list_paper_names, list_collection_names, list_experiment_names
+)
 
 
 def complete_models(context: click.Context, _parameter: click.Parameter, incomplete: str) -> CompletionItems:
@@ -113,7 +99,3 @@ def _complete_names(names: Iterable[str], incomplete: str, otherwise: str) -> Co
     """Return the names with this prefix; without any, let the shell complete files."""
     found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
     return found or [CompletionItem(incomplete, type=otherwise)]
-
-
-def _list_stems(folder: str) -> list[str]:
-    return sorted(path.stem for path in (Path(textcat.__file__).parent / folder).glob("*.yaml"))

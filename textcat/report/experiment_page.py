@@ -29,6 +29,10 @@ from textcat.report.runs_table import (
     format_number,
 )
 
+# More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
+MAX_CURVES = 8
+PACKAGES = ("numpy", "scipy", "numba", "nltk")
+
 
 def evaluate_conclusions(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Evaluate the claims that use this experiment; `besides` names the other experiments that they need."""
@@ -40,10 +44,6 @@ def evaluate_conclusions(results: Mapping[str, Any]) -> list[dict[str, Any]]:
             tested = evaluate_claim(claim, {name: get_run_measures(results)}).describe()
             found.append({**tested, "besides": [each for each in needed if each != name]})
     return found
-
-
-# More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
-MAX_CURVES = 8
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,6 @@ def make_curve_lines(
 
 def _format_svg_points(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{recall:g},{100 - precision:.4g}" for recall, precision in points)
-
-
-PACKAGES = ("numpy", "scipy", "numba", "nltk")
 
 
 def collect_facts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> dict[str, str]:

@@ -29,6 +29,7 @@ from textcat.store.files import write_atomically
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"))
 TABLE_KEYS = ("paper", "table")
 DIGITS = 10
+SHOWN_VERDICTS = (*VERDICTS[:4], "not run", "cannot run")
 
 
 def matrix_as_json(matrix: Mapping[str, Any]) -> str:
@@ -94,9 +95,6 @@ def _round_numbers(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _round_numbers(one) for key, one in value.items()}
     return [_round_numbers(one) for one in value] if isinstance(value, list) else value
-
-
-SHOWN_VERDICTS = (*VERDICTS[:4], "not run", "cannot run")
 
 
 def render_matrix_page(
