@@ -76,7 +76,7 @@ def _print_verdicts(verdicts: Sequence[CellVerdict], options: CommandSettings) -
     options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
     totals = facts["totals"]
     options.print_unless_quiet(
-        f"\n{totals['run']} of {totals['cells']} cells were run. Of the gated cells, "
+        f"\n{totals['run']} of {totals['cells']} cells were run. Of the gated cells with available data, "
         f"{_format_percent(totals['share_reproduced'])} are reproduced and "
         f"{_format_percent(totals['share_reproduced_or_close'])} are reproduced or close."
     )
