@@ -1,4 +1,4 @@
-"""Shells complete commands, options and names; a keystroke loads no numerics and takes no time."""
+"""Shells complete commands, options and names, without heavy imports and fast."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ atexit.register(lambda: print("loaded", *(heavy & set(sys.modules)), file=sys.st
 """
 
 
-def completed(words: str, position: int | None = None, shell: str = "bash") -> list[str]:
-    """What the shell's function would get for a line of words, the last of which is being typed."""
-    place = len(words.split(" ")) - 1 if position is None else position
-    current = words.split(" ")[place]
-    settings = {"_TEXTCAT_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": str(place)}
-    # fish hands over the word being typed, the others its position.
+def complete_line(words: str, position: int | None = None, shell: str = "bash") -> list[str]:
+    """Return the completions of the last word of a line."""
+    index = len(words.split(" ")) - 1 if position is None else position
+    current = words.split(" ")[index]
+    settings = {"_TEXTCAT_COMPLETE": f"{shell}_complete", "COMP_WORDS": words, "COMP_CWORD": str(index)}
+    # fish passes the word itself, other shells its position.
     if shell == "fish":
         settings["COMP_CWORD"] = current
     done = subprocess.run(
@@ -58,27 +58,27 @@ def completed(words: str, position: int | None = None, shell: str = "bash") -> l
         ("textcat completion f", "fish"),
     ],
 )
-def test_names_are_completed_without_numerics(words: str, expected: str) -> None:
-    assert f"plain,{expected}" in completed(words)
+def test_names_are_completed_without_heavy_imports(words: str, expected: str) -> None:
+    assert f"plain,{expected}" in complete_line(words)
 
 
-def test_a_name_that_nothing_begins_with_is_left_to_the_files_of_the_shell() -> None:
-    assert completed("textcat run ./my") == ["file,./my"]
+def test_an_unknown_prefix_is_completed_with_files() -> None:
+    assert complete_line("textcat run ./my") == ["file,./my"]
 
 
-def test_a_word_that_is_no_command_completes_to_nothing_and_says_nothing() -> None:
-    assert not [line for line in completed("textcat rum reut") if "reut" in line]
+def test_an_unknown_command_has_no_completions() -> None:
+    assert not [line for line in complete_line("textcat rum reut") if "reut" in line]
 
 
-def test_trained_models_are_completed(tmp_path: Path) -> None:
+def test_trained_models_are_complete_line(tmp_path: Path) -> None:
     model = tmp_path / "models" / "paper" / "table" / "logistic"
     model.mkdir(parents=True)
     (model / "categorizer.json").write_text("{}")
     for command in ("predict", "explain"):
-        assert f"plain,{model}" in completed(f"textcat {command} --data {tmp_path} {tmp_path}/mod")
+        assert f"plain,{model}" in complete_line(f"textcat {command} --data {tmp_path} {tmp_path}/mod")
 
 
-def test_runs_of_what_has_results(tmp_path: Path) -> None:
+def test_runs_with_results_are_completed(tmp_path: Path) -> None:
     folder = tmp_path / "paper" / "table"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text('{"runs": {"svm": {}, "logistic": {}}}')
@@ -97,7 +97,7 @@ def test_damaged_results_complete_to_nothing(content: str, tmp_path: Path) -> No
     assert completions.list_run_names(tmp_path, "table:l") == []
 
 
-def test_the_quick_lists_are_the_true_ones() -> None:
+def test_completed_names_equal_the_loaded_ones() -> None:
     assert completions.list_collection_names() == list(list_corpora())
     assert completions.list_experiment_names() == list(find_experiment_files())
     assert completions.list_paper_names() == sorted(PAPERS)
@@ -106,7 +106,7 @@ def test_the_quick_lists_are_the_true_ones() -> None:
     )
 
 
-def test_a_keystroke_takes_little_processor_time() -> None:
+def test_completion_takes_little_processor_time() -> None:
     def seconds(code: str, **settings: str) -> float:
         best = float("inf")
         for _ in range(5):
@@ -145,7 +145,7 @@ def test_the_shell_itself_completes(shell: str, tmp_path: Path) -> None:
         "fish": 'complete -C "textcat run reut"',
     }[shell]
     if shell == "zsh":
-        # Outside of its line editor zsh has no widgets: what the function is given is looked at.
+        # Without its line editor zsh has no widgets: print the arguments of the functions.
         shown = (
             'compadd() { print -rl -- "$@"; print -rl -- $completions }; _describe() { print -rl -- ${(P)3} }'
         )
@@ -163,6 +163,6 @@ def test_the_shell_itself_completes(shell: str, tmp_path: Path) -> None:
 
 
 def test_every_command_is_offered() -> None:
-    assert [line.removeprefix("plain,") for line in completed("textcat ", 1)][: len(COMMANDS)] == list(
+    assert [line.removeprefix("plain,") for line in complete_line("textcat ", 1)][: len(COMMANDS)] == list(
         COMMANDS
     )

@@ -1,4 +1,4 @@
-"""A stand-in collection is written by the command line, the same for the same seed, and can be read."""
+"""`textcat generate` writes readable collections that depend on the seed only."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def test_reading_is_measured(tmp_path: Path) -> None:
     assert row["documents_per_second"] > 0
 
 
-def test_an_experiment_runs_over_what_was_generated(tmp_path: Path) -> None:
-    """configs/rcv1_like.yaml on fewer documents, from the token files to the report; nothing is fetched."""
+def test_an_experiment_runs_on_a_generated_collection(tmp_path: Path) -> None:
+    """Run configs/rcv1_like.yaml on fewer documents, without fetching anything."""
     generate(tmp_path / "data" / "rcv1-like", 1)
     (tmp_path / "configs").mkdir()
     experiment = tmp_path / "configs" / "rcv1_like.yaml"

@@ -1,10 +1,11 @@
-"""Help is quick, complete and needs no numerics; mistakes are one message and exit code 2."""
+"""Help is fast and complete; usage errors are one message and exit code 2."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -35,7 +36,23 @@ def test_every_command_has_help_with_an_example(command: str) -> None:
     assert f"textcat {command}" in result.output
 
 
-def leave(*arguments: str) -> int:
+ARCHAIC = {"bring", "brought", "carry", "stands", "hired", "told", "had", "whatever"}
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_option_has_a_sentence_of_help(command: str) -> None:
+    loaded = group.get_command(click.Context(group), command)
+    assert loaded is not None
+    for option in loaded.params:
+        if isinstance(option, click.Option):
+            help_text = option.help or ""
+            sentence = help_text.split("  [")[0]
+            assert sentence[:1].isupper(), option.name
+            assert sentence.endswith("."), option.name
+    assert not ARCHAIC & set((loaded.help or "").lower().split())
+
+
+def run_and_get_exit_code(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
         main(list(arguments))
     return int(caught.value.code or 0)
@@ -45,38 +62,38 @@ def leave(*arguments: str) -> int:
     ("arguments", "message"),
     [
         (["rum"], "Did you mean run?"),
-        (["run"], "Name an experiment"),
+        (["run"], "Give an experiment"),
         (["run", "reuters_modapt"], "Did you mean reuters_modapte?"),
         (["show", "nothing_of_the_kind"], "there is no experiment"),
         (["run", "reuters_modapte", "--no-such-option"], "No such option"),
         (["fetch", "reuters"], "no collection is called"),
     ],
 )
-def test_usage_errors_leave_with_2(
+def test_usage_errors_exit_with_2(
     arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert leave(*arguments) == 2
+    assert run_and_get_exit_code(*arguments) == 2
     captured = capsys.readouterr()
     assert message in captured.err
     assert "Traceback" not in captured.err
 
 
-def test_data_that_is_not_here_leaves_with_3(
+def test_missing_data_exits_with_3(
     tmp_path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
-    assert leave("fetch", "reuters21578", "--offline", "--data", str(tmp_path)) == 3
+    assert run_and_get_exit_code("fetch", "reuters21578", "--offline", "--data", str(tmp_path)) == 3
     assert "--offline" in capsys.readouterr().err
 
 
-def test_a_fault_of_our_own_shows_no_traceback(
+def test_an_internal_error_shows_no_traceback(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no")
 
     monkeypatch.setattr("textcat.experiment.spec.loading.load_experiment", broken)
-    assert leave("run", "reuters_modapte") == 4
+    assert run_and_get_exit_code("run", "reuters_modapte") == 4
     captured = capsys.readouterr()
     assert "ZeroDivisionError" in captured.err
     assert "Traceback" not in captured.err
@@ -93,7 +110,7 @@ def test_lists_are_json_on_request(kind: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["reuters21578", "reuters_modapte", "zhang_oles_2001.table2", "CLG"])
-def test_anything_can_be_shown(name: str) -> None:
+def test_show(name: str) -> None:
     result = CliRunner().invoke(group, ["show", name])
     assert result.exit_code == 0, result.output
     assert len(result.output.splitlines()) > 3

@@ -1,4 +1,4 @@
-"""For cron and for pipes: --quiet says nothing when all is well, and colours stay on terminals."""
+"""--quiet prints nothing on success, and colours are used on terminals only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CALL = [sys.executable, "-c", "from textcat.cli.main import main; main()"]
 ESCAPE = "\x1b["
 
 
-def called(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def run_textcat(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
     environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}
     return subprocess.run(
         [*CALL, *arguments], capture_output=True, text=True, check=False, env=environment | settings
@@ -24,44 +24,44 @@ def called(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def workspace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small experiment with a model of each of its runs."""
     folder = tmp_path_factory.mktemp("quiet")
     write_small_collection(folder)
-    done = called("train", str(folder / "trial.yaml"), "-q", *where(folder))
+    done = run_textcat("train", str(folder / "trial.yaml"), "-q", *folder_options(folder))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     return folder
 
 
-def where(folder: Path) -> list[str]:
+def folder_options(folder: Path) -> list[str]:
     return ["--data", str(folder / "data"), "--results", str(folder / "results")]
 
 
 @pytest.mark.parametrize("command", ["tokenize", "select", "train", "evaluate", "run", "report"])
-def test_work_that_goes_well_is_silent(command: str, place: Path) -> None:
-    done = called(command, str(place / "trial.yaml"), "-q", *where(place))
+def test_stages_are_silent_on_success(command: str, workspace: Path) -> None:
+    done = run_textcat(command, str(workspace / "trial.yaml"), "-q", *folder_options(workspace))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert called(command, str(place / "trial.yaml"), *where(place)).stdout
+    assert run_textcat(command, str(workspace / "trial.yaml"), *folder_options(workspace)).stdout
 
 
-def test_the_matrix_and_stand_ins_are_silent_too(place: Path) -> None:
-    done = called("report", "--matrix", "-q", *where(place))
+def test_matrix_and_generate_are_silent(workspace: Path) -> None:
+    done = run_textcat("report", "--matrix", "-q", *folder_options(workspace))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert (place / "results" / "reproduction.html").is_file()
-    done = called("generate", "rcv1-like", "--documents", "50", "--to", str(place / "made"), "-q")
+    assert (workspace / "results" / "reproduction.html").is_file()
+    done = run_textcat("generate", "rcv1-like", "--documents", "50", "--to", str(workspace / "made"), "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
-def test_a_gate_that_passes_is_silent() -> None:
-    # Of WebKB there is one copy; those of Reuters may have been made anew from another than the pinned values.
+def test_a_passing_check_is_silent() -> None:
+    # WebKB has one version; Reuters results may come from another copy than the pinned values.
     results = Path(__file__).resolve().parents[2] / "results" / "zhang_oles_2001" / "table5_webkb"
-    done = called("check", str(results), "-q")
+    done = run_textcat("check", str(results), "-q")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert called("check", str(results)).stdout
+    assert run_textcat("check", str(results)).stdout
 
 
-def test_what_goes_wrong_is_said_all_the_same(place: Path) -> None:
-    done = called("run", "no_such_experiment", "-q")
+def test_errors_are_printed(workspace: Path) -> None:
+    done = run_textcat("run", "no_such_experiment", "-q")
     assert done.returncode == 2
     assert "there is no experiment" in done.stderr
     assert not done.stdout
@@ -70,30 +70,30 @@ def test_what_goes_wrong_is_said_all_the_same(place: Path) -> None:
 @pytest.mark.parametrize(
     "arguments", [["list", "corpora"], ["cite"], ["show", "CLG"], ["completion", "bash"]]
 )
-def test_what_is_asked_for_is_printed_all_the_same(arguments: list[str]) -> None:
-    assert called(*arguments, "-q").stdout == called(*arguments).stdout != ""
+def test_requested_output_is_printed(arguments: list[str]) -> None:
+    assert run_textcat(*arguments, "-q").stdout == run_textcat(*arguments).stdout != ""
 
 
-def explained(place: Path) -> list[str]:
-    return ["explain", str(place / "data" / "models" / "trial" / "logistic"), "-c", "grain"]
+def explain_arguments(workspace: Path) -> list[str]:
+    return ["explain", str(workspace / "data" / "models" / "trial" / "logistic"), "-c", "grain"]
 
 
-def test_pipes_get_no_colours(place: Path) -> None:
-    done = called(*explained(place))
+def test_pipes_have_no_colours(workspace: Path) -> None:
+    done = run_textcat(*explain_arguments(workspace))
     assert "wheat" in done.stdout
     assert ESCAPE not in done.stdout + done.stderr
 
 
-def test_terminals_get_colours_unless_no_color_is_set(place: Path) -> None:
-    assert ESCAPE in on_terminal(*explained(place), TERM="xterm")
-    plain = on_terminal(*explained(place), TERM="xterm", NO_COLOR="1")
+def test_terminals_have_colours_unless_no_color_is_set(workspace: Path) -> None:
+    assert ESCAPE in run_on_terminal(*explain_arguments(workspace), TERM="xterm")
+    plain = run_on_terminal(*explain_arguments(workspace), TERM="xterm", NO_COLOR="1")
     assert "wheat" in plain
     assert ESCAPE not in plain
-    assert ESCAPE in on_terminal(*explained(place), TERM="xterm", NO_COLOR="")
+    assert ESCAPE in run_on_terminal(*explain_arguments(workspace), TERM="xterm", NO_COLOR="")
 
 
-def on_terminal(*arguments: str, **settings: str) -> str:
-    """What the command writes to a terminal."""
+def run_on_terminal(*arguments: str, **settings: str) -> str:
+    """Return what the command writes to a terminal."""
     child, terminal = pty.fork()
     if child == 0:
         environment = {key: value for key, value in os.environ.items() if key != "NO_COLOR"}

@@ -1,4 +1,4 @@
-"""Every error that a person may meet ends with what to do."""
+"""Every error message ends with what to do."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLACED = "error_at"
 
 
 def calls() -> Iterator[tuple[str, ast.Call, str]]:
-    """Where errors are made: place, call, name of what is called."""
+    """Yield (location, call, name) of every error that is created."""
     for path in sorted(PACKAGE.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             name = _name(node.func) if isinstance(node, ast.Call) else ""
@@ -34,8 +34,8 @@ def _name(function: ast.expr) -> str:
     return function.attr if isinstance(function, ast.Attribute) and not of_click else ""
 
 
-def remedy(call: ast.Call, name: str) -> ast.expr | None:
-    """The expression that says what to do."""
+def find_hint(call: ast.Call, name: str) -> ast.expr | None:
+    """Return the expression of the hint."""
     named = next((each.value for each in call.keywords if each.arg == "hint"), None)
     return call.args[2] if named is None and name == PLACED and len(call.args) > 2 else named
 
@@ -46,16 +46,16 @@ def test_every_error_says_what_to_do() -> None:
     without = [
         place
         for place, call, name in found
-        if remedy(call, name) is None or (getattr(remedy(call, name), "value", "some") == "")
+        if find_hint(call, name) is None or (getattr(find_hint(call, name), "value", "some") == "")
     ]
     assert not without
 
 
-def test_remedies_are_sentences() -> None:
+def test_hints_are_sentences() -> None:
     for place, call, name in calls():
-        told = remedy(call, name)
-        if isinstance(told, ast.Constant):
-            text = str(told.value)
+        hint = find_hint(call, name)
+        if isinstance(hint, ast.Constant):
+            text = str(hint.value)
             assert text[0].isupper() or text[0] == "`", place
             assert text.endswith("."), place
 
@@ -75,7 +75,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("kind", list(BROKEN))
-def test_what_a_person_sees_ends_with_what_to_do(
+def test_messages_of_broken_experiments_end_with_what_to_do(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[TextcatError] = []

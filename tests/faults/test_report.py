@@ -30,6 +30,7 @@ HOSTILE = [
     "<!-- --> ]]> <![CDATA[",
     "\u202etxt.exe \ufeff",
     "_no legend_",
+    "control\x00\x1b\x0b characters",
 ]
 ALLOWED = {
     "html",
@@ -84,11 +85,13 @@ def page(finished: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
         hostile = HOSTILE[position]
         renamed[f"{name}{hostile}"] = {**run, "title": hostile, "measures": measures, "signature": hostile}
     folder = tmp_path_factory.mktemp("report")
-    write_report(folder, {**results, "runs": renamed}, {HOSTILE[1]: 1.0}, hostile_looks(list(renamed)))
+    write_report(
+        folder, {**results, "runs": renamed}, [], {HOSTILE[1]: 1.0}, make_hostile_diagnostics(list(renamed))
+    )
     return folder / "report.html"
 
 
-def hostile_looks(runs: list[str]) -> Diagnostics:
+def make_hostile_diagnostics(runs: list[str]) -> Diagnostics:
     """Documents, categories, labels, words and excerpts that are all hostile."""
     found = [
         Mistake(

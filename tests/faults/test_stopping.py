@@ -103,6 +103,6 @@ def test_used_up_memory_is_said_as_such(copy_of: Callable[[], Place]) -> None:
         check=False,
     )
     assert done.returncode == 4, done.stderr
-    assert "memory is used up" in done.stderr
+    assert "out of memory" in done.stderr
     assert "Traceback" not in done.stderr
     assert not unsound_artifacts(place.cache)

@@ -12,13 +12,10 @@ from textcat.errors import UsageError
 from textcat.published.accepted import Deviation, load_deviations, load_pinned, render_pinned
 from textcat.published.check import (
     find_cell_values,
-    find_drifted,
-    find_unknown_ids,
-    find_unused_deviations,
     judge_cells,
     list_failed,
+    summarize_verdicts,
 )
-from textcat.published.check_summary import summarize_verdicts
 from textcat.published.printed_tables import load_all_cells
 from textcat.published.verdicts import load_measure_kinds, read_printed
 
@@ -27,7 +24,7 @@ BEP = "zhang_oles_2001.table2[BEP][Logistic Reg]"
 
 
 def as_printed() -> dict[str, float | None]:
-    """What a perfect reproduction would measure."""
+    """Measured values of a perfect reproduction."""
     return {
         cell.id: read_printed(cell.printed, cell.unit).value
         for cell in CELLS
@@ -46,7 +43,7 @@ def test_the_printed_numbers_themselves_are_all_reproduced():
         assert not entry.failed
 
 
-def test_nothing_run_nothing_passed():
+def test_cells_without_a_run_never_pass():
     entries = judge_cells({}, CELLS, as_printed())
     assert len(entries) == len(CELLS)
     assert {entry.verdict for entry in entries} == {"missing"}
@@ -57,7 +54,7 @@ def test_nothing_run_nothing_passed():
     assert len(report["not_run"]) + len(report["cannot_run"]) == len(CELLS)
 
 
-def test_files_given_by_a_user_make_a_cell_run():
+def test_a_cell_that_cannot_run_is_run_with_the_users_files():
     cell = next(cell for cell in CELLS if cell.cannot_run)
     assert judged({})[cell.id].state == "cannot run"
     assert judged({cell.id: 1.0})[cell.id].state == "run"
@@ -78,7 +75,6 @@ def test_files_given_by_a_user_make_a_cell_run():
 def test_drift_from_the_pinned_value(now, drifted, lost):
     entry = judged({BEP: now}, {BEP: 86.4})[BEP]
     assert (entry.drifted, entry.lost, entry.failed) == (drifted, lost, drifted or lost)
-    assert (BEP in find_drifted({BEP: now}, {BEP: 86.4}, CELLS)) == drifted
 
 
 def test_a_cell_at_the_edge_can_be_lost_without_drift():
@@ -87,17 +83,17 @@ def test_a_cell_at_the_edge_can_be_lost_without_drift():
     assert [found.cell.id for found in list_failed([entry])] == [BEP]
 
 
-def test_better_than_printed_is_no_reproduction():
+def test_a_value_above_print_is_not_reproduced():
     entry = judged({BEP: 89.5}, {BEP: 87.0})[BEP]
     assert (entry.verdict, entry.lost) == ("better", True)
 
 
 def test_p_values_and_lambdas_have_a_finer_drift():
     p_value = "genkin_2004.table1[lasso vs ridge][p-value]"
-    assert find_drifted({p_value: 0.02}, {p_value: 0.005}, CELLS) == [p_value]
+    assert judged({p_value: 0.02}, {p_value: 0.005})[p_value].drifted
     chosen = "zhang_oles_2001.table1[lambda][Lin Reg]"
-    assert find_drifted({chosen: 1e-4}, {chosen: 1e-3}, CELLS) == [chosen]
-    assert find_drifted({chosen: 1e-3}, {chosen: 1e-3}, CELLS) == []
+    assert judged({chosen: 1e-4}, {chosen: 1e-3})[chosen].drifted
+    assert not judged({chosen: 1e-3}, {chosen: 1e-3})[chosen].drifted
 
 
 def test_seconds_never_drift():
@@ -123,11 +119,9 @@ def test_deviations_cover_by_star_and_brackets_are_plain():
     assert judged({BEP: 80.0})[BEP].unexplained
     assert entries["zhang_oles_2001.table2[BEP][SVM]"].deviation is None
     assert not Deviation(cells="zhang_oles_2001.table[123]*", reason="r", evidence=()).covers(BEP)
-    nowhere = Deviation(cells="zhang_oles_2001.table9*", reason="because", evidence=())
-    assert find_unused_deviations(list(entries.values()), [deviation, nowhere]) == [nowhere]
 
 
-def test_results_find_their_cells():
+def test_values_are_found_by_experiment_run_and_measure():
     results = {
         "reuters_modapte": {"logistic": {"micro.bep": 85.5, "micro.f1": math.nan}},
         "zhang_jin_2003/table2_reuters": {
@@ -167,7 +161,7 @@ def test_summary_is_json_and_its_counts_add_up():
 
 @settings(deadline=None, max_examples=30)
 @given(st.dictionaries(st.sampled_from([cell.id for cell in CELLS]), st.floats(allow_nan=True)))
-def test_pinned_file_gives_back_what_was_written(measured):
+def test_the_pinned_file_round_trips(measured):
     text = render_pinned(measured, [cell.id for cell in CELLS])
     read = yaml.safe_load(text) or {}
     finite = {key: value for key, value in measured.items() if math.isfinite(value)}
@@ -184,24 +178,25 @@ def test_large_and_tiny_values_stay_numbers():
     assert read == {"large": 1e22, "tiny": 1e-7, "none": 0.0}
 
 
-def test_pinned_order_is_that_of_the_tables():
+def test_pinned_values_keep_the_order_of_the_tables():
     text = render_pinned({"b": 1.0, "a": 2.0}, ["b", "a"])
     assert text.index('"b"') < text.index('"a"')
 
 
-def test_what_is_accepted_names_published_cells():
-    assert find_unknown_ids(load_pinned(), CELLS) == []
-    assert find_unknown_ids({"zhang_oles_2001.table2[BEP][LogReg]": 1.0}, CELLS) != []
-    assert find_unused_deviations(judge_cells({}, CELLS, {}), load_deviations()) == []
-    assert all(deviation.evidence for deviation in load_deviations())
+def test_pinned_values_and_deviations_name_published_cells():
+    ids = {cell.id for cell in CELLS}
+    assert set(load_pinned()) <= ids
+    for deviation in load_deviations():
+        assert any(deviation.covers(cell_id) for cell_id in ids), deviation.cells
+        assert deviation.evidence
 
 
-def test_files_of_another_place(tmp_path):
+def test_pinned_values_and_deviations_of_another_file(tmp_path):
     pinned = tmp_path / "pinned.yaml"
     pinned.write_text(f'"{BEP}": 86.2\n')
     assert load_pinned(pinned) == {BEP: 86.2}
     pinned.write_text(f'"{BEP}": high\n')
-    with pytest.raises(UsageError, match="not in its format"):
+    with pytest.raises(UsageError, match="invalid contents"):
         load_pinned(pinned)
     with pytest.raises(UsageError, match="cannot be read"):
         load_deviations(tmp_path / "absent.yaml")

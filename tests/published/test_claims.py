@@ -18,7 +18,7 @@ from textcat.published.verdicts import read_printed
 
 
 def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
-    """The papers' own numbers in the form of results."""
+    """Printed numbers in the form of results."""
     results: dict[str, dict[str, dict[str, float | None]]] = {}
     for cell in load_all_cells():
         if cell.printed is not None and cell.unit != "text" and cell.over is None:
@@ -27,27 +27,27 @@ def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
     return results
 
 
-def test_the_papers_numbers_bear_out_their_claims():
+def test_no_claim_fails_on_the_printed_numbers():
     outcomes = evaluate_claims(load_claims(), printed_results())
     assert {result.claim.id for result in outcomes if result.outcome == "fails"} == set()
     held = [result for result in outcomes if result.outcome == "holds"]
     assert len(held) == 52
 
 
-def test_every_paper_has_claims_and_every_claim_is_new():
+def test_every_paper_has_claims_and_statements_are_unique():
     claims = load_claims()
     assert {claim.paper for claim in claims} == set(PAPERS)
     assert len({claim.statement for claim in claims}) == len(claims) == 81
 
 
-def test_without_results_nothing_holds():
+def test_without_results_no_claim_holds():
     results = evaluate_claims(load_claims(), {})
     assert {result.outcome for result in results} == {"not run"}
     text = json.dumps([result.describe() for result in results], allow_nan=False)
     assert "not run" in text
 
 
-def test_every_claim_says_which_experiments_it_needs():
+def test_every_claim_needs_an_experiment():
     assert all(list_claim_experiments(claim) for claim in load_claims())
 
 
@@ -150,7 +150,7 @@ def test_kinds_of_test(test, measures, expected):
         assert outcome(test, **without) == "not run"
 
 
-def test_one_failing_test_decides_though_another_was_not_run():
+def test_a_failing_test_decides_even_if_another_was_not_run():
     text = CLAIM.format(test=f"{{test: between, numbers: {pick('a')}, low: 0, high: 1}}")
     text += f"    - {{test: between, numbers: {pick('b')}, low: 0, high: 1}}\n"
     (claim,) = parse_claims(text, "test")
@@ -175,14 +175,14 @@ def test_lists_multiply_in_the_order_written():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("id: zhang_2000", "id: zhang_2001", "does not begin with"),
+        ("id: zhang_2000", "id: zhang_2001", "does not start with"),
         ("    - T\n", "    []\n", "has no test"),
-        ("test: within", "test: witin", "does not fit"),
-        ("points: 1", "tolerance: 1", "does not fit"),
-        ("statement: S", "statement: S\n  colour: red", "does not fit"),
+        ("test: within", "test: witin", "invalid claims"),
+        ("points: 1", "tolerance: 1", "invalid claims"),
+        ("statement: S", "statement: S\n  colour: red", "invalid claims"),
     ],
 )
-def test_mistakes_in_a_file_are_named(old, new, message):
+def test_invalid_claims_are_refused(old, new, message):
     test = f"{{test: within, numbers: {AB}, points: 1}}"
     text = CLAIM.format(test="T" if old.strip() == "- T" else test)
     assert old in text
@@ -190,7 +190,7 @@ def test_mistakes_in_a_file_are_named(old, new, message):
         parse_claims(text.replace(old, new), "test")
 
 
-def test_ids_are_not_used_twice():
+def test_duplicate_ids_are_refused():
     one = CLAIM.format(test=f"{{test: within, numbers: {AB}, points: 1}}")
     with pytest.raises(UsageError, match="same id"):
         parse_claims(one + one, "test")

@@ -150,7 +150,7 @@ def test_seconds_and_ties_are_shown_and_never_judged():
     assert judge_number(50.0, "795", "time_ratio", "percent") == "differs"
 
 
-def test_nothing_printed_nothing_judged():
+def test_cells_without_a_printed_number_are_not_judged():
     assert judge_number(55.0, None, "macro_f1", "fraction") == "ungated"
     assert judge_number(None, None, "macro_f1", "fraction") == "missing"
 
@@ -164,7 +164,7 @@ def test_difference_is_plain_subtraction():
 
 
 def test_unknown_kinds_are_refused():
-    with pytest.raises(UsageError, match="no kind of measure 'acuracy'"):
+    with pytest.raises(UsageError, match="unknown kind of measure 'acuracy'"):
         judge_number(1.0, "1.0", "acuracy", "percent")
 
 
@@ -173,7 +173,7 @@ def test_unknown_kinds_are_refused():
 @pytest.mark.parametrize(
     "kind", [name for name, kind in load_measure_kinds().items() if kind.rule == "points"]
 )
-def test_farther_away_is_never_judged_kinder(kind, measured, tenths):
+def test_verdicts_are_monotone_in_the_distance(kind, measured, tenths):
     order = ["reproduced", "close"]
     printed = tenths / 10
     found = judge_number(measured, f"{printed:.1f}", kind, "percent")

@@ -1,4 +1,4 @@
-"""BibTeX for the software, papers, collections and experiments: every work once, every learner covered."""
+"""BibTeX of textcat, papers, collections and experiments: each entry once, every learner covered."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from textcat.report import citations
 TABLE = yaml.safe_load((Path(citations.__file__).parent / "references.yaml").read_text())
 
 
-def well_formed(text: str) -> list[str]:
-    """The keys of entries whose braces close and whose fields are parted by commas."""
+def check_entries(text: str) -> list[str]:
+    """Check braces and fields of the entries, and return their keys."""
     entries = [entry for entry in re.split(r"\n(?=@)", text.strip()) if entry]
     for entry in entries:
         assert re.fullmatch(r"@\w+\{[\w.:-]+,\n(.+)\n\}\s*", entry, re.DOTALL), entry
@@ -34,13 +34,13 @@ def well_formed(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ["textcat", *PAPERS, *list_corpora()])
-def test_each_thing_has_an_entry(name: str) -> None:
-    assert len(well_formed(citations.cite(name))) == 1
+def test_each_name_has_an_entry(name: str) -> None:
+    assert len(check_entries(citations.cite(name))) == 1
 
 
 @pytest.mark.parametrize("name", list(find_experiment_files()))
-def test_an_experiment_cites_each_work_once(name: str) -> None:
-    keys = well_formed(citations.cite(name))
+def test_an_experiment_cites_each_publication_once(name: str) -> None:
+    keys = check_entries(citations.cite(name))
     assert keys[0] == "textcat"
     assert len(keys) == len(set(keys))
     paper = name.partition("/")[0]
@@ -60,22 +60,22 @@ def test_every_learner_and_every_reference_is_known() -> None:
     lists += [TABLE["stem"], TABLE["selection"], TABLE["projection"]]
     used = {key for keys in lists for key in keys}
     assert used - set(PAPERS) == set(citations.load_references())
-    well_formed("\n".join(citations.load_references().values()))
+    check_entries("\n".join(citations.load_references().values()))
 
 
-def test_the_citation_file_is_of_this_version() -> None:
+def test_the_citation_file_has_the_current_version() -> None:
     facts = citations.load_citation_file()
     assert facts["version"] == textcat.__version__
     assert {"cff-version", "message", "title", "authors", "license"} <= set(facts)
 
 
-def test_the_command_prints_it() -> None:
+def test_the_command_prints_the_entry() -> None:
     result = CliRunner().invoke(group, ["cite", "genkin_2004"])
     assert result.exit_code == 0
     assert result.output.startswith("@techreport{genkin_2004,")
 
 
-def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
+def test_a_misspelt_name_gets_a_suggestion() -> None:
     result = CliRunner().invoke(group, ["cite", "reuters_modapt"])
     assert result.exception is not None
     assert "reuters_modapte" in str(result.exception)

@@ -1,15 +1,16 @@
-"""Figures say what they mean: labels are plain text, lines go from left to right, marks stay in their rows."""
+"""Figures: plain labels, ordered lines, marks in their rows, and valid SVG."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from tests.experiment.own_table import results_of
-from textcat.report.figures import plot_largest_categories
+from textcat.report.figures import plot_largest_categories, save_figure
 from textcat.report.paper_figures import (
     plot_bep_by_lambda,
     plot_misclassification_measure,
@@ -32,7 +33,7 @@ def test_powers_of_ten_are_not_shown_as_formulas() -> None:
     assert not any("$" in text for text in texts)
 
 
-def test_the_course_of_an_objective_goes_from_left_to_right() -> None:
+def test_objectives_are_ordered_by_steps() -> None:
     names = {"mlr_cg": 0.1, "mlr_cg_020": 0.3, "mlr_cg_100": 0.2, "svm": 0.05}
     runs = {name: run(**{"category.a.svm_objective": value}) for name, value in names.items()}
     figure = plot_objective_by_steps({"runs": runs, "corpus": {"train_counts": {"a": 3}}})
@@ -40,7 +41,7 @@ def test_the_course_of_an_objective_goes_from_left_to_right() -> None:
     assert list(steps) == [20, 100, 200]
 
 
-def test_both_classes_have_area_one_on_one_axis_whatever_the_bins() -> None:
+def test_densities_have_area_one_for_any_bins() -> None:
     series = {
         "scores.edges": [-1.0, -0.5, 0.0, 0.5, 1.0],
         "scores.positive": [0, 0, 1, 3],
@@ -62,9 +63,17 @@ def test_marks_of_a_category_stay_in_its_row(runs: int) -> None:
         assert np.abs(np.asarray(line.get_ydata(), dtype=float) - [0, 1]).max() < 0.5
 
 
-def test_too_many_runs_are_not_drawn_and_old_figures_go(tmp_path: Path) -> None:
+def test_too_many_runs_are_not_drawn_and_old_figures_are_deleted(tmp_path: Path) -> None:
     results = results_of(tmp_path, {"runs": {f"run_{k}": {"learner": "naive_bayes"} for k in range(13)}})
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "old.png").write_bytes(b"")
     assert draw_figures(tmp_path / "figures", results) == []
     assert not list((tmp_path / "figures").iterdir())
+
+
+def test_any_title_gives_valid_svg_with_its_legend(tmp_path: Path) -> None:
+    titles = ["_hidden", "control\x00\x1b\ufffe", '<b>&"', "$x^2$"]
+    measures = {title: {"category.a\x01.f1": 90.0} for title in titles}
+    path = save_figure(plot_largest_categories(measures, ["a\x01"]), tmp_path, "largest")
+    texts = [element.text for element in ElementTree.parse(path).iter() if element.tag.endswith("}text")]
+    assert {" _hidden", "control", '<b>&"', "$x^2$", "a"} <= {text and text.rstrip() for text in texts}

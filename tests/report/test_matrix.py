@@ -1,4 +1,4 @@
-"""The matrix of all tables: no cell is silently absent, whatever was run."""
+"""The matrix lists every cell and claim, whatever was run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import pytest
 from tests.experiment.own_table import results_of
 from textcat.published.claims import load_claims
 from textcat.published.printed_tables import load_all_cells
+from textcat.report.comparison_tables import compare_tables
 from textcat.report.matrix import write_matrix
 from textcat.report.writer import draw_figures, write_report
 
@@ -25,23 +26,23 @@ def test_without_any_results_every_cell_and_claim_is_listed_as_not_run(tmp_path:
         assert table["table"] in (tmp_path / "reproduction.html").read_text()
 
 
-def test_a_cell_of_a_run_that_was_made_has_a_verdict(tmp_path: Path) -> None:
+def test_a_claim_on_existing_runs_has_an_outcome(tmp_path: Path) -> None:
     settings = {
         "name": "zhang_oles_2001/smoothing",
         "runs": {"lambda_1": {"learner": "naive_bayes"}, "lambda_1e-2": {"learner": "naive_bayes"}},
     }
     results = results_of(tmp_path, settings)
     matrix = write_matrix(tmp_path, {results["experiment"]: results})
-    told = {claim["id"]: claim["outcome"] for claim in matrix["each_claim"]}
-    assert told["zhang_oles_2001.little_smoothing_beats_laplace"] == "fails"
+    outcomes = {claim["id"]: claim["outcome"] for claim in matrix["each_claim"]}
+    assert outcomes["zhang_oles_2001.little_smoothing_beats_laplace"] == "fails"
 
 
-def test_the_json_says_the_same_whatever_the_seconds(tmp_path: Path) -> None:
+def test_the_json_has_no_seconds(tmp_path: Path) -> None:
     write_matrix(tmp_path, {})
     assert "seconds" not in json.loads((tmp_path / "reproduction.json").read_text())["tables"][0]
 
 
-def test_the_json_has_every_cell_and_claim_and_says_no_text_twice(tmp_path: Path) -> None:
+def test_the_json_has_every_cell_and_claim_and_no_text_twice(tmp_path: Path) -> None:
     matrix = write_matrix(tmp_path, {})
     text = (tmp_path / "reproduction.json").read_text()
     kept = json.loads(text)
@@ -65,7 +66,7 @@ def test_the_json_has_every_cell_and_claim_and_says_no_text_twice(tmp_path: Path
 
 
 @pytest.mark.parametrize("figure", ["zhang_oles_2001.figure4", "gao_2003.figure2", "genkin_2004.figure1"])
-def test_a_paper_figure_is_drawn_the_same_twice_as_svg_and_png(figure: str, tmp_path: Path) -> None:
+def test_figures_are_reproducible_as_svg_and_png(figure: str, tmp_path: Path) -> None:
     results = results_of(tmp_path, {"figures": [figure], "runs": {"run": {"learner": "naive_bayes"}}})
     drawn = [draw_figures(tmp_path / place, results)[0].svg for place in ("one", "other")]
     assert drawn[0] == drawn[1]
@@ -74,7 +75,7 @@ def test_a_paper_figure_is_drawn_the_same_twice_as_svg_and_png(figure: str, tmp_
 
 def test_a_report_has_its_files(tmp_path: Path) -> None:
     results = results_of(tmp_path, {"runs": {"run": {"learner": "naive_bayes", "title": "<b>&"}}})
-    write_report(tmp_path / "report", results, {"train": 1.0})
+    write_report(tmp_path / "report", results, compare_tables(results), {"train": 1.0})
     page = (tmp_path / "report" / "report.html").read_text()
     assert "<b>&" not in page
     assert all(

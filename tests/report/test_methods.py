@@ -1,4 +1,4 @@
-"""The page from equations to code is up to date, and every place it names exists."""
+"""docs/methods.md is up to date, and every function that it names exists."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NAMES = sorted(
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_place_exists(name: str) -> None:
+def test_every_function_exists(name: str) -> None:
     module, _, member = name.partition(":")
     assert hasattr(import_module(module), member)
 
 
-def test_the_page_is_made_from_the_tables() -> None:
+def test_the_page_is_generated_from_the_tables() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
     assert page.read_text() == make_methods_page(), "python -m textcat.report.methods > docs/methods.md"

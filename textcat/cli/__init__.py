@@ -1,1 +1,1 @@
-"""The command line: one small module a command, loaded only when it is called."""
+"""Command line: one module per command, imported when the command is called."""

@@ -1,4 +1,4 @@
-"""`textcat check`: the gate."""
+"""`textcat check`: compare results with published and pinned numbers."""
 
 from __future__ import annotations
 
@@ -23,50 +23,45 @@ if TYPE_CHECKING:
 
 @click.command("check", epilog="Example:  textcat check results/reuters_modapte --json")
 @click.argument("where", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[RESULTS]...")
-@click.option(
-    "--json", "as_json", is_flag=True, help="Every cell and its verdict as JSON on standard output."
-)
-@click.option(
-    "--pin", is_flag=True, help="Accept the measured numbers: write them to the file of pinned values."
-)
+@click.option("--json", "as_json", is_flag=True, help="Print every cell and its verdict as JSON.")
+@click.option("--pin", is_flag=True, help="Accept the measured numbers as the new pinned values.")
 @add_folder_options
 @add_verbosity_options
 def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) -> int:
     """Compare measured numbers with published and pinned ones.
 
-    RESULTS are folders that `textcat run` wrote; without any, all below the results folder are taken. Exit
-    code 1 when a number moved from its pinned value, or a cell that was reproduced before no longer is.
-    Cells that were not run are listed and never pass.
+    RESULTS are folders written by `textcat run`; without RESULTS, all results in the results folder are checked.
+    The exit code is 1 if a number moved from its pinned value, or if a cell that was reproduced before is not
+    reproduced now. Cells that were not run are listed and never pass.
     """
     from textcat.published.check import list_failed
     from textcat.report.gate import find_changed_sources, find_results, judge_results, pin_values
 
-    place = read_command_settings(settings)
-    results = find_results(where or (place.results,))
+    options = read_command_settings(settings)
+    results = find_results(where or (options.results,))
     verdicts = judge_results(results, everything=not where)
     if pin:
         pinned = pin_values(results)
-        if not place.quiet:
+        if not options.quiet:
             click.echo(f"pinned {len(verdicts)} cells in {pinned}", err=True)
         verdicts = judge_results(results, everything=not where)
     for name in find_changed_sources(results):
         click.echo(
-            f"{name}: made from other files of its corpus than the pinned values; drift not judged", err=True
+            f"{name}: the corpus files differ from those of the pinned values; drift is not checked", err=True
         )
     if as_json:
-        from textcat.published.check_summary import summarize_verdicts
+        from textcat.published.check import summarize_verdicts
 
         click.echo(json.dumps(summarize_verdicts(verdicts), indent=1))
     else:
-        _print_verdicts(verdicts, place)
+        _print_verdicts(verdicts, options)
     return 1 if list_failed(verdicts) else 0
 
 
-def _print_verdicts(verdicts: Sequence[CellVerdict], place: CommandSettings) -> None:
+def _print_verdicts(verdicts: Sequence[CellVerdict], options: CommandSettings) -> None:
     from tabulate import tabulate
 
-    from textcat.published.check import list_failed
-    from textcat.published.check_summary import VERDICTS, summarize_verdicts
+    from textcat.published.check import VERDICTS, list_failed, summarize_verdicts
 
     facts = summarize_verdicts(verdicts)
     rows = [
@@ -78,15 +73,15 @@ def _print_verdicts(verdicts: Sequence[CellVerdict], place: CommandSettings) -> 
         ]
         for name, table in facts["tables"].items()
     ]
-    place.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
+    options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
     totals = facts["totals"]
-    place.print_unless_quiet(
-        f"\n{totals['run']} of {totals['cells']} cells run; of the gated ones "
-        f"{_format_percent(totals['share_reproduced'])} reproduced, "
-        f"{_format_percent(totals['share_reproduced_or_close'])} reproduced or close."
+    options.print_unless_quiet(
+        f"\n{totals['run']} of {totals['cells']} cells were run. Of the gated cells with available data, "
+        f"{_format_percent(totals['share_reproduced'])} are reproduced and "
+        f"{_format_percent(totals['share_reproduced_or_close'])} are reproduced or close."
     )
     for entry in list_failed(verdicts):
-        now = "nothing" if entry.measured is None else f"{entry.measured:.4g}"
+        now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
         click.echo(
             f"FAILED {entry.cell.id}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True
         )

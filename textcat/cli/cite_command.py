@@ -1,4 +1,4 @@
-"""`textcat cite`: BibTeX."""
+"""`textcat cite`: print BibTeX."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
 @add_folder_options
 @add_verbosity_options
 def command(name: str, **settings: Any) -> None:
-    """Print BibTeX for textcat, a paper, a collection, or an experiment with all that it uses.
+    """Print BibTeX for textcat, a paper, a collection or an experiment.
 
-    Without NAME the software alone. An experiment is its software, paper, collection, learners and methods.
+    NAME is `textcat` (the default), a paper, a collection or an experiment. For an experiment, the entries
+    cover textcat, its paper, collection, learners and methods.
     """
     from textcat.report.citations import cite
 

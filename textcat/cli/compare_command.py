@@ -1,4 +1,4 @@
-"""`textcat compare`: two runs, category by category, with significance."""
+"""`textcat compare`: compare two runs per category, with significance tests."""
 
 from __future__ import annotations
 
@@ -18,23 +18,34 @@ if TYPE_CHECKING:
 @click.argument("left", shell_complete=complete_runs)
 @click.argument("right", shell_complete=complete_runs)
 @click.option(
-    "-n", "--number", type=click.IntRange(min=0), default=20, show_default=True, help="How many categories."
+    "-n",
+    "--number",
+    type=click.IntRange(min=0),
+    default=20,
+    show_default=True,
+    help="Number of categories to show.",
 )
 @click.option(
-    "--samples", type=click.IntRange(min=100), default=1000, show_default=True, help="Of the bootstrap."
+    "--samples",
+    type=click.IntRange(min=100),
+    default=1000,
+    show_default=True,
+    help="Number of bootstrap samples.",
 )
-@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Of the bootstrap.")
-@click.option("--json", "as_json", is_flag=True, help="Everything as JSON on standard output.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Random seed of the bootstrap."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @add_work_options
 def command(
     left: str, right: str, number: int, samples: int, seed: int, as_json: bool, **settings: Any
 ) -> None:
-    """Compare two runs that were evaluated: differences by category, and whether they are more than chance.
+    """Compare two evaluated runs per category and test whether the differences are significant.
 
-    LEFT and RIGHT are EXPERIMENT:RUN, the experiment by name, by file, or by its folder of results; for a run
-    of the same experiment RIGHT may be the run alone. Both must have been tested on the same documents.
-    McNemar's test, the micro sign test and the bootstrap need the decisions that `textcat run` leaves in the
-    cache; where they are not here, the tests on counts are made alone, and that is said.
+    LEFT and RIGHT are EXPERIMENT:RUN, where the experiment is a name, a file or a results folder; for the same
+    experiment, RIGHT may be the run alone. Both runs must have the same test documents. McNemar's test, the
+    micro sign test and the bootstrap need the decisions that `textcat run` stores in the cache; without them,
+    only the tests on counts are computed, with a note.
     """
     from textcat.experiment.run.outcomes import compare_outcomes, read_outcome
 
@@ -53,13 +64,13 @@ def command(
 
 
 def _split_run_name(given: str, experiment: str) -> tuple[str, str]:
-    """The experiment and the run; a run alone is of the experiment known already."""
+    """Split EXPERIMENT:RUN; a run alone belongs to the given experiment."""
     where, colon, run = given.rpartition(":")
     if colon and where and run:
         return where, run
     if experiment and not colon:
         return experiment, given
-    raise click.UsageError(f"{given!r} is not EXPERIMENT:RUN. `textcat show EXPERIMENT` names its runs.")
+    raise click.UsageError(f"{given!r} is not EXPERIMENT:RUN. `textcat show EXPERIMENT` lists its runs.")
 
 
 def _print_comparison(facts: dict[str, Any], number: int) -> None:
@@ -71,7 +82,7 @@ def _print_comparison(facts: dict[str, Any], number: int) -> None:
         [name, each["left"], each["right"], f"{each['difference']:+.2f}", _format_interval(each)]
         for name, each in facts["overall"].items()
     ]
-    click.echo(tabulate(measured, ["", "left", "right", "left - right", "95% of samples"], floatfmt=".2f"))
+    click.echo(tabulate(measured, ["", "left", "right", "left - right", "95% interval"], floatfmt=".2f"))
     tests = [
         [name, each["left_better"], each["right_better"], _format_p_value(each["p"])]
         for name, each in facts["tests"].items()
@@ -85,13 +96,13 @@ def _print_comparison(facts: dict[str, Any], number: int) -> None:
 
 
 def _compute_importance(row: dict[str, Any]) -> tuple[float, int]:
-    """The least probable by chance first, then the largest difference in errors."""
+    """Order by p-value, then by difference in errors."""
     return row.get("p", 1.0), -abs(row["left_errors"] - row["right_errors"])
 
 
 def _make_headers(row: dict[str, Any]) -> Sequence[str]:
     plain = ["category", "documents", "F1 left", "F1 right", "errors left", "errors right"]
-    return [*plain, "only left is right", "only right", "p", "p adjusted"] if "p" in row else plain
+    return [*plain, "only left correct", "only right correct", "p", "adjusted p"] if "p" in row else plain
 
 
 def _format_row(row: dict[str, Any]) -> list[Any]:

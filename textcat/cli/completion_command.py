@@ -1,4 +1,4 @@
-"""`textcat completion`: the script that completes commands, options and names in a shell."""
+"""`textcat completion`: print the completion script of a shell."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 @add_folder_options
 @add_verbosity_options
 def command(shell: str, **settings: Any) -> None:
-    """Print a script that completes commands, options, experiments, collections, tables and models.
+    """Print a completion script for commands, options, experiments, collections, tables and models.
 
     \b
     bash   eval "$(textcat completion bash)"              in ~/.bashrc
@@ -30,5 +30,5 @@ def command(shell: str, **settings: Any) -> None:
     read_command_settings(settings)
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"There is no completion for {shell}.")
+        raise click.UsageError(f"Completion is not available for {shell}.")
     click.echo(kind(group, {}, "textcat", "_TEXTCAT_COMPLETE").source())

@@ -1,4 +1,4 @@
-"""`textcat evaluate`: carry experiments as far as this stage."""
+"""`textcat evaluate`: run experiments up to this stage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from textcat.cli.stages import make_stage_command
 
 command = make_stage_command(
     "evaluate",
-    "Measure the trained learners on the test documents.",
-    "Leaves scores, decisions and every measure for each run.",
+    "Evaluate the trained learners on the test documents.",
+    "Writes scores, decisions and all measures of each run to the cache.",
 )

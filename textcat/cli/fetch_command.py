@@ -1,4 +1,4 @@
-"""`textcat fetch`: bring a collection, verify it, and say what was used."""
+"""`textcat fetch`: download collections and verify them."""
 
 from __future__ import annotations
 
@@ -15,21 +15,23 @@ from textcat.cli.options import CommandSettings, add_work_options, read_command_
 @click.argument(
     "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=complete_collections
 )
-@click.option("--from", "source", help="A folder, an archive or an address to take it from.")
+@click.option("--from", "source", help="Folder, archive or URL to fetch from.")
 @click.option(
-    "--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror."
+    "--export",
+    type=click.Path(path_type=Path),
+    help="Also copy the collection to this folder, for use as a mirror.",
 )
 @add_work_options
 def command(corpora: tuple[str, ...], source: str | None, export: Path | None, **settings: Any) -> None:
-    """Bring collections to this machine and verify them.
+    """Download collections and verify them.
 
-    CORPUS is a name that `textcat list corpora` shows; an experiment's file stands for its corpus. Sources are
-    tried in this order: the files already in place, the mirror, then the ways that `textcat show CORPUS`
-    lists. What comes is verified before it is put in place; doing it again changes nothing.
+    CORPUS is a name from `textcat list corpora`; for an EXPERIMENT file, its corpus is fetched. Sources are
+    tried in this order: files fetched before, the mirror, then the sources listed by `textcat show CORPUS`.
+    Files are installed only after verification; fetching again changes nothing.
     """
-    place = read_command_settings(settings)
+    options = read_command_settings(settings)
     for name in corpora:
-        _fetch_collection(_get_corpus_name(name), source, export, place)
+        _fetch_collection(_get_corpus_name(name), source, export, options)
 
 
 def _get_corpus_name(name: str) -> str:
@@ -42,32 +44,32 @@ def _get_corpus_name(name: str) -> str:
     return load_experiment(name).corpus.name
 
 
-def _fetch_collection(name: str, source: str | None, export: Path | None, place: CommandSettings) -> None:
+def _fetch_collection(name: str, source: str | None, export: Path | None, options: CommandSettings) -> None:
     from textcat.corpora import fetch_corpus, is_fetched, load_card
-    from textcat.corpora.fetch.collection import export_corpus as copy_out
+    from textcat.corpora.fetch.collection import export_corpus
 
-    if place.dry_run:
+    if options.dry_run:
         load_card(name)
-        click.echo(f"fetch {name}: {'ready' if is_fetched(name, place.data) else 'to do'}")
+        click.echo(f"fetch {name}: {'ready' if is_fetched(name, options.data) else 'to do'}")
         return
     from textcat.cli.options import make_download_bar
 
     report = fetch_corpus(
         name,
-        place.data,
+        options.data,
         source=source,
-        offline=place.offline,
-        mirror=place.mirror,
+        offline=options.offline,
+        mirror=options.mirror,
         progress=make_download_bar(),
     )
-    place.print_unless_quiet(
-        f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}"
+    options.print_unless_quiet(
+        f"{name}: {'fetched from' if report.fresh else 'available, from'} {report.source}"
     )
-    place.print_unless_quiet(f"  folder    {report.folder}")
-    place.print_unless_quiet(f"  verified  {report.verified}")
+    options.print_unless_quiet(f"  folder    {report.folder}")
+    options.print_unless_quiet(f"  verified  {report.verified}")
     for what, number in report.counts.items():
-        place.print_unless_quiet(f"  {what}: {number:,}")
-    place.print_unless_quiet(f"  terms     {report.terms.strip()}")
-    place.print_unless_quiet(f"  cite      {report.citation.strip()}")
+        options.print_unless_quiet(f"  {what}: {number:,}")
+    options.print_unless_quiet(f"  terms     {report.terms.strip()}")
+    options.print_unless_quiet(f"  cite      {report.citation.strip()}")
     if export:
-        place.print_unless_quiet(f"  copied to {copy_out(name, place.data, export)}")
+        options.print_unless_quiet(f"  copied to {export_corpus(name, options.data, export)}")

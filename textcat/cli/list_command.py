@@ -1,4 +1,4 @@
-"""`textcat list`: what there is, by name."""
+"""`textcat list`: list what is available by name."""
 
 from __future__ import annotations
 
@@ -15,12 +15,15 @@ KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 
 @click.command("list", epilog="Example:  textcat list corpora")
 @click.argument("kind", type=click.Choice(KINDS))
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 @add_folder_options
 @add_verbosity_options
 def command(kind: str, as_json: bool, **settings: Any) -> None:
-    """List corpora, experiments, published tables, learners, or methods with those of other packages."""
-    place = read_command_settings(settings)
+    """List corpora, experiments, published tables, learners or methods.
+
+    Methods include the plugins of installed packages.
+    """
+    options = read_command_settings(settings)
     listed = {
         "corpora": _list_corpora,
         "experiments": _list_experiments,
@@ -28,7 +31,7 @@ def command(kind: str, as_json: bool, **settings: Any) -> None:
         "learners": _list_learners,
         "methods": _list_methods,
     }
-    rows = listed[kind](place.data)
+    rows = listed[kind](options.data)
     if as_json:
         click.echo(json.dumps(rows, indent=1))
         return
@@ -38,7 +41,7 @@ def command(kind: str, as_json: bool, **settings: Any) -> None:
 
 
 def _wrap_rows(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Long texts in lines of their column."""
+    """Wrap long texts."""
     from textwrap import fill
 
     return [{key: fill(str(value), 56) for key, value in row.items()} for row in rows]

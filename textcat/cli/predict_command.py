@@ -1,4 +1,4 @@
-"""`textcat predict`: labels for new documents."""
+"""`textcat predict`: assign categories to new documents."""
 
 from __future__ import annotations
 
@@ -21,24 +21,26 @@ if TYPE_CHECKING:
     "--format",
     "form",
     type=click.Choice(["lines", "csv", "tsv", "jsonl"]),
-    help="How FILE is to be read.  [default: by its name; else a document a line]",
+    help="Format of FILE.  [default: by its suffix, else one document per line]",
 )
-@click.option("--scores", is_flag=True, help="With the numbers of every category, not of the labels alone.")
+@click.option(
+    "--scores", is_flag=True, help="Print scores for every category, not only for the assigned ones."
+)
 @click.option(
     "--at-a-time",
     type=click.IntRange(min=1),
     default=2000,
     show_default=True,
-    help="Documents that are labelled together; 1 answers each line of a pipe as it comes.",
+    help="Number of documents classified at a time; use 1 to answer each line of a pipe at once.",
 )
 @add_folder_options
 @add_verbosity_options
 def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
-    MODEL is a directory that `textcat train` left, such as data/models/EXPERIMENT/RUN. A line of JSON comes
-    out for each document: its id, its labels, their scores and, of a learner that has them or a run with
-    `calibration`, their probabilities.
+    MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. Each document gives one
+    line of JSON: its id, its labels, their scores and, for a probabilistic learner or a run with `calibration`,
+    their probabilities.
     """
     from textcat.serving.categorizer import read_categorizer
     from textcat.serving.document_files import guess_format, read_documents
@@ -61,7 +63,7 @@ def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, 
 
 
 def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
-    """Say how many documents had no known term, with a warning where they are many."""
+    """Log how many documents had no known term; warn if there are many."""
     import logging
 
     from textcat.experiment.run.document_checks import MOST_EMPTY

@@ -1,4 +1,4 @@
-"""`textcat report`: carry experiments as far as this stage, or write the matrix of all papers."""
+"""`textcat report`: write the reports of experiments, or the reproduction matrix."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textcat.cli.stages import STAGE_EPILOG, run_experiments
 
 @click.command(
     "report",
-    short_help="Write an experiment's tables, figures and page.",
+    short_help="Write tables, figures and an HTML page.",
     epilog=STAGE_EPILOG.format(stage="report"),
 )
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
@@ -23,18 +23,18 @@ from textcat.cli.stages import STAGE_EPILOG, run_experiments
 @click.option(
     "--excerpts/--no-excerpts",
     default=None,
-    help="Quote the documents that are most wrong, in the page.  [default: one's own documents only]",
+    help="Quote the worst mistakes on the page, or not.  [default: quote your own documents only]",
 )
 @add_backend_options
 @add_work_options
 def command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, **settings: Any) -> int:
-    """Write an experiment's tables, figures and page.
+    """Write tables, figures and an HTML page to results/EXPERIMENT/, and print the tables.
 
-    Carries out whatever is still missing, writes results/EXPERIMENT/ and prints the tables. With --matrix the
-    front page of all papers is written from the results that are there; nothing is run for it.
+    Missing stages are run first. With --matrix, write the reproduction matrix of all papers from existing
+    results, without running anything.
     """
     if not experiments and not matrix:
-        raise click.UsageError("Name an experiment, or ask for --matrix.")
+        raise click.UsageError("Give an experiment, or use --matrix.")
     place = read_command_settings(settings)
     code = (
         run_experiments(experiments, place, until="report", rebuild=True, quote=excerpts)
@@ -47,6 +47,6 @@ def command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, *
 
         totals = write_matrix(place.results, find_results([place.results]))["totals"]
         place.print_unless_quiet(
-            f"{totals['run']} of {totals['cells']} cells run: {place.results / 'reproduction.md'}"
+            f"{totals['run']} of {totals['cells']} cells were run: {place.results / 'reproduction.md'}"
         )
     return code

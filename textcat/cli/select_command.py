@@ -1,4 +1,4 @@
-"""`textcat select`: carry experiments as far as this stage."""
+"""`textcat select`: run experiments up to this stage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from textcat.cli.stages import make_stage_command
 
 command = make_stage_command(
     "select",
-    "Weight the counts and select features by category.",
-    "Leaves the vectors of training and test documents and, for each category, the terms that its learner sees.",
+    "Weight the counts and select features per category.",
+    "Writes the weighted vectors of training and test documents and the selected terms of each category to the cache.",
 )

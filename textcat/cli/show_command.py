@@ -1,4 +1,4 @@
-"""`textcat show`: one thing in full."""
+"""`textcat show`: show a corpus, experiment, table or learner in detail."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
     "show", epilog="Example:  textcat show reuters21578;  textcat show configs/reuters_modapte.yaml"
 )
 @click.argument("name", required=False, shell_complete=complete_shown_names)
-@click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files, for editors.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON instead of YAML.")
 @add_folder_options
 @add_verbosity_options
 def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> None:
-    """Show one corpus, format of your own documents, experiment, published table or learner in full.
+    """Show a corpus, a document format, an experiment, a published table or a learner in detail.
 
-    An experiment is shown resolved: with all that it extends and every default filled in.
+    An experiment is shown with inherited settings and all defaults.
     """
-    place = read_command_settings(settings)
+    options = read_command_settings(settings)
     if schema:
         from textcat.experiment.spec.schema import make_experiment_schema
 
         click.echo(json.dumps(make_experiment_schema(), indent=1))
         return
     if name is None:
-        raise click.UsageError("Name a corpus, an experiment, a table or a learner, or ask for --schema.")
-    facts = _collect_facts(name, place.data)
+        raise click.UsageError("Give a corpus, an experiment, a table or a learner, or use --schema.")
+    facts = _collect_facts(name, options.data)
     if as_json:
         click.echo(json.dumps(facts, indent=1))
         return
@@ -74,12 +74,12 @@ def _describe_corpus(name: str, data: Path) -> dict[str, Any]:
     facts = card.model_dump(mode="json", exclude={"packages"})
     facts["sources"] = [package.title for package in card.packages]
     facts["options"] = _describe_options(name)
-    facts["here"] = str(data / name) if is_fetched(name, data) else f"no: run `textcat fetch {name}`"
+    facts["here"] = str(data / name) if is_fetched(name, data) else f"no; run `textcat fetch {name}`"
     return facts
 
 
 def _describe_options(name: str) -> dict[str, dict[str, Any]]:
-    """What an experiment may set of a reader: `corpus: {options: ...}`."""
+    """Describe the options of a reader: `corpus: {options: ...}` in an experiment."""
     from textcat.corpora.registry import list_reader_options, load_option_descriptions
 
     defaults = list_reader_options(name)

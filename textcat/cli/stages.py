@@ -115,22 +115,24 @@ def _report_results(
     from textcat.experiment.run.results import collect_results
     from textcat.experiment.run.results_file import add_timings, collect_timings
     from textcat.experiment.run.results_folder import write_results_folder
+    from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
     from textcat.report.writer import format_for_terminal, write_report
 
     results = collect_results(plan, context)
     seconds = collect_timings(plan, context, timings)
     timed = add_timings(results, seconds)
+    tables = compare_tables(timed)
     empty = most_empty(plan, context)
 
     def write(folder: Path, stage_seconds: Mapping[str, float]) -> None:
         diagnostics = diagnose_runs(plan, context, results["runs"], empty=str(empty), quote=quote)
-        write_report(folder, timed, stage_seconds, diagnostics)
+        write_report(folder, timed, tables, stage_seconds, diagnostics)
 
     folder = context.results / plan.experiment.name
     trained = bool(timings.built.get("train"))
     write_results_folder(folder, results, seconds, write, rebuild=rebuild or trained)
-    context.print_unless_quiet(format_for_terminal(timed))
+    context.print_unless_quiet(format_for_terminal(timed, tables))
     context.print_unless_quiet(f"\n{empty.summary}")
     spent = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
     context.print_unless_quiet(f"\nTime: {spent}\nReport: {folder / 'report.html'}")

@@ -1,4 +1,4 @@
-"""`textcat tokenize`: carry experiments as far as this stage."""
+"""`textcat tokenize`: run experiments up to this stage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from textcat.cli.stages import make_stage_command
 
 command = make_stage_command(
     "tokenize",
-    "Count the words of an experiment's documents.",
-    "Leaves documents x terms counts in the cache, to be shared by every stage after it.",
+    "Count the words of the documents.",
+    "Writes a documents x terms count matrix to the cache; all later stages share it.",
 )

@@ -1,4 +1,4 @@
-"""`textcat train`: carry experiments as far as this stage."""
+"""`textcat train`: run experiments up to this stage."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from textcat.cli.stages import make_stage_command
 
 command = make_stage_command(
     "train",
-    "Train an experiment's learners and set their thresholds.",
-    "Leaves a model and its certificates for each run. Categories are trained in blocks, and a stopped run "
-    "goes on with the next block.",
+    "Train the learners and set their thresholds.",
+    "Writes a model directory with certificates for each run to data/models/EXPERIMENT/RUN. Categories are trained in "
+    "blocks; an interrupted run continues with the next block.",
 )

@@ -1,1 +1,1 @@
-"""What the papers print: their tables, their claims, and the verdict on our numbers beside theirs."""
+"""Printed tables and claims of the papers, and the verdict on measured numbers."""

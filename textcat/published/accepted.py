@@ -1,4 +1,4 @@
-"""What we have accepted: pinned values of cells, and deviations that are explained with evidence."""
+"""Accepted results: pinned values of cells, and known deviations from print with their evidence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PINNED_HEADER = """# The measured value of each cell that was accepted last, in 
 
 
 class Variant(BaseModel):
-    """One thing that was tried, and the figures it gave."""
+    """A variant that was tried, and its figures."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,7 +31,7 @@ class Variant(BaseModel):
 
 
 class Deviation(BaseModel):
-    """Why some cells do not come out as printed; in `cells` a * stands for any characters."""
+    """Explanation of cells that differ from print; `*` in `cells` matches any characters."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -40,25 +40,25 @@ class Deviation(BaseModel):
     evidence: tuple[Variant, ...]
 
     def covers(self, cell_id: str) -> bool:
-        """Whether a cell is meant; brackets are plain characters here."""
+        """Return whether a cell id matches `cells`; brackets are plain characters."""
         pattern = ".*".join(re.escape(part) for part in self.cells.split("*"))
         return re.fullmatch(pattern, cell_id) is not None
 
 
 def load_deviations(path: Path | None = None) -> list[Deviation]:
-    """The project's explained deviations, or those of another file."""
+    """Load the known deviations from the package, or from `path`."""
     name, text = _read_text("deviations.yaml", path)
     return _validate(_deviations_adapter(), parse_yaml(text, name) or [], name)
 
 
 def load_pinned(path: Path | None = None) -> dict[str, float]:
-    """The project's pinned values, or those of another file."""
+    """Load the pinned values from the package, or from `path`."""
     name, text = _read_text("pinned.yaml", path)
     return _validate(_pinned_adapter(), parse_yaml(text, name) or {}, name)
 
 
 def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
-    """The pinned file with these values, in the order of the published cells; no number, no line."""
+    """Return the text of pinned.yaml with these values, in the given order; values that are not finite are left out."""
     lines = [
         f'"{cell_id}": {_format_value(value)}'
         for cell_id in order
@@ -68,9 +68,9 @@ def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) ->
 
 
 def _format_value(value: float) -> str:
-    """Four decimals are far below any drift that matters; small numbers, as of p-values, keep four digits."""
+    """Format with four decimals, far below any tolerated drift; small numbers such as p-values keep four digits."""
     text = repr(round(value, 4)) if abs(value) >= 0.1 or value == 0 else f"{value:.4g}"
-    # YAML 1.1 reads 1e-05 as a string: its floats need a point.
+    # YAML 1.1 reads 1e-05 as a string; a float needs a decimal point.
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
 
 
@@ -92,9 +92,9 @@ def _validate(adapter: TypeAdapter[Contents], contents: object, name: str) -> Co
         return adapter.validate_python(contents)
     except ValidationError as problem:
         raise UsageError(
-            f"is not in its format: {problem}",
+            f"invalid contents: {problem}",
             where=name,
-            hint="Mend it as textcat/published/README.md describes.",
+            hint="Correct it as textcat/published/README.md describes.",
         ) from problem
 
 

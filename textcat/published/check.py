@@ -1,15 +1,16 @@
-"""The gate: every printed cell with our number, its verdict, and whether it moved from the pinned one.
+"""Judge every printed cell: its measured value, the verdict, and whether it moved from the pinned value.
 
-Pure functions from numbers to verdicts; reading results and choosing exit codes is the command line's part.
-A cell that was not run is listed as such and never passes as reproduced.
+These are pure functions; `report.gate` reads the results, `cli.check_command` sets the exit code. A cell that was
+not run is listed as such and never counts as reproduced.
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from textcat.published.accepted import Deviation
 from textcat.published.printed_tables import PublishedCell
@@ -25,13 +26,13 @@ from textcat.published.verdicts import (
 MeasureValues = Mapping[str, float | None]
 MeasuresByRun = Mapping[str, MeasureValues]
 MeasuresByExperiment = Mapping[str, MeasuresByRun]
-"""Experiment -> run -> measure -> value, as `runs` of each results.json has it."""
+"""Experiment -> run -> measure -> value, as in `runs` of each results.json."""
 
 
 def find_cell_values(
     published: Iterable[PublishedCell], results: MeasuresByExperiment
 ) -> dict[str, float | None]:
-    """Cell id -> value; None where the run was made without such a number, no entry where it was not made."""
+    """Map cell ids to values: None if the run has no such number, no entry if the run does not exist."""
     found: dict[str, float | None] = {}
     for cell in published:
         runs = results.get(cell.experiment, {})
@@ -42,7 +43,7 @@ def find_cell_values(
 
 
 def _find_value(cell: PublishedCell, runs: MeasuresByRun) -> float | None:
-    """The number, or its share in percent of the same number of the run `over`."""
+    """Return the number, or its percentage of the same number in the run `over`."""
     value = _nan_to_none(runs[cell.run].get(cell.measure))
     if cell.over is None or value is None:
         return value
@@ -60,10 +61,10 @@ CellValues = Mapping[str, float | None]
 
 @dataclass(frozen=True)
 class CellVerdict:
-    """One printed cell and all there is to say of it.
+    """The verdict on one printed cell.
 
-    drifted: it moved from the pinned value by more than its kind allows, or is no number any more.
-    lost: the pinned value was `reproduced` and this one is not.
+    drifted: the value moved from the pinned one by more than its kind allows, or is no longer a number.
+    lost: the pinned value was `reproduced` and the measured one is not.
     """
 
     cell: PublishedCell
@@ -79,12 +80,12 @@ class CellVerdict:
 
     @property
     def failed(self) -> bool:
-        """Whether this cell alone fails the check."""
+        """Return whether this cell fails the check."""
         return self.drifted or self.lost
 
     @property
     def unexplained(self) -> bool:
-        """A gated number outside `close` without a written deviation."""
+        """Return whether this is a gated number beyond `close` without a known deviation."""
         return self.gated and self.verdict in ("differs", "better") and self.deviation is None
 
 
@@ -94,32 +95,14 @@ def judge_cells(
     pinned: CellValues,
     deviations: Sequence[Deviation] = (),
 ) -> list[CellVerdict]:
-    """Judge every published cell; `measured` has no entry for a cell whose run was not made."""
+    """Judge every published cell; `measured` has no entry for a cell that was not run."""
     partners = _find_partners(published)
     return [_judge_cell(cell, measured, pinned, deviations, partners.get(cell.id)) for cell in published]
 
 
-def find_drifted(measured: CellValues, pinned: CellValues, published: Sequence[PublishedCell]) -> list[str]:
-    """The ids of measured cells that moved away from their pinned value."""
-    return [cell.id for cell in published if _has_drifted(cell, measured, pinned)]
-
-
 def list_failed(verdicts: Sequence[CellVerdict]) -> list[CellVerdict]:
-    """The cells for which the check must not pass."""
+    """Return the cells that fail the check."""
     return [entry for entry in verdicts if entry.failed]
-
-
-def find_unknown_ids(accepted: Mapping[str, object], published: Sequence[PublishedCell]) -> list[str]:
-    """Pinned ids that name no published cell: misspelt, or left behind by a renaming."""
-    known = {cell.id for cell in published}
-    return [cell_id for cell_id in accepted if cell_id not in known]
-
-
-def find_unused_deviations(
-    verdicts: Sequence[CellVerdict], deviations: Sequence[Deviation]
-) -> list[Deviation]:
-    """Deviations that cover no published cell."""
-    return [entry for entry in deviations if not any(entry.covers(found.cell.id) for found in verdicts)]
 
 
 def _judge_cell(
@@ -164,7 +147,7 @@ def _judge_value(cell: PublishedCell, measured: CellValues, partner: PublishedCe
 
 
 def _find_partners(published: Sequence[PublishedCell]) -> dict[str, PublishedCell]:
-    """For the count of wins the count of losses in the same row, and the other way round."""
+    """Map each count of wins to the count of losses in the same row, and vice versa."""
     pairs: dict[tuple[str, str], dict[str, PublishedCell]] = {}
     for cell in published:
         if find_measure_kind(cell.kind).rule == "sign":
@@ -178,7 +161,7 @@ def _find_partners(published: Sequence[PublishedCell]) -> dict[str, PublishedCel
 
 
 def _has_drifted(cell: PublishedCell, measured: CellValues, pinned: CellValues) -> bool:
-    """A number that is gone has moved, a run that was not made has not; kinds not judged move freely."""
+    """Return whether a cell drifted: a number that disappeared did; a cell not run or not gated did not."""
     before = pinned.get(cell.id)
     if before is None or cell.id not in measured or not find_measure_kind(cell.kind).gated:
         return False
@@ -186,3 +169,83 @@ def _has_drifted(cell: PublishedCell, measured: CellValues, pinned: CellValues) 
     if now is None or math.isnan(now):
         return True
     return abs(now - before) > find_measure_kind(cell.kind).drift + ROUNDING_MARGIN
+
+
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "better", "differs", "missing", "ungated")
+
+
+def summarize_verdicts(verdicts: Sequence[CellVerdict]) -> dict[str, Any]:
+    """Return what `check --json` prints: totals, papers, tables, cells, and lists of ids to look at."""
+    return {
+        "totals": count_verdicts(verdicts),
+        "papers": _count_by_group(verdicts, [entry.cell.paper for entry in verdicts]),
+        "tables": _count_by_group(verdicts, [entry.cell.table_id for entry in verdicts]),
+        "failed": [entry.cell.id for entry in verdicts if entry.failed],
+        "unexplained": [entry.cell.id for entry in verdicts if entry.unexplained],
+        "not_run": [entry.cell.id for entry in verdicts if entry.state == "not run"],
+        "cannot_run": [entry.cell.id for entry in verdicts if entry.state == "cannot run"],
+        "cells": [describe_cell(entry) for entry in verdicts],
+    }
+
+
+def count_verdicts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
+    """Count cells, gated cells, gated cells with available data, and the verdicts among the last.
+
+    Shares are of the gated cells with available data; cells that were not run count as not reproduced.
+    """
+    entries = list(verdicts)
+    gated = [entry for entry in entries if entry.gated and entry.state != "cannot run"]
+    by_verdict = Counter(entry.verdict for entry in gated)
+    agreed = by_verdict["reproduced"] + by_verdict["close"]
+    return {
+        "cells": len(entries),
+        "gated": sum(entry.gated for entry in entries),
+        "runnable_gated": len(gated),
+        "run": sum(entry.state == "run" for entry in entries),
+        "not_run": sum(entry.state == "not run" for entry in entries),
+        "cannot_run": sum(entry.state == "cannot run" for entry in entries),
+        "verdicts": {name: by_verdict[name] for name in VERDICTS if name != "ungated"},
+        "share_reproduced": _compute_share(by_verdict["reproduced"], len(gated)),
+        "share_reproduced_or_close": _compute_share(agreed, len(gated)),
+        "failed": sum(entry.failed for entry in entries),
+    }
+
+
+def describe_cell(entry: CellVerdict) -> dict[str, Any]:
+    """Return one cell as plain values."""
+    cell = entry.cell
+    return {
+        "id": cell.id,
+        "paper": cell.paper,
+        "table": cell.table,
+        "row": cell.row,
+        "column": cell.column,
+        "kind": cell.kind,
+        "unit": cell.unit,
+        "experiment": cell.experiment,
+        "run": cell.run,
+        "measure": cell.measure,
+        "printed": cell.printed,
+        "spread": cell.spread,
+        "state": entry.state,
+        "measured": entry.measured,
+        "difference": entry.difference,
+        "verdict": entry.verdict,
+        "gated": entry.gated,
+        "pinned": entry.pinned,
+        "drifted": entry.drifted,
+        "lost": entry.lost,
+        "deviation": entry.deviation.reason if entry.deviation else None,
+        "cannot_run": cell.cannot_run if entry.state == "cannot run" else None,
+    }
+
+
+def _count_by_group(verdicts: Sequence[CellVerdict], keys: Sequence[str]) -> dict[str, dict[str, Any]]:
+    groups: dict[str, list[CellVerdict]] = {}
+    for key, entry in zip(keys, verdicts, strict=True):
+        groups.setdefault(key, []).append(entry)
+    return {key: count_verdicts(entries) for key, entries in groups.items()}
+
+
+def _compute_share(part: int, whole: int) -> float | None:
+    return round(part / whole, 4) if whole else None

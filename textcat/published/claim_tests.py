@@ -1,8 +1,7 @@
-"""Tests of a claim on measured numbers, and how a claim names the numbers.
+"""Tests of a paper's claim on measured numbers.
 
-Every test picks its numbers with a `NumberSelection`, computes in plain arithmetic, and answers whether it holds,
-with one line of figures for a reader. Greater is strict; other bounds are inclusive, with a hair's breadth of
-room for binary fractions.
+Each test selects its numbers with `NumberSelection`s, compares them, and returns whether it holds with one line of
+figures. "Greater" is strict; all other bounds are inclusive, up to the rounding of binary fractions.
 """
 
 from __future__ import annotations
@@ -14,28 +13,34 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from textcat.published.verdicts import ROUNDING_MARGIN
+
 NameOrNames = str | tuple[str, ...]
 
 
 class StrictModel(BaseModel):
-    """A part of claims.yaml: no other keys than it knows."""
+    """Part of claims.yaml; unknown keys are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)
 class ResultPlace:
-    """Where a number stands in the results."""
+    """Address of a number in the results."""
 
     experiment: str
     run: str
     measure: str
 
 
-class NumberSelection(StrictModel):
-    """Numbers by experiment, run and measure, each one name or a list; lists multiply, in the order written.
+Lookup = Callable[[ResultPlace], float]
 
-    With `minus`, the same run's other measure is subtracted from each.
+
+class NumberSelection(StrictModel):
+    """Numbers by experiment, run and measure.
+
+    Each field is one name or a list; lists are multiplied in the order written. With `minus`, that measure of the
+    same run is subtracted from each number.
     """
 
     experiment: NameOrNames
@@ -44,73 +49,88 @@ class NumberSelection(StrictModel):
     minus: str | None = None
 
     def places(self) -> list[ResultPlace]:
-        """Every number that is needed, without those to subtract."""
+        """Return the addresses of the selected numbers, without those subtracted."""
         names = (_as_tuple(self.experiment), _as_tuple(self.run), _as_tuple(self.measure))
         return [ResultPlace(*combination) for combination in itertools.product(*names)]
 
-    def values(self, number: Callable[[ResultPlace], float]) -> list[float]:
-        """The numbers in order; `number` looks one up."""
+    def list_subtracted_places(self) -> list[ResultPlace]:
+        """Return the addresses to subtract, one for each of `places`; empty without `minus`."""
+        if self.minus is None:
+            return []
+        return [ResultPlace(place.experiment, place.run, self.minus) for place in self.places()]
+
+    def values(self, number: Lookup) -> list[float]:
+        """Return the numbers in order; `number` looks up one address."""
         found = [number(place) for place in self.places()]
         if self.minus is None:
             return found
         others = [number(place) for place in self.list_subtracted_places()]
         return [value - other for value, other in zip(found, others, strict=True)]
 
-    def list_subtracted_places(self) -> list[ResultPlace]:
-        """The numbers to subtract, one for each of `places`; none without `minus`."""
-        if self.minus is None:
-            return []
-        return [ResultPlace(place.experiment, place.run, self.minus) for place in self.places()]
-
-
-Lookup = Callable[[ResultPlace], float]
-
 
 def _as_tuple(names: NameOrNames) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else names
 
 
-# Room for binary fractions where a bound is meant to be inclusive.
-ROUNDING_MARGIN = 1e-9
-
-
 @dataclass(frozen=True)
 class ClaimAnswer:
-    """Whether a test holds, and its figures."""
+    """Whether a test holds, and its figures in one line."""
 
     holds: bool
     figures: str
 
 
-class AllGreater(StrictModel):
-    """Every number on the left is greater than every number on the right, by more than `by`."""
+class _OneSide(StrictModel):
+    """A test of one list of numbers."""
 
-    test: Literal["all_greater"]
+    numbers: NumberSelection
+
+
+class _TwoSides(StrictModel):
+    """A test that compares numbers on the left with numbers on the right."""
+
     left: NumberSelection
     right: NumberSelection
+
+    def pairs(self, number: Lookup) -> list[tuple[float, float]]:
+        """Return left and right numbers in pairs; a single number on the right is paired with every left one."""
+        return _pair_numbers(self.left, self.right, number)
+
+
+class AllGreater(_TwoSides):
+    """Every number on the left exceeds every number on the right by more than `by`."""
+
+    test: Literal["all_greater"]
     by: float = 0.0
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the least of the left with the greatest of the right."""
+        """Compare the smallest left number with the largest right number."""
         least, greatest = min(self.left.values(number)), max(self.right.values(number))
-        return ClaimAnswer(
-            least > greatest + self.by,
-            f"least {_format_number(least)}, to exceed {_format_number(greatest + self.by)}",
-        )
+        return _exceeds("least", least, greatest + self.by)
 
 
-class PairwiseGreater(StrictModel):
-    """Each number on the left is greater than its partner, in all pairs or in at least `at_least`."""
+class MeanGreater(_TwoSides):
+    """The mean of the left exceeds the mean of the right by more than `by`."""
+
+    test: Literal["mean_greater"]
+    by: float = 0.0
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Compare the two means."""
+        left, right = _mean(self.left.values(number)), _mean(self.right.values(number))
+        return _exceeds("mean", left, right + self.by)
+
+
+class PairwiseGreater(_TwoSides):
+    """The left number of each pair exceeds the right one by more than `by`, in all or `at_least` pairs."""
 
     test: Literal["pairwise_greater"]
-    left: NumberSelection
-    right: NumberSelection
     by: float = 0.0
     at_least: int | None = None
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Count the pairs."""
-        pairs = _pair_numbers(self.left, self.right, number)
+        """Count the pairs with a greater left number."""
+        pairs = self.pairs(number)
         won = sum(left > right + self.by for left, right in pairs)
         wanted = len(pairs) if self.at_least is None else self.at_least
         return ClaimAnswer(
@@ -118,34 +138,15 @@ class PairwiseGreater(StrictModel):
         )
 
 
-class MeanGreater(StrictModel):
-    """The mean of the left is greater than the mean of the right, by more than `by`."""
-
-    test: Literal["mean_greater"]
-    left: NumberSelection
-    right: NumberSelection
-    by: float = 0.0
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare two plain means."""
-        left, right = _mean(self.left.values(number)), _mean(self.right.values(number))
-        return ClaimAnswer(
-            left > right + self.by,
-            f"mean {_format_number(left)}, to exceed {_format_number(right + self.by)}",
-        )
-
-
-class Near(StrictModel):
-    """Each number on the left differs from its partner by no more than `tolerance`."""
+class Near(_TwoSides):
+    """The numbers of each pair differ by at most `tolerance`."""
 
     test: Literal["near"]
-    left: NumberSelection
-    right: NumberSelection
     tolerance: float
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Look at the largest distance."""
-        pairs = _pair_numbers(self.left, self.right, number)
+        """Compare the largest distance with the tolerance."""
+        pairs = self.pairs(number)
         farthest = max(abs(left - right) for left, right in pairs)
         return ClaimAnswer(
             farthest <= self.tolerance + ROUNDING_MARGIN,
@@ -153,62 +154,73 @@ class Near(StrictModel):
         )
 
 
-class Within(StrictModel):
+class DifferenceBetween(_TwoSides):
+    """Left minus right of each pair lies between `low` and `high`."""
+
+    test: Literal["difference_between"]
+    low: float
+    high: float
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Check the differences."""
+        return _all_between([left - right for left, right in self.pairs(number)], self.low, self.high)
+
+
+class RatioBetween(_TwoSides):
+    """Left divided by right of each pair lies between `low` and `high`; division by zero fails."""
+
+    test: Literal["ratio_between"]
+    low: float
+    high: float
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Check the ratios."""
+        ratios = [left / right if right else float("inf") for left, right in self.pairs(number)]
+        return _all_between(ratios, self.low, self.high)
+
+
+class Between(_OneSide):
+    """Every number lies between `low` and `high`."""
+
+    test: Literal["between"]
+    low: float
+    high: float
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Check the numbers."""
+        return _all_between(self.numbers.values(number), self.low, self.high)
+
+
+class Within(_OneSide):
     """All numbers lie within `points` of each other."""
 
     test: Literal["within"]
-    numbers: NumberSelection
     points: float
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Look at the range."""
+        """Compare the range of the numbers with `points`."""
         values = self.numbers.values(number)
-        spread = max(values) - min(values)
         return ClaimAnswer(
-            spread <= self.points + ROUNDING_MARGIN,
+            max(values) - min(values) <= self.points + ROUNDING_MARGIN,
             f"from {_format_number(min(values))} to {_format_number(max(values))}",
         )
 
 
-class Between(StrictModel):
-    """Every number lies between `low` and `high`."""
+class Rises(_OneSide):
+    """In the order written, no number falls by more than `slack`, and the last exceeds the first."""
 
-    test: Literal["between"]
-    numbers: NumberSelection
-    low: float
-    high: float
+    test: Literal["rises"]
+    slack: float = 0.0
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Look at every number."""
+        """Compare each number with the next."""
         values = self.numbers.values(number)
-        return ClaimAnswer(
-            all(_is_between(value, self.low, self.high) for value in values),
-            f"{', '.join(map(_format_number, values))}; "
-            f"allowed {_format_number(self.low)} to {_format_number(self.high)}",
-        )
-
-
-class DifferenceBetween(StrictModel):
-    """Each number on the left minus its partner lies between `low` and `high`."""
-
-    test: Literal["difference_between"]
-    left: NumberSelection
-    right: NumberSelection
-    low: float
-    high: float
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Subtract pair by pair."""
-        differences = [left - right for left, right in _pair_numbers(self.left, self.right, number)]
-        return ClaimAnswer(
-            all(_is_between(value, self.low, self.high) for value in differences),
-            f"{', '.join(map(_format_number, differences))}; "
-            f"allowed {_format_number(self.low)} to {_format_number(self.high)}",
-        )
+        steps = all(after >= before - self.slack for before, after in itertools.pairwise(values))
+        return ClaimAnswer(steps and values[-1] > values[0], " -> ".join(map(_format_number, values)))
 
 
 class LosesMore(StrictModel):
-    """From `before` to `after` each number falls by more than its partner among the others, by more than `by`."""
+    """From `before` to `after`, each number falls by more than its partner in the others, by more than `by`."""
 
     test: Literal["loses_more"]
     before: NumberSelection
@@ -218,7 +230,7 @@ class LosesMore(StrictModel):
     by: float = 0.0
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare two losses pair by pair."""
+        """Compare the losses in pairs."""
         losses = [before - after for before, after in _pair_numbers(self.before, self.after, number)]
         others = [
             before - after for before, after in _pair_numbers(self.others_before, self.others_after, number)
@@ -229,42 +241,8 @@ class LosesMore(StrictModel):
         )
 
 
-class RatioBetween(StrictModel):
-    """Each number on the left divided by its partner lies between `low` and `high`; x/0 does not."""
-
-    test: Literal["ratio_between"]
-    left: NumberSelection
-    right: NumberSelection
-    low: float
-    high: float
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Divide pair by pair."""
-        pairs = _pair_numbers(self.left, self.right, number)
-        ratios = [left / right if right else float("inf") for left, right in pairs]
-        return ClaimAnswer(
-            all(_is_between(value, self.low, self.high) for value in ratios),
-            f"{', '.join(map(_format_number, ratios))}; "
-            f"allowed {_format_number(self.low)} to {_format_number(self.high)}",
-        )
-
-
-class Rises(StrictModel):
-    """In the order written no number falls by more than `slack`, and the last is above the first."""
-
-    test: Literal["rises"]
-    numbers: NumberSelection
-    slack: float = 0.0
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Go through the neighbours."""
-        values = self.numbers.values(number)
-        steps = all(after >= before - self.slack for before, after in itertools.pairwise(values))
-        return ClaimAnswer(steps and values[-1] > values[0], " -> ".join(map(_format_number, values)))
-
-
 class Significant(StrictModel):
-    """Every p-value is below the level; or, with `wanted: false`, none is."""
+    """Every p-value is below the level; with `wanted: false`, none is."""
 
     test: Literal["significant"]
     p_values: NumberSelection
@@ -272,7 +250,7 @@ class Significant(StrictModel):
     wanted: bool = True
 
     def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare with the level."""
+        """Compare each p-value with the level."""
         values = self.p_values.values(number)
         return ClaimAnswer(
             all((value < self.level) == self.wanted for value in values),
@@ -297,15 +275,21 @@ ClaimTest = Annotated[
 
 
 def _pair_numbers(left: NumberSelection, right: NumberSelection, number: Lookup) -> list[tuple[float, float]]:
-    """Partners in order; a single number on the right is everybody's partner."""
     ours, theirs = left.values(number), right.values(number)
     if len(theirs) == 1:
         theirs = theirs * len(ours)
     return list(zip(ours, theirs, strict=True))
 
 
-def _is_between(value: float, low: float, high: float) -> bool:
-    return low - ROUNDING_MARGIN <= value <= high + ROUNDING_MARGIN
+def _exceeds(what: str, value: float, bound: float) -> ClaimAnswer:
+    return ClaimAnswer(value > bound, f"{what} {_format_number(value)}, to exceed {_format_number(bound)}")
+
+
+def _all_between(values: Sequence[float], low: float, high: float) -> ClaimAnswer:
+    return ClaimAnswer(
+        all(low - ROUNDING_MARGIN <= value <= high + ROUNDING_MARGIN for value in values),
+        f"{', '.join(map(_format_number, values))}; allowed {_format_number(low)} to {_format_number(high)}",
+    )
 
 
 def _mean(values: Sequence[float]) -> float:

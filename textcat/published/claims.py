@@ -1,4 +1,4 @@
-"""What the papers conclude, each conclusion with tests that a program can carry out on results."""
+"""Conclusions of the papers, each with tests that can be evaluated on results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ClaimOutcome = Literal["holds", "fails", "not run"]
 
 
 class Claim(BaseModel):
-    """One conclusion in our words; it holds when all its tests do."""
+    """One conclusion of a paper in our words; it holds when all its tests hold."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -35,7 +35,7 @@ class Claim(BaseModel):
 
 @dataclass(frozen=True)
 class Evidence:
-    """One number that a claim rests on; None where there is none."""
+    """A number that a claim depends on; the value is None if it is not available."""
 
     experiment: str
     run: str
@@ -45,7 +45,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """The outcome of a claim, one line of figures a test, and every number looked at."""
+    """Outcome of a claim, one line of figures per test, and every number used."""
 
     claim: Claim
     outcome: ClaimOutcome
@@ -53,7 +53,7 @@ class ClaimResult:
     evidence: tuple[Evidence, ...]
 
     def describe(self) -> dict[str, Any]:
-        """As plain values for JSON."""
+        """Return the result as plain values for JSON."""
         return {
             "id": self.claim.id,
             "paper": self.claim.paper,
@@ -68,22 +68,22 @@ class ClaimResult:
 
 
 class _MissingNumberError(Exception):
-    """A test asked for a number that no result has."""
+    """A test needs a number that the results do not contain."""
 
 
 @cache
 def load_claims() -> tuple[Claim, ...]:
-    """Every claim, in the order of the papers."""
+    """Load every claim, in the order of the papers."""
     return _validate_claims(read_packaged_yaml("claims.yaml"), "claims.yaml")
 
 
 def parse_claims(text: str, name: str) -> tuple[Claim, ...]:
-    """Claims from YAML text; `name` stands in messages."""
+    """Parse claims from YAML text; `name` is the source in error messages."""
     return _validate_claims(parse_yaml(text, name), name)
 
 
 def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
-    """Test one claim; a missing or undefined number makes it `not run`, unless another test already fails."""
+    """Evaluate one claim. A missing or undefined number makes it `not run`, unless another test fails."""
     seen: dict[ResultPlace, float | None] = {}
 
     def number(place: ResultPlace) -> float:
@@ -110,12 +110,12 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
 
 
 def evaluate_claims(claims: Sequence[Claim], results: MeasuresByExperiment) -> list[ClaimResult]:
-    """Test every claim."""
+    """Evaluate every claim."""
     return [evaluate_claim(claim, results) for claim in claims]
 
 
 def list_places(claim: Claim) -> list[ResultPlace]:
-    """Every number that a claim looks at, subtracted ones too, in the order of its tests."""
+    """List the address of every number that a claim uses, including subtracted ones, in the order of its tests."""
     places: dict[ResultPlace, None] = {}
     for test in claim.tests:
         for selection in vars(test).values():
@@ -125,7 +125,7 @@ def list_places(claim: Claim) -> list[ResultPlace]:
 
 
 def list_claim_experiments(claim: Claim) -> list[str]:
-    """The experiments whose results a claim needs."""
+    """List the experiments whose results a claim needs."""
     return list(dict.fromkeys(place.experiment for place in list_places(claim)))
 
 
@@ -140,23 +140,23 @@ def _validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
         claims = _claims_adapter().validate_python(contents)
     except ValidationError as problem:
         raise UsageError(
-            f"does not fit the format of claims: {problem}",
+            f"invalid claims: {problem}",
             where=name,
-            hint="Mend it as textcat/published/README.md describes.",
+            hint="Correct it as textcat/published/README.md describes.",
         ) from problem
     for claim in claims:
         if claim.paper not in PAPERS or not claim.id.startswith(f"{claim.paper}."):
             raise UsageError(
-                f"claim '{claim.id}' does not begin with the key of its paper",
+                f"claim '{claim.id}' does not start with the key of its paper",
                 where=name,
-                hint="Begin its id with the paper's key and a dot.",
+                hint="Start the id with the paper's key and a dot.",
             )
         if not claim.tests:
             raise UsageError(
                 f"claim '{claim.id}' has no test", where=name, hint="Add one of the tests of claim_tests.py."
             )
     if len({claim.id for claim in claims}) != len(claims):
-        raise UsageError("two claims have the same id", where=name, hint="Give each claim an id of its own.")
+        raise UsageError("two claims have the same id", where=name, hint="Give each claim a unique id.")
     return claims
 
 

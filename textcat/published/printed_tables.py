@@ -19,7 +19,7 @@ class _Strict(BaseModel):
 
 
 class CellAttributes(_Strict):
-    """What a table, a row or a column can say of its cells; see README.md for how they merge."""
+    """Attributes that a table, row or column gives its cells; README.md explains how they are merged."""
 
     experiment: str | None = None
     run: str | None = None
@@ -35,7 +35,7 @@ class CellAttributes(_Strict):
 
 
 class PublishedTable(CellAttributes):
-    """One printed table; `values` and `spread` have a list a row, null where the paper prints nothing."""
+    """A printed table; `values` and `spread` have one list per row, with null where the paper prints nothing."""
 
     caption: str
     columns: dict[str, CellAttributes]
@@ -46,7 +46,7 @@ class PublishedTable(CellAttributes):
 
 
 class Paper(_Strict):
-    """A paper and all its tables of numbers."""
+    """A paper and its printed tables."""
 
     paper: str
     title: str
@@ -58,7 +58,7 @@ class Paper(_Strict):
 
 
 class PublishedCell(_Strict):
-    """One printed number and where its counterpart is measured."""
+    """A printed number, and the experiment, run and measure of our number."""
 
     paper: str
     table: str
@@ -78,12 +78,12 @@ class PublishedCell(_Strict):
 
     @property
     def id(self) -> str:
-        """As it is written in pinned numbers, deviations and reports."""
+        """Return the id used in pinned values, deviations and reports."""
         return f"{self.paper}.{self.table}[{self.row}][{self.column}]"
 
     @property
     def table_id(self) -> str:
-        """The table this cell stands in."""
+        """Return the id of the table that contains this cell."""
         return f"{self.paper}.{self.table}"
 
 
@@ -96,24 +96,25 @@ _PLACEHOLDER = re.compile(r"\{(row|column)\.(\w+)\}")
 
 @cache
 def load_paper(key: str) -> Paper:
-    """A paper by its key."""
+    """Load a paper by its key."""
     if key not in PAPERS:
-        raise UsageError(f"there is no paper '{key}'", hint=f"The papers are {', '.join(PAPERS)}.")
+        raise UsageError(f"unknown paper '{key}'", hint=f"The papers are {', '.join(PAPERS)}.")
     return _validate_paper(read_packaged_yaml(f"{key}.yaml"), f"{key}.yaml")
 
 
 def parse_paper(text: str, name: str) -> Paper:
-    """A paper from YAML text; `name` stands in messages."""
+    """Parse a paper from YAML text; `name` is the source in error messages."""
     return _validate_paper(parse_yaml(text, name), name)
 
 
-def load_all_cells() -> list[PublishedCell]:
-    """Every printed cell of every paper, in the order of the papers and their tables."""
-    return [cell for key in PAPERS for cell in list_cells(load_paper(key))]
+@cache
+def load_all_cells() -> tuple[PublishedCell, ...]:
+    """Load every cell of every paper, in the order of the papers and their tables."""
+    return tuple(cell for key in PAPERS for cell in list_cells(load_paper(key)))
 
 
 def list_cells(paper: Paper) -> list[PublishedCell]:
-    """Every entry of every table, also those for which the paper prints nothing."""
+    """List every entry of every table, including those where the paper prints nothing."""
     return [cell for name in paper.tables for cell in _list_table_cells(paper, name)]
 
 
@@ -122,9 +123,9 @@ def _validate_paper(contents: object, name: str) -> Paper:
         paper = Paper.model_validate(contents)
     except ValidationError as problem:
         raise UsageError(
-            f"does not fit the format of published tables: {problem}",
+            f"invalid tables: {problem}",
             where=name,
-            hint="Mend it as textcat/published/README.md describes.",
+            hint="Correct it as textcat/published/README.md describes.",
         ) from problem
     for table_name, table in paper.tables.items():
         for part, grid in (("values", table.values), ("spread", table.spread)):
@@ -144,7 +145,7 @@ def _check_shape(table: PublishedTable, part: str, grid: dict[str, list[str | No
             raise UsageError(
                 f"row '{row}' of {part} has {len(entries)} entries for {len(table.columns)} columns",
                 where=where,
-                hint="Write one entry a column, null where nothing is printed.",
+                hint="Write one entry per column, null where nothing is printed.",
             )
 
 
@@ -167,9 +168,9 @@ def _make_cell(paper: Paper, name: str, row: str, column: str, position: int) ->
     absent = [attribute for attribute in _REQUIRED if merged[attribute] is None]
     if absent:
         raise UsageError(
-            f"neither table, row nor column gives {', '.join(absent)}",
+            f"neither table, row nor column sets {', '.join(absent)}",
             where=where,
-            hint="Say it for the table, the row or the column.",
+            hint="Set it for the table, the row or the column.",
         )
     spread = table.spread.get(row)
     return PublishedCell.model_validate(
@@ -188,30 +189,30 @@ def _make_cell(paper: Paper, name: str, row: str, column: str, position: int) ->
 def _merge_attribute(
     attribute: str, table: CellAttributes, row: CellAttributes, column: CellAttributes, where: str
 ) -> str | None:
-    """A template of the table rules; then the row or the column, never both; then the table's plain value."""
+    """Return the table's template, else the row's or the column's value (never both), else the table's value."""
     of_table: str | None = getattr(table, attribute)
     if of_table is not None and _PLACEHOLDER.search(of_table):
         return _fill_template(of_table, row, column, where)
     given = [value for side in (row, column) if (value := getattr(side, attribute)) is not None]
     if len(given) > 1:
         raise UsageError(
-            f"both row and column give '{attribute}'", where=where, hint="Say it on one side only."
+            f"both row and column set '{attribute}'", where=where, hint="Set it in only one of them."
         )
     chosen = given[0] if given else of_table
     return None if chosen is None else _fill_template(chosen, row, column, where)
 
 
 def _fill_template(template: str, row: CellAttributes, column: CellAttributes, where: str) -> str:
-    """Put the row's and the column's attributes into a template such as category.{row.category}.f1."""
+    """Fill a template such as category.{row.category}.f1 with attributes of the row and the column."""
 
     def value(match: re.Match[str]) -> str:
         side = row if match.group(1) == "row" else column
         found = getattr(side, match.group(2), None)
         if not isinstance(found, str):
             raise UsageError(
-                f"'{match.group(0)}' names what the {match.group(1)} does not say",
+                f"'{match.group(0)}' refers to an attribute that the {match.group(1)} does not set",
                 where=where,
-                hint="Say it there, or change the template.",
+                hint="Set it there, or change the template.",
             )
         return found
 

@@ -1,16 +1,16 @@
-"""The verdict on one measured number beside the printed one.
+"""The verdict on a measured number, compared with the printed one.
 
 - `reproduced`: within the tolerance of the number's kind.
 - `close`: within twice the tolerance.
-- `better`: further away than `close`, on the good side (higher accuracy, fewer errors). It is no pass: such a
-  number comes from something the paper did not do, and is explained as any other deviation.
+- `better`: further away than `close`, on the good side (higher accuracy, fewer errors). This does not count as
+  reproduced: the cause is something the paper did not do, and it needs an explanation like any other deviation.
 - `differs`: further away than `close`, on the bad side, or where no side is good.
-- `missing`: not a number, or not there at all. Never counted as 0.
-- `ungated`: there, and shown, but of a kind that is not judged by itself (seconds, ties).
+- `missing`: not available or not a number. Never counted as 0.
+- `ungated`: shown, but of a kind that is not judged by itself (seconds, ties).
 
-A printed number stands for all that round to it: 86.9 for 86.85 to 86.95, `about 90` for 89.5 to 90.5. The
-distance is measured to that interval, so a measured number is not rounded first. Kinds and tolerances are
-data, in tolerances.yaml.
+A printed number represents all numbers that round to it: 86.9 means 86.85 to 86.95, `about 90` means 89.5 to 90.5.
+The distance is measured to that interval; the measured number is not rounded. Kinds and tolerances are defined in
+tolerances.yaml.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from textcat.yaml_reader import read_packaged_yaml
 Verdict = Literal["reproduced", "close", "differs", "better", "missing", "ungated"]
 ComparisonRule = Literal["points", "relative", "decades", "side", "sign", "none"]
 
-# Distances are compared with a hair's breadth of room for binary fractions.
+# Tolerance for the rounding of binary fractions in comparisons.
 ROUNDING_MARGIN = 1e-9
 
 _POWER_OF_TEN = re.compile(r"10\^\{?(-?\d+)\}?")
@@ -38,7 +38,7 @@ _NUMBER = re.compile(r"-?(\d[\d,]*)?(\.\d+)?")
 
 
 class MeasureKind(BaseModel):
-    """How numbers of one kind are compared; the fields are explained in tolerances.yaml."""
+    """How numbers of one kind are compared; tolerances.yaml explains the fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -61,7 +61,7 @@ class PrintedNumber:
 
 @cache
 def load_measure_kinds() -> dict[str, MeasureKind]:
-    """Every kind of measure by name."""
+    """Load every kind of measure by name."""
     return {
         name: MeasureKind.model_validate(entry)
         for name, entry in read_packaged_yaml("tolerances.yaml").items()
@@ -69,25 +69,25 @@ def load_measure_kinds() -> dict[str, MeasureKind]:
 
 
 def find_measure_kind(name: str) -> MeasureKind:
-    """One kind; a name that is not in tolerances.yaml is refused."""
+    """Return one kind of measure; raise UsageError if tolerances.yaml does not define it."""
     found = load_measure_kinds().get(name)
     if found is None:
         raise UsageError(
-            f"there is no kind of measure '{name}'",
+            f"unknown kind of measure '{name}'",
             where="tolerances.yaml",
-            hint="Add it there, or use one that is there.",
+            hint="Add it there, or use a defined kind.",
         )
     return found
 
 
 def read_printed(printed: str, unit: Unit) -> PrintedNumber:
-    """The number behind the printed characters; fractions become percentages, powers of ten values."""
+    """Parse a printed number; fractions become percentages, powers of ten become values."""
     text = printed.strip()
     power = _POWER_OF_TEN.fullmatch(text)
     if unit == "power_of_ten":
         if power is None:
             raise UsageError(
-                f"'{printed}' is not a power of ten such as 10^-3", hint="Write it so, or change the unit."
+                f"'{printed}' is not a power of ten such as 10^-3", hint="Correct it, or change the unit."
             )
         return PrintedNumber(10.0 ** int(power.group(1)), 0.0)
     if unit == "text" or not _NUMBER.fullmatch(text) or not any(c.isdigit() for c in text):
@@ -98,13 +98,13 @@ def read_printed(printed: str, unit: Unit) -> PrintedNumber:
     plain = text.replace(",", "")
     decimals = len(plain.partition(".")[2])
     scale = 100.0 if unit == "fraction" else 1.0
-    # A count is exact as printed; anything else was rounded.
+    # A printed count is exact; any other number was rounded.
     half_unit = 0.0 if unit == "count" and decimals == 0 else 0.5 * 10.0**-decimals
     return PrintedNumber(float(plain) * scale, half_unit * scale)
 
 
 def judge_number(measured: float | None, printed: str | None, kind: str, unit: Unit) -> Verdict:
-    """Judge one measured number; `sign` kinds need their partner, see `judge_direction`."""
+    """Return the verdict on one measured number; for `sign` kinds see `judge_direction`."""
     judged = find_measure_kind(kind)
     if measured is None or math.isnan(measured):
         return "missing"
@@ -121,19 +121,19 @@ def judge_number(measured: float | None, printed: str | None, kind: str, unit: U
 def judge_direction(
     left: float | None, right: float | None, printed_left: str, printed_right: str
 ) -> Verdict:
-    """Whether the larger of two measured counts is the larger of the two printed ones."""
+    """Return the verdict on a pair of counts: is the larger measured count also the larger printed one?"""
     if left is None or right is None or math.isnan(left) or math.isnan(right):
         return "missing"
     printed = read_printed(printed_left, "count").value - read_printed(printed_right, "count").value
     ours = left - right
     if (ours > 0) == (printed > 0) and (ours < 0) == (printed < 0):
         return "reproduced"
-    # One method even and the other ahead is half an agreement; opposite directions are none.
+    # A tie on one side only counts as close; opposite directions differ.
     return "close" if ours == 0 or printed == 0 else "differs"
 
 
 def subtract_printed(measured: float | None, printed: str | None, unit: Unit) -> float | None:
-    """Measured minus printed, as a reader would subtract; None where either is not a number."""
+    """Return measured minus printed, or None if either is not a number."""
     if measured is None or printed is None or unit == "text" or math.isnan(measured):
         return None
     return measured - read_printed(printed, unit).value

@@ -1,1 +1,1 @@
-"""What a person reads: tables on the terminal and in files, figures, and one page of HTML."""
+"""Tables, figures, HTML pages and the reproduction matrix."""

@@ -1,4 +1,4 @@
-"""BibTeX for the software, the papers, the collections, and an experiment with all that it uses."""
+"""BibTeX entries for textcat, the papers, the collections, and everything an experiment uses."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _SPECIAL = re.compile(r"([&%$#_])")
 
 
 def cite(name: str = SOFTWARE) -> str:
-    """BibTeX of the software, a paper, a collection, or an experiment with all that it uses."""
+    """Return BibTeX for textcat, a paper, a collection, or everything an experiment uses."""
     return join_unique_entries(_list_entries(name))
 
 
 def cite_experiment(paper: str, corpus: str, runs: Iterable[Mapping[str, Any]]) -> str:
-    """BibTeX of all that an experiment uses; `runs` are its runs' resolved settings."""
+    """Return BibTeX for everything an experiment uses; `runs` are the resolved settings of its runs."""
     return join_unique_entries(list_used_entries(paper, corpus, runs))
 
 
 def join_unique_entries(entries: Iterable[str]) -> str:
-    """Entries as one text; of two with the same key the first."""
+    """Join entries to one text, keeping the first of those with the same key."""
     by_key: dict[str, str] = {}
     for entry in entries:
         by_key.setdefault(find_keys([entry])[0], entry)
@@ -53,7 +53,7 @@ def _list_entries(name: str) -> Iterator[str]:
 
 
 def list_used_entries(paper: str, corpus: str, runs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The software, the paper, the collection, then the methods of the runs in their order."""
+    """Yield the entries of textcat, the paper, the collection, and the methods of the runs in order."""
     yield make_software_entry()
     if paper in PAPERS:
         yield load_paper(paper).bibtex.strip()
@@ -64,7 +64,7 @@ def list_used_entries(paper: str, corpus: str, runs: Iterable[Mapping[str, Any]]
 
 
 def _list_method_keys(run: Mapping[str, Any]) -> Iterator[str]:
-    """The keys of the works that describe what a run does."""
+    """Yield the keys of the publications that describe the methods of a run."""
     table = _load_method_keys()
     yield from table["learners"].get(run["learner"], ())
     if run["text"]["stem"] != "none":
@@ -78,25 +78,25 @@ def _list_method_keys(run: Mapping[str, Any]) -> Iterator[str]:
 
 
 def find_entry(key: str) -> str:
-    """The entry of one work: a paper that is run again, or one of references.bib."""
+    """Return the entry of a reproduced paper, or of references.bib."""
     return load_paper(key).bibtex.strip() if key in PAPERS else load_references()[key]
 
 
 @cache
 def load_references() -> dict[str, str]:
-    """Key -> entry of references.bib."""
+    """Load references.bib as a mapping from key to entry."""
     text = files("textcat.report").joinpath("references.bib").read_text(encoding="utf-8")
     entries = [entry.strip() for entry in re.split(r"\n(?=@)", text)]
     return dict(zip(find_keys(entries), entries, strict=True))
 
 
 def find_keys(entries: Iterable[str]) -> list[str]:
-    """The keys of BibTeX entries."""
+    """Return the keys of BibTeX entries."""
     return [found for entry in entries for found in _KEY.findall(entry)]
 
 
 def make_software_entry() -> str:
-    """What CITATION.cff says, as BibTeX."""
+    """Return the contents of CITATION.cff as BibTeX."""
     facts = load_citation_file()
     fields = {
         "author": " and ".join(map(_format_author, facts["authors"])),
@@ -110,16 +110,16 @@ def make_software_entry() -> str:
 
 
 def load_citation_file() -> dict[str, Any]:
-    """CITATION.cff, beside the code in a checkout and within the package when installed."""
+    """Load CITATION.cff from the package, or from the folder above it in a checkout."""
     package = Path(textcat.__file__).parent
-    places: Sequence[Path] = (package / "CITATION.cff", package.parent / "CITATION.cff")
-    found = next(place for place in places if place.is_file())
+    paths: Sequence[Path] = (package / "CITATION.cff", package.parent / "CITATION.cff")
+    found = next(path for path in paths if path.is_file())
     facts: dict[str, Any] = yaml.safe_load(found.read_text(encoding="utf-8"))
     return facts
 
 
 def _format_author(author: dict[str, str]) -> str:
-    """A person, or a body whose name is not to be taken apart."""
+    """Format a person, or an organization in braces."""
     if "name" in author:
         return "{" + _escape_bibtex(author["name"]) + "}"
     return _escape_bibtex(f"{author['family-names']}, {author['given-names']}")

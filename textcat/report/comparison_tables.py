@@ -1,10 +1,11 @@
-"""Measured numbers next to the printed ones, as text, CSV, LaTeX and Markdown."""
+"""Tables of measured and printed numbers, as text, CSV and Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missin
 
 @dataclass(frozen=True)
 class ComparedCell:
-    """One number of a published table: as printed, as measured, and the verdict."""
+    """One number of a published table: printed, measured, and the verdict."""
 
     row: str
     column: str
@@ -36,7 +37,7 @@ class ComparedCell:
 
     @property
     def text(self) -> str:
-        """The measured number in the unit and with the decimals of the printed one."""
+        """Return the measured number in the unit and with the decimals of the printed one."""
         if self.measured is None:
             return "-"
         if self.unit == "power_of_ten":
@@ -46,7 +47,7 @@ class ComparedCell:
 
     @property
     def distance(self) -> str:
-        """Measured less printed, with its sign; empty where a difference says nothing."""
+        """Return measured minus printed with its sign, or an empty text where a difference has no meaning."""
         if self.difference is None or self.unit in ("text", "p_value", "power_of_ten"):
             return ""
         scale = 100.0 if self.unit == "fraction" else 1.0
@@ -56,7 +57,7 @@ class ComparedCell:
 
 @dataclass(frozen=True)
 class ComparedTable:
-    """A published table with our numbers beside it."""
+    """A published table with measured numbers."""
 
     id: str
     caption: str
@@ -65,27 +66,24 @@ class ComparedTable:
     cells: dict[tuple[str, str], ComparedCell]
 
     def counts(self) -> dict[str, int]:
-        """How many cells have each verdict."""
-        found: dict[str, int] = {}
-        for cell in self.cells.values():
-            found[cell.verdict] = found.get(cell.verdict, 0) + 1
-        return dict(sorted(found.items()))
+        """Count the cells by verdict."""
+        return dict(sorted(Counter(cell.verdict for cell in self.cells.values()).items()))
 
 
 def count_decimals(printed: str) -> int:
-    """How many decimals a number was printed with."""
+    """Return the number of printed decimals."""
     return len(printed.partition(".")[2]) if "." in printed else 0
 
 
 def format_cell(cell: ComparedCell | None) -> str:
-    """measured (printed) and a sign for the verdict."""
+    """Format a cell as `measured (printed) sign`, where the sign shows the verdict."""
     if cell is None:
         return ""
     return f"{cell.text} ({cell.printed}) {SIGNS.get(cell.verdict, '')}".rstrip()
 
 
 def table_as_text(table: ComparedTable, style: str = "github") -> str:
-    """A grid whose cells read `measured (printed) sign`; `style` is one of tabulate's."""
+    """Format a table with cells `measured (printed) sign`; `style` is a table format of tabulate."""
     name = escape_markdown if style == "github" else str
     rows = [
         [name(row), *(format_cell(table.cells.get((row, column))) for column in table.columns)]
@@ -96,12 +94,12 @@ def table_as_text(table: ComparedTable, style: str = "github") -> str:
 
 
 def format_legend() -> str:
-    """What the signs mean."""
+    """Return the legend of the signs."""
     return "measured (printed): " + "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
 
 
 def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
-    """All tables, each under a heading with its counts of verdicts."""
+    """Format all tables, each with a heading and its counts of verdicts."""
     parts = [format_legend(), ""]
     for table in tables:
         counted = ", ".join(f"{number} {verdict}" for verdict, number in table.counts().items())
@@ -110,7 +108,7 @@ def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
 
 
 def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
-    """A line a cell."""
+    """Format all tables as CSV with one line per cell."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
@@ -125,7 +123,7 @@ def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
 
 
 def compare_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
-    """The experiment's tables, in the order in which it names them, as far as it makes them."""
+    """Return the published tables of an experiment, in its order, with the cells that it measures."""
     name = results["experiment"]
     published = [
         cell for cell in load_all_cells() if cell.table_id in results["tables"] and cell.experiment == name
@@ -140,14 +138,14 @@ def compare_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
 
 
 def _drop_empty_lines(table: ComparedTable) -> ComparedTable:
-    """Without the rows and columns that other experiments make."""
+    """Drop rows and columns without a cell; other experiments measure them."""
     rows = [row for row in table.rows if any(row == of for of, _ in table.cells)]
     columns = [column for column in table.columns if any(column == of for _, of in table.cells)]
     return replace(table, rows=rows, columns=columns)
 
 
 def make_compared_table(verdicts: Sequence[CellVerdict]) -> ComparedTable:
-    """One published table of judged cells."""
+    """Build one published table from its judged cells."""
     first = verdicts[0].cell
     table = load_paper(first.paper).tables[first.table]
     return ComparedTable(

@@ -1,4 +1,4 @@
-"""Names from outside in the languages of papers: LaTeX and Markdown."""
+"""Escape external text for LaTeX, Markdown and figures."""
 
 from __future__ import annotations
 
@@ -19,6 +19,10 @@ _LATEX_ESCAPES = {
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
     '"': r"\textquotedbl{}",
+    # After \\ or \midrule, TeX would read these as an optional argument or a star.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
 }
 _MARKDOWN_SPECIAL = re.compile(r"([\\`*|\[\]])")
 _POWER_OF_TEN = re.compile(r"10\^(-?\d+(?:\.\d+)?)")
@@ -26,12 +30,12 @@ _NEGATIVE = re.compile(r"-\d+(?:\.\d+)?")
 
 
 def escape_latex(text: str) -> str:
-    """A text that LaTeX prints as it stands, in one line."""
-    return "".join(_LATEX_ESCAPES.get(character, character) for character in _join_lines(text))
+    """Escape a text so that LaTeX prints it literally, in one line."""
+    return "".join(_LATEX_ESCAPES.get(character, character) for character in join_lines(text))
 
 
 def format_latex_number(text: str) -> str:
-    """A number as tables of papers write it: powers raised, minus signs as such."""
+    """Format a number for LaTeX, with powers of ten as superscripts and a true minus sign."""
     if power := _POWER_OF_TEN.fullmatch(text):
         return f"$10^{{{power[1]}}}$"
     if text == "-":
@@ -40,9 +44,17 @@ def format_latex_number(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    """A text that stays within its cell, and is no markup."""
-    return _MARKDOWN_SPECIAL.sub(r"\\\1", _join_lines(text)).replace("<", "&lt;")
+    """Escape a text so that it stays in its Markdown table cell and contains no markup."""
+    return _MARKDOWN_SPECIAL.sub(r"\\\1", join_lines(text)).replace("<", "&lt;")
 
 
-def _join_lines(text: str) -> str:
+def escape_figure_label(text: str) -> str:
+    """Return a text that matplotlib can write as XML and shows in a legend."""
+    # matplotlib leaves labels with a leading underscore out of legends.
+    line = join_lines(text)
+    return f" {line}" if line.startswith("_") else line
+
+
+def join_lines(text: str) -> str:
+    """Return a text in one line without control characters."""
     return " ".join("".join(c if c.isprintable() or c.isspace() else " " for c in text).split())

@@ -1,4 +1,4 @@
-"""The HTML page of an experiment: self-contained, no network, no script, all external text escaped."""
+"""HTML page of an experiment: self-contained, without scripts, with all external text escaped."""
 
 from __future__ import annotations
 
@@ -29,9 +29,13 @@ from textcat.report.runs_table import (
     format_number,
 )
 
+# More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
+MAX_CURVES = 8
+PACKAGES = ("numpy", "scipy", "numba", "nltk")
+
 
 def evaluate_conclusions(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each claim that looks at this experiment, tested on it; what it needs besides is named."""
+    """Evaluate the claims that use this experiment; `besides` names the other experiments that they need."""
     name = results["experiment"]
     found = []
     for claim in load_claims():
@@ -42,13 +46,9 @@ def evaluate_conclusions(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-# More lines than this nobody tells apart: the runs of the highest break-even points are drawn.
-MAX_CURVES = 8
-
-
 @dataclass(frozen=True)
 class CurveLine:
-    """One run's curve; `points` is an SVG list with precision upwards."""
+    """Curve of one run; `points` is an SVG point list with precision pointing up."""
 
     title: str
     points: str
@@ -57,7 +57,7 @@ class CurveLine:
 def make_curve_lines(
     curves: Mapping[str, Sequence[tuple[float, float]]], runs: Mapping[str, Mapping[str, Any]]
 ) -> list[CurveLine]:
-    """The curves to be drawn, in the order of the runs."""
+    """Return the curves to draw, in the order of the runs."""
     drawn = [name for name, points in curves.items() if len(points) > 1]
     best = sorted(drawn, key=lambda name: -(runs[name]["measures"].get("micro.bep") or 0.0))[:MAX_CURVES]
     return [
@@ -71,11 +71,8 @@ def _format_svg_points(points: Sequence[tuple[float, float]]) -> str:
     return " ".join(f"{recall:g},{100 - precision:.4g}" for recall, precision in points)
 
 
-PACKAGES = ("numpy", "scipy", "numba", "nltk")
-
-
 def collect_facts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> dict[str, str]:
-    """The collection, the versions, the machine and the seconds, for a table of two columns."""
+    """Return collection, versions, machine and seconds for a table of two columns."""
     corpus = results["corpus"]
     return {
         "corpus": f"{corpus['name']}, {corpus['train_documents']:,} training and {corpus['test_documents']:,} test "
@@ -88,7 +85,7 @@ def collect_facts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> d
 
 
 def describe_machine() -> dict[str, str]:
-    """Versions and machine; no host name and no path, since reports are shown to others."""
+    """Return versions and machine, without host name or paths, because reports are published."""
     return {
         "Python": platform.python_version(),
         "packages": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
@@ -98,19 +95,19 @@ def describe_machine() -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure for the page, as SVG."""
+    """An SVG figure of the page."""
 
     caption: str
     svg: bytes
 
     @property
     def data(self) -> str:
-        """For a data: address, where a browser runs nothing that an image may contain."""
+        """Return the SVG as base64 for a data: URL, where browsers run no scripts."""
         return base64.b64encode(self.svg).decode("ascii")
 
 
 def make_template_environment() -> Environment:
-    """Templates that escape everything."""
+    """Return the template environment with autoescaping."""
     return Environment(
         loader=PackageLoader("textcat.report", "templates"),
         autoescape=select_autoescape(default=True),
@@ -121,10 +118,10 @@ def make_template_environment() -> Environment:
 
 
 def render_template(template: str, **values: Any) -> str:
-    """A template of this house with the shared style."""
+    """Render a template with the shared style."""
     loaded = make_template_environment()
     source = loaded.loader.get_source(loaded, "style.css")[0] if loaded.loader else ""
-    # The style sheet is a file of this package, not text from outside.
+    # The style sheet is a file of this package, not external text.
     style = Markup(source)  # noqa: S704
     return loaded.get_template(template).render(
         style=style, version=textcat.__version__, signs=SIGNS, **values
@@ -136,10 +133,10 @@ def render_experiment_page(
     tables: Sequence[ComparedTable],
     pictures: Sequence[Picture],
     seconds: Mapping[str, float],
-    looks: Diagnostics | None = None,
+    diagnostics: Diagnostics | None = None,
 ) -> str:
-    """The page of one experiment; `looks` adds what results.json does not hold."""
-    looks = looks or Diagnostics()
+    """Render the page of one experiment; `diagnostics` adds what results.json does not contain."""
+    diagnostics = diagnostics or Diagnostics()
     summary: Counter[str] = Counter()
     for table in tables:
         summary.update(table.counts())
@@ -155,25 +152,25 @@ def render_experiment_page(
         runs=[_describe_run(name, run, columns) for name, run in results["runs"].items()],
         figures=pictures,
         single_label=bool(results["settings"]["corpus"]["single_label"]),
-        curves=make_curve_lines(looks.curves, results["runs"]),
+        curves=make_curve_lines(diagnostics.curves, results["runs"]),
         categories=_list_category_rows(results),
-        mistakes=looks.mistakes,
-        quoted=looks.quoted,
+        mistakes=diagnostics.mistakes,
+        quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),
         command=f"textcat run {_name_for_command(results['experiment'])}",
-        facts=collect_facts(results, seconds) | ({"terms": looks.empty} if looks.empty else {}),
+        facts=collect_facts(results, seconds) | ({"terms": diagnostics.empty} if diagnostics.empty else {}),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
         bibtex=cite_results(results),
     )
 
 
 def _name_for_command(experiment: str) -> str:
-    """An experiment as it is named to a command: those of configs/ by name, one's own by file."""
+    """Return the command-line name of an experiment: a name for those in configs/, else a file."""
     return experiment if experiment in find_experiment_files() else f"{experiment}.yaml"
 
 
 def group_deviations(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
-    """Each known deviation once, with the cells that it explains."""
+    """Return each known deviation once, with the cells that it explains."""
     cells: dict[tuple[str, str], list[str]] = {}
     for table in tables:
         for cell in table.cells.values():
@@ -185,7 +182,7 @@ def group_deviations(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
 
 
 def cite_results(results: Mapping[str, Any]) -> str:
-    """How to cite the software, the paper, the collection and the methods."""
+    """Return BibTeX for textcat, the paper, the collection and the methods."""
     runs = [run["settings"] for run in results["runs"].values()]
     return cite_experiment(results["paper"], results["corpus"]["name"], runs)
 
@@ -196,7 +193,7 @@ def _describe_run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> 
 
 
 def _list_category_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """F1 of every category with a value, the largest first."""
+    """Return F1 of every category, the largest first; empty if no run has such values."""
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     runs = [run["measures"] for run in results["runs"].values()]
     rows: list[dict[str, Any]] = [

@@ -1,4 +1,4 @@
-"""Plots of an experiment: what is drawn is the measured numbers, and the same numbers give the same bytes."""
+"""Plots of measured numbers; the same numbers give the same bytes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
+from textcat.report.escaping import escape_figure_label
 from textcat.store.files import open_atomically
 
-# Okabe and Ito's colours, told apart by every kind of colour vision; line styles tell them apart in print.
+# Okabe and Ito's colours, distinct for every kind of colour vision; line styles distinguish them in print.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
-# Marks and lines of more runs than this cannot be told apart.
+# More marks or lines than this cannot be distinguished.
 MAX_RUNS = 12
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
 
@@ -36,26 +37,26 @@ STYLE: Any = {
 
 @contextmanager
 def make_axes(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, Any]]:
-    """A figure with one pair of axes in the house's style."""
+    """Yield a figure with one pair of axes in the common style."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
         yield figure, figure.subplots()
 
 
 def set_log_axis(axes: Any) -> None:
-    """A horizontal axis by powers of ten, labelled in plain figures: names of runs may not be read as formulas."""
+    """Make the horizontal axis logarithmic, with plain tick labels (formulas are not parsed)."""
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def choose_line_style(position: int) -> dict[str, Any]:
-    """Colour and dashes of the n-th line."""
+    """Return colour and dashes of the line at a position."""
     return {"color": COLOURS[position % len(COLOURS)], "linestyle": DASHES[position % len(DASHES)]}
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> Path:
-    """Write the figure as SVG and PNG, each whole; return the path of the SVG."""
+    """Write the figure atomically as SVG and PNG, and return the path of the SVG."""
     with mpl.rc_context(STYLE):
         with open_atomically(folder / f"{name}.svg") as stream:
             figure.savefig(stream, format="svg", metadata={"Date": None})
@@ -65,7 +66,7 @@ def save_figure(figure: Figure, folder: Path, name: str) -> Path:
 
 
 def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: int) -> Figure | None:
-    """Macro F1 over the n largest classes, a line a run."""
+    """Plot macro F1 over the n largest classes, one line per run; None without such measures."""
     with make_axes() as (figure, axes):
         drawn = False
         for position, (title, measures) in enumerate(runs.items()):
@@ -73,7 +74,7 @@ def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], cla
             if len(points) > 1:
                 axes.plot(
                     *zip(*points, strict=True),
-                    label=title,
+                    label=escape_figure_label(title),
                     marker="o",
                     markersize=3.5,
                     **choose_line_style(position),
@@ -102,13 +103,13 @@ def _list_macro_points(measures: Mapping[str, float | None], classes: int) -> It
 def plot_largest_categories(
     runs: Mapping[str, Mapping[str, float | None]], categories: Sequence[str], most: int = 12
 ) -> Figure:
-    """F1 of the largest categories, a mark a run."""
+    """Plot F1 of the largest categories, one mark per run."""
     shown = list(categories[:most])
     apart = min(0.1, 0.7 / max(len(runs), 1))
     with make_axes(height=0.34 * len(shown) + 1.4) as (figure, axes):
         for position, (title, measures) in enumerate(runs.items()):
             values = [measures.get(f"category.{name}.f1") for name in shown]
-            heights = [place + (position - (len(runs) - 1) / 2) * apart for place in range(len(shown))]
+            heights = [row + (position - (len(runs) - 1) / 2) * apart for row in range(len(shown))]
             axes.plot(
                 [float("nan") if v is None else v for v in values],
                 heights,
@@ -116,9 +117,9 @@ def plot_largest_categories(
                 marker="osD^vPX"[position % 7],
                 markersize=5,
                 color=COLOURS[position % len(COLOURS)],
-                label=title,
+                label=escape_figure_label(title),
             )
-        axes.set_yticks(range(len(shown)), shown)
+        axes.set_yticks(range(len(shown)), [escape_figure_label(name) for name in shown])
         axes.invert_yaxis()
         axes.set(xlabel="F1 (%)")
         axes.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))

@@ -1,4 +1,4 @@
-"""Reading results for the gate: which were made, from which files, and what was pinned for those files."""
+"""Read results and judge them against printed and pinned values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ResultsByExperiment = Mapping[str, Mapping[str, Any]]
 
 
 def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
-    """Return the results in folders and below them, by experiment; refuse two of one experiment."""
+    """Return the results in folders and their subfolders, by experiment; refuse two results of one experiment."""
     found: dict[str, dict[str, Any]] = {}
     read_from: dict[str, Path] = {}
     paths = {path.resolve(): path for folder in where for path in _results_below(folder)}
@@ -32,7 +32,7 @@ def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
             raise UsageError(
                 f"results of {name} are also in {read_from[name]}",
                 where=str(path.parent),
-                hint="Move one of the two folders away, or name the folder to check.",
+                hint="Move one of the two folders elsewhere, or name the folder to check.",
             )
         found[name], read_from[name] = results, path.parent
     return found
@@ -42,13 +42,16 @@ def _results_below(folder: Path) -> Sequence[Path]:
     paths = [folder] if folder.is_file() else sorted(folder.rglob("results.json"))
     if not paths:
         raise UsageError(
-            "no results.json here", where=str(folder), hint="Run an experiment first: `textcat run`."
+            "contains no results.json", where=str(folder), hint="Run an experiment first: `textcat run`."
         )
     return paths
 
 
 def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[CellVerdict]:
-    """The verdict on every published cell, or on those that belong to the experiments given."""
+    """Judge every published cell, or only those of the given experiments.
+
+    Pinned values of results made from other corpus files are ignored.
+    """
     published = [cell for cell in load_all_cells() if everything or cell.experiment in results]
     pinned = load_pinned()
     sources = load_pinned_sources()
@@ -60,12 +63,12 @@ def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[Cel
 
 
 def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:
-    """Cell id -> measured value."""
+    """Map cell ids to measured values."""
     return find_cell_values(load_all_cells(), {name: get_run_measures(one) for name, one in results.items()})
 
 
 def find_changed_sources(results: ResultsByExperiment) -> list[str]:
-    """Experiments made from other files than the pinned values were: their drift cannot be judged."""
+    """List experiments whose corpus files differ from those of the pinned values; their drift cannot be judged."""
     sources = load_pinned_sources()
     return [
         name
@@ -75,13 +78,13 @@ def find_changed_sources(results: ResultsByExperiment) -> list[str]:
 
 
 def load_pinned_sources() -> dict[str, str]:
-    """Experiment -> fingerprint of the corpus files from which its pinned values were made."""
+    """Map experiments to the fingerprint of the corpus files behind their pinned values."""
     text = files("textcat.published").joinpath(SOURCES_FILE).read_text(encoding="utf-8")
     return dict(yaml.safe_load(text) or {})
 
 
 def pin_values(results: ResultsByExperiment) -> Path:
-    """Write the measured values over the pinned ones; cells that were not run keep theirs."""
+    """Pin the measured values; cells that were not run keep their pinned values."""
     folder = Path(str(files("textcat.published")))
     measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
     write_atomically(folder / "pinned.yaml", render_pinned(measured, _list_printed_ids()))

@@ -1,4 +1,4 @@
-"""Tables that paste into a paper: whole `table` environments in the style of booktabs."""
+"""LaTeX tables for use in a paper: complete `table` environments with booktabs rules."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ LATEX_SIGNS = {
 
 
 def as_latex(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:
-    """The published tables with our numbers, then the runs."""
+    """Format the published tables with measured numbers, then the table of runs."""
     return BOOKTABS_NOTE + "\n".join([*map(format_compared_table, tables), format_runs(results)])
 
 
 def format_compared_table(table: ComparedTable) -> str:
-    """A cell reads: measured, as printed in parentheses, the sign of the verdict."""
+    """Format one published table with cells `measured (printed) sign`."""
     used = table.counts()
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in LATEX_SIGNS.items() if verdict in used)
     caption = f"{escape_latex(table.caption)}. Measured (printed): {signs}."
@@ -38,7 +38,7 @@ def format_compared_table(table: ComparedTable) -> str:
 
 
 def format_runs(results: Mapping[str, Any]) -> str:
-    """The headline measures, a line a run."""
+    """Format the headline measures with one row per run."""
     columns = choose_headline_columns(results)
     rows = [
         [escape_latex(run["title"] or name), *format_headline_numbers(run["measures"], columns)]
@@ -55,7 +55,7 @@ def _format_cell(cell: ComparedCell | None) -> str:
 
 
 def _format_table(caption: str, label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    # A label is read as it stands, so it holds only what TeX takes so.
+    # Labels cannot be escaped: replace every other character.
     safe = "".join(c if c.isascii() and (c.isalnum() or c in ".-/") else "-" for c in label)
     lines = [
         r"\begin{table}",

@@ -1,7 +1,8 @@
-"""The reproduction matrix: every printed table and claim with our verdict, as JSON, Markdown and HTML.
+"""Reproduction matrix: every printed table and claim with its verdict, as JSON, Markdown and HTML.
 
-What many cells share is said once: `deviations` and `reasons` list texts by a short name that cells refer to, and
-what a table's cells have in common stands at the table. The evidence of a claim is experiment, run, measure, number.
+The JSON file stores shared texts once: `deviations` and `reasons` map short names, used by the cells, to texts. Paper
+and table are stored with the table, not with its cells. The evidence of a claim maps experiment, run and measure to
+the number.
 """
 
 from __future__ import annotations
@@ -15,8 +16,7 @@ from tabulate import tabulate
 
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
-from textcat.published.check import CellVerdict
-from textcat.published.check_summary import VERDICTS, summarize_verdicts
+from textcat.published.check import VERDICTS, CellVerdict, summarize_verdicts
 from textcat.published.claims import ClaimResult, evaluate_claims, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.citations import cite, join_unique_entries
@@ -29,10 +29,11 @@ from textcat.store.files import write_atomically
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"))
 TABLE_KEYS = ("paper", "table")
 DIGITS = 10
+SHOWN_VERDICTS = (*VERDICTS[:4], "not run", "cannot run")
 
 
 def matrix_as_json(matrix: Mapping[str, Any]) -> str:
-    """The file's text, without what differs from run to run."""
+    """Format the matrix as JSON, without times, which differ between runs."""
     texts: dict[str, dict[str, str]] = {plural: {} for _, plural in SHARED_TEXTS}
     tables = [_format_table(table, texts) for table in matrix["tables"]]
     claims = [_compact_claim(claim, texts["reasons"]) for claim in matrix["each_claim"]]
@@ -52,7 +53,7 @@ def _format_table(table: Mapping[str, Any], texts: dict[str, dict[str, str]]) ->
 
 
 def _compact_cell(cell: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> dict[str, Any]:
-    """One cell; what it does not have is left out, but never its verdict, its state or its numbers."""
+    """Return a cell without empty fields and without the fields of its table."""
     kept = {key: value for key, value in cell.items() if key not in TABLE_KEYS and value not in (None, False)}
     kept |= {key: cell[key] for key in ("printed", "measured", "gated")}
     for one, many in SHARED_TEXTS:
@@ -96,9 +97,6 @@ def _round_numbers(value: Any) -> Any:
     return [_round_numbers(one) for one in value] if isinstance(value, list) else value
 
 
-SHOWN_VERDICTS = (*VERDICTS[:4], "not run", "cannot run")
-
-
 def render_matrix_page(
     folder: Path,
     results: ResultsByExperiment,
@@ -106,11 +104,11 @@ def render_matrix_page(
     verdicts: Sequence[CellVerdict],
     seconds: Mapping[str, float],
 ) -> str:
-    """The page as HTML; figures are taken from the results below `folder`."""
+    """Render the HTML page; figures are read from the results in `folder`."""
     tables = {table["table"]: table for table in matrix["tables"]}
     return render_template(
         "matrix.html",
-        title="Do the numbers of five papers come out again?",
+        title="Reproduction of the numbers of five papers",
         kicker="reproduction",
         summary={name: matrix["totals"]["verdicts"].get(name, 0) for name in VERDICTS[:4]},
         matrix=matrix,
@@ -162,7 +160,7 @@ def _describe_table(table: Mapping[str, Any], entries: Sequence[CellVerdict], fo
 
 
 def _collect_figures(paper: str, folder: Path, results: ResultsByExperiment) -> list[Picture]:
-    """The paper's figures that results hold, each once."""
+    """Return the figures of a paper that the results contain, each once."""
     wanted = {figure: name for name, one in results.items() for figure in one["figures"]}
     found = []
     for figure, drawing in FIGURES.items():
@@ -178,7 +176,7 @@ def _list_used_corpora(results: ResultsByExperiment) -> list[str]:
 
 
 def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
-    """reproduction.json, .md and .html in the results folder; the matrix as plain values."""
+    """Write reproduction.json, .md and .html to the results folder, and return the matrix as plain values."""
     verdicts = judge_results(results, everything=True)
     claims = evaluate_claims(load_claims(), {name: get_run_measures(one) for name, one in results.items()})
     seconds = read_seconds(folder, results)
@@ -192,7 +190,7 @@ def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
 
 
 def read_seconds(folder: Path, results: ResultsByExperiment) -> dict[str, float]:
-    """Seconds that the stages of each experiment took when they were made."""
+    """Map experiments to the total seconds of their stages."""
     found: dict[str, float] = {}
     for name in results:
         # A damaged file was reported when the results were read.
@@ -205,7 +203,7 @@ def read_seconds(folder: Path, results: ResultsByExperiment) -> dict[str, float]
 def make_matrix(
     verdicts: Sequence[CellVerdict], claims: Sequence[ClaimResult], seconds: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Everything as plain values: totals, tables with their cells, claims."""
+    """Return totals, tables with their cells, and claims as plain values."""
     facts = summarize_verdicts(verdicts)
     cells: dict[str, list[dict[str, Any]]] = {}
     for cell in facts["cells"]:
@@ -242,7 +240,7 @@ def _summarize_table(
 
 
 def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> str:
-    """A line a table, then every table in full, then the claims."""
+    """Format a summary row per table, then every table, then the claims."""
     totals = matrix["totals"]
     rows = [
         [
@@ -255,12 +253,12 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
     ]
     claims = matrix["claims"]
     parts = [
-        "# Do the numbers of five papers come out again?\n",
-        f"{totals['run']} of {totals['cells']} printed cells were run. Of the {totals['runnable_gated']} that are "
-        f"judged and whose data can be had, {_format_percent(totals['share_reproduced'])} are reproduced and "
-        f"{_format_percent(totals['share_reproduced_or_close'])} reproduced or close. Of the papers' conclusions "
-        f"{claims['holds']} hold, {claims['fails']} fail, {claims['not run']} could not be tested.\n",
-        tabulate(rows, headers=["table", "what", *SHOWN_VERDICTS, "seconds"], tablefmt="github"),
+        "# Reproduction of the numbers of five papers\n",
+        f"{totals['run']} of {totals['cells']} printed cells were run. Of the {totals['runnable_gated']} gated cells "
+        f"with available data, {_format_percent(totals['share_reproduced'])} are reproduced and "
+        f"{_format_percent(totals['share_reproduced_or_close'])} are reproduced or close. Of the papers' conclusions, "
+        f"{claims['holds']} hold, {claims['fails']} fail and {claims['not run']} could not be tested.\n",
+        tabulate(rows, headers=["table", "caption", *SHOWN_VERDICTS, "seconds"], tablefmt="github"),
         f"\n{format_legend()}\n",
     ]
     for table in matrix["tables"]:
@@ -280,7 +278,7 @@ def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdi
     deviations = {
         entry.deviation.reason
         for entry in verdicts
-        if entry.deviation and entry.unexplained is False and entry.verdict in ("differs", "better")
+        if entry.deviation and entry.verdict in ("differs", "better")
     }
     parts += [f"Known deviation: {reason}\n" for reason in sorted(deviations)]
     return parts

@@ -1,4 +1,4 @@
-"""The page that leads from the papers' equations and algorithms to the code: `python -m textcat.report.methods`."""
+"""Print docs/methods.md, the page from equations to code: `python -m textcat.report.methods`."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ import yaml
 PACKAGES_WITH_EQUATIONS = ("linear", "learners")
 PAGE_HEAD = """# From equations to code
 
-Each equation and algorithm of the papers, and the functions that carry it out. Each header of a module says the
-problem that it solves, its inputs and its outputs. This page is made from the files `equations.yaml` of the rooms.
+Each equation and algorithm of the papers, with the functions that implement it. The docstring of each module states
+the problem that it solves, its inputs and its outputs. `python -m textcat.report.methods` generates this page from the
+`equations.yaml` files of the packages.
 """
 
 
 def load_equations() -> dict[str, dict[str, list[str]]]:
-    """Paper -> equation -> full names of functions."""
+    """Map papers and their equations to full names of functions."""
     found: dict[str, dict[str, list[str]]] = {}
-    for room in PACKAGES_WITH_EQUATIONS:
-        text = files("textcat").joinpath(room, "equations.yaml").read_text(encoding="utf-8")
+    for package in PACKAGES_WITH_EQUATIONS:
+        text = files("textcat").joinpath(package, "equations.yaml").read_text(encoding="utf-8")
         for paper, entries in yaml.safe_load(text).items():
-            for equation, places in entries.items():
-                names = [f"textcat.{room}.{place}" for place in places]
+            for equation, members in entries.items():
+                names = [f"textcat.{package}.{member}" for member in members]
                 found.setdefault(paper, {}).setdefault(equation, []).extend(names)
     return found
 
 
 def make_methods_page() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     return "\n".join([PAGE_HEAD, *_format_sections()])
 
 
 def _format_sections() -> Iterator[str]:
     for paper, entries in load_equations().items():
-        yield f"## {paper}\n\n| equation or algorithm | where |\n|---|---|"
+        yield f"## {paper}\n\n| equation or algorithm | functions |\n|---|---|"
         for equation, names in entries.items():
             yield f"| {equation} | {', '.join(f'`{name}`' for name in names)} |"
         yield ""

@@ -1,4 +1,4 @@
-"""The figures of the papers, by id, drawn from results."""
+"""Figures of the papers, by id, drawn from results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Points = list[tuple[float, float]]
 
 
 def plot_bep_by_features(results: Mapping[str, Any]) -> Figure:
-    """Figure 7 of zhang_oles_2001: break-even point of logistic regression by the number of features."""
+    """Plot figure 7 of zhang_oles_2001: break-even point of logistic regression by the number of features."""
     runs = results["runs"]
     points = [
         (float(name.removeprefix("features_")), run["measures"]["micro.bep"])
@@ -44,7 +44,7 @@ def plot_bep_by_features(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_bep_by_lambda(results: Mapping[str, Any]) -> Figure:
-    """Figure 8 of zhang_oles_2001: break-even point of logistic regression by lambda."""
+    """Plot figure 8 of zhang_oles_2001: break-even point of logistic regression by lambda."""
     points = [
         (float(name.removeprefix("lambda_")), run["measures"]["micro.bep"])
         for name, run in results["runs"].items()
@@ -57,13 +57,13 @@ def plot_bep_by_lambda(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_macro_f1(results: Mapping[str, Any]) -> Figure | None:
-    """Figure 6 of zhang_oles_2001: macro F1 over the largest 5, 10, ... and all classes."""
+    """Plot figure 6 of zhang_oles_2001: macro F1 over the largest 5, 10, ... and all classes."""
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
     return plot_macro_f1_by_classes(runs, len(results["corpus"]["train_counts"]))
 
 
 def plot_precision_recall(results: Mapping[str, Any]) -> Figure:
-    """Figure 1 of zhang_2000: micro-averaged precision-recall curves over the ten largest topics."""
+    """Plot figure 1 of zhang_2000: micro-averaged precision-recall curves over the ten largest topics."""
     with make_axes(6.0, 4.6) as (figure, axes):
         for position, (name, run) in enumerate(results["runs"].items()):
             series = run["series"]
@@ -75,7 +75,7 @@ def plot_precision_recall(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_convergence(results: Mapping[str, Any]) -> Figure:
-    """Figure 3 of gao_2003: F1 on the training documents during the descent."""
+    """Plot figure 3 of gao_2003: F1 on the training documents during the descent."""
     run = next(iter(results["runs"].values()))
     course = run["series"]["iterations.train_f1"]
     with make_axes() as (figure, axes):
@@ -85,7 +85,7 @@ def plot_convergence(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_objective_by_steps(results: Mapping[str, Any]) -> Figure:
-    """Figure 2 of zhang_jin_2003: the SVM's objective on the way of MLR-CG, and where the SVM ends, a topic a panel."""
+    """Plot figure 2 of zhang_jin_2003: SVM objective by MLR-CG steps, with the SVM's optimum, one panel per topic."""
     runs = results["runs"]
     topics = list(results["corpus"]["train_counts"])
     with plt.rc_context(STYLE):
@@ -101,7 +101,7 @@ def plot_objective_by_steps(results: Mapping[str, Any]) -> Figure:
 
 
 def _list_objectives_by_steps(runs: Mapping[str, Any], topic: str) -> Points:
-    """By steps, which stand for the time: they are of the same work each, and no two machines share seconds."""
+    """List (steps, objective); steps instead of seconds, because seconds differ between machines."""
     points = []
     for name, run in runs.items():
         steps = re.fullmatch(r"mlr_cg(?:_(\d+))?", name)
@@ -111,12 +111,12 @@ def _list_objectives_by_steps(runs: Mapping[str, Any], topic: str) -> Points:
 
 
 def plot_gaussian_paths(results: Mapping[str, Any]) -> Figure:
-    """Figure 2 of genkin_2004: eight weights as the variance of the Gaussian prior grows."""
+    """Plot figure 2 of genkin_2004: eight weights as the variance of the Gaussian prior grows."""
     return _plot_paths(results, "ridge")
 
 
 def plot_laplace_paths(results: Mapping[str, Any]) -> Figure:
-    """Figure 3 of genkin_2004: the same under the Laplace prior, where weights are zero up to some variance."""
+    """Plot figure 3 of genkin_2004: eight weights as the variance of the Laplace prior grows."""
     return _plot_paths(results, "lasso")
 
 
@@ -141,7 +141,7 @@ def _plot_paths(results: Mapping[str, Any], prior: str) -> Figure:
 
 
 def plot_margin_histograms(results: Mapping[str, Any]) -> Figure:
-    """Figure 5 of zhang_oles_2001: histograms of score times label, a panel a method."""
+    """Plot figure 5 of zhang_oles_2001: histograms of score times label, one panel per method."""
     runs = results["runs"]
     with plt.rc_context(STYLE):
         figure = Figure(figsize=(7.0, 3.4), layout="constrained")
@@ -155,10 +155,10 @@ def plot_margin_histograms(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_misclassification_measure(results: Mapping[str, Any]) -> Figure:
-    """Figure 4 of gao_2003: the misclassification measure of both classes before and after learning.
+    """Plot figure 4 of gao_2003: the misclassification measure of both classes before and after learning.
 
-    d is that of the positive class for both, so that learning moves the positives left and the negatives right;
-    heights are densities, as the histograms before and after have bins of different width.
+    d belongs to the positive class in both, so learning moves positives left and negatives right. Heights are
+    densities, because the histograms have bins of different width.
     """
     with make_axes() as (figure, axes):
         position = 0
@@ -179,7 +179,7 @@ def plot_misclassification_measure(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_errors_by_method(results: Mapping[str, Any]) -> Figure:
-    """Figure 6 of genkin_2004: log of 1 + errors of each category with three methods, and a little jitter."""
+    """Plot figure 6 of genkin_2004: log of 1 + errors per category with three methods, with jitter."""
     runs = results["runs"]
     methods = {"ridge": "ridge_default", "lasso": "lasso_default", "SVM": "svm_default"}
     jitter = np.random.default_rng(1)
@@ -194,7 +194,7 @@ def plot_errors_by_method(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_kept_features(results: Mapping[str, Any]) -> Figure:
-    """Figure 7 of genkin_2004: how many features the lasso keeps, a count of categories."""
+    """Plot figure 7 of genkin_2004: histogram of the number of features that the lasso keeps."""
     used = _list_kept_features(results, "lasso_all_norm")
     with make_axes() as (figure, axes):
         axes.hist(used, bins=40, color=COLOURS[0], edgecolor="white", linewidth=0.4)
@@ -203,7 +203,7 @@ def plot_kept_features(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_features_by_positives(results: Mapping[str, Any]) -> Figure:
-    """Figure 8 of genkin_2004: features kept against positive training documents, natural logarithms."""
+    """Plot figure 8 of genkin_2004: features kept against positive training documents, in natural logarithms."""
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     used = _list_kept_features(results, "lasso_all_cv")
     points = [
@@ -223,7 +223,7 @@ def _list_kept_features(results: Mapping[str, Any], run: str) -> list[float]:
 
 
 def plot_losses(results: Mapping[str, Any]) -> Figure:
-    """Figure 4 of zhang_oles_2001: hinge, logistic, and modified logistic loss of gamma 3."""
+    """Plot figure 4 of zhang_oles_2001: hinge, logistic, and modified logistic loss of gamma 3."""
     z = np.linspace(-2, 3, 251)
     lines = {
         "hinge": np.maximum(0.0, 1.0 - z),
@@ -234,7 +234,7 @@ def plot_losses(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_loss_approximations(results: Mapping[str, Any]) -> Figure:
-    """Figure 1 of zhang_jin_2003: the modified logistic loss nears the hinge as gamma grows."""
+    """Plot figure 1 of zhang_jin_2003: the modified logistic loss approaches the hinge loss as gamma grows."""
     z = np.linspace(-1, 3, 401)
     lines = {"hinge (SVM)": np.maximum(0.0, 1.0 - z), "logistic": np.logaddexp(0.0, -z)}
     for gamma in (1, 5, 20):
@@ -243,14 +243,14 @@ def plot_loss_approximations(results: Mapping[str, Any]) -> Figure:
 
 
 def plot_sigmoid(results: Mapping[str, Any]) -> Figure:
-    """Figure 2 of gao_2003: the smooth count of an error, for alpha 20 and less."""
+    """Plot figure 2 of gao_2003: smooth error count for three values of alpha."""
     d = np.linspace(-1, 1, 401)
     lines = {f"alpha {alpha}": 1.0 / (1.0 + np.exp(-alpha * d)) for alpha in (20, 10, 5)}
     return _plot_lines(d, lines, "misclassification measure d", "loss")
 
 
 def plot_laplace_density(results: Mapping[str, Any]) -> Figure:
-    """Figure 1 of genkin_2004: the Laplace density of rate 1, with the Gaussian of the same variance."""
+    """Plot figure 1 of genkin_2004: Laplace density of rate 1 and Gaussian density of the same variance."""
     beta = np.linspace(-6, 6, 601)
     lines = {
         "Laplace": 0.5 * np.exp(-np.abs(beta)),
@@ -270,7 +270,7 @@ def _plot_lines(x: Any, lines: Mapping[str, Any], across: str, upwards: str) -> 
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A caption, and the function from results to the figure (None where the results hold nothing to draw)."""
+    """A caption and the function that draws results; it returns None if there is nothing to draw."""
 
     caption: str
     draw: Callable[[Mapping[str, Any]], Figure | None]
@@ -279,9 +279,7 @@ class PaperFigure:
 FIGURES: Mapping[str, PaperFigure] = MappingProxyType(
     {
         "zhang_oles_2001.figure4": PaperFigure("Loss functions", plot_losses),
-        "zhang_oles_2001.figure5": PaperFigure(
-            "Margins of the topic earn in training", plot_margin_histograms
-        ),
+        "zhang_oles_2001.figure5": PaperFigure("Training margins of the topic earn", plot_margin_histograms),
         "zhang_oles_2001.figure6": PaperFigure("Macro F1 over the largest classes", plot_macro_f1),
         "zhang_oles_2001.figure7": PaperFigure(
             "Break-even point of logistic regression by number of features", plot_bep_by_features
@@ -289,24 +287,24 @@ FIGURES: Mapping[str, PaperFigure] = MappingProxyType(
         "zhang_oles_2001.figure8": PaperFigure(
             "Break-even point of logistic regression by lambda", plot_bep_by_lambda
         ),
-        "zhang_jin_2003.figure1": PaperFigure("The loss of MLR-CG nears the hinge", plot_loss_approximations),
-        "zhang_jin_2003.figure2": PaperFigure(
-            "The SVM objective on the way of MLR-CG", plot_objective_by_steps
+        "zhang_jin_2003.figure1": PaperFigure(
+            "The loss of MLR-CG approaches the hinge loss", plot_loss_approximations
         ),
+        "zhang_jin_2003.figure2": PaperFigure("SVM objective by MLR-CG steps", plot_objective_by_steps),
         "genkin_2004.figure1": PaperFigure("The Laplace density", plot_laplace_density),
         "genkin_2004.figure2": PaperFigure("Eight weights under a Gaussian prior", plot_gaussian_paths),
         "genkin_2004.figure3": PaperFigure("Eight weights under a Laplace prior", plot_laplace_paths),
         "genkin_2004.figure6": PaperFigure(
-            "Test errors of each category with three methods", plot_errors_by_method
+            "Test errors per category with three methods", plot_errors_by_method
         ),
-        "genkin_2004.figure7": PaperFigure("Features that the lasso keeps", plot_kept_features),
+        "genkin_2004.figure7": PaperFigure("Number of features that the lasso keeps", plot_kept_features),
         "genkin_2004.figure8": PaperFigure(
             "Features kept against positive training documents", plot_features_by_positives
         ),
-        "gao_2003.figure2": PaperFigure("The smooth count of an error", plot_sigmoid),
-        "gao_2003.figure3": PaperFigure("The training F1 of acq during the descent", plot_convergence),
+        "gao_2003.figure2": PaperFigure("Smooth error count", plot_sigmoid),
+        "gao_2003.figure3": PaperFigure("Training F1 of acq during descent", plot_convergence),
         "gao_2003.figure4": PaperFigure(
-            "The misclassification measure of acq before and after learning",
+            "Misclassification measure of acq before and after learning",
             plot_misclassification_measure,
         ),
         "zhang_2000.figure1": PaperFigure(

@@ -1,4 +1,4 @@
-"""An experiment's own numbers, a line a run, whether or not a paper printed any."""
+"""Table of the headline measures of an experiment, with one row per run."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADLINE_MEASURES = {
 
 
 def choose_headline_columns(results: Mapping[str, Any]) -> list[str]:
-    """The columns for which at least one run has a value, and the measures that were asked for besides."""
+    """Return the headline columns with at least one value, then the measures requested in the settings."""
     runs = results["runs"].values()
     usual = [
         name
@@ -31,18 +31,18 @@ def choose_headline_columns(results: Mapping[str, Any]) -> list[str]:
 
 
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:
-    """A measure, or its mean over repetitions."""
+    """Return a measure, or its mean over repetitions."""
     value = measures.get(measure)
     return value if value is not None else measures.get(f"{measure}.mean")
 
 
 def format_number(value: float | None, decimals: int = 1) -> str:
-    """A number for a table; nothing where there is none."""
+    """Format a number for a table; None becomes an empty text."""
     return "" if value is None else f"{value:.{decimals}f}"
 
 
 def format_headline_numbers(measures: Mapping[str, float | None], columns: Sequence[str]) -> list[str]:
-    """A run's line of the table; errors are counted, unless they are a mean."""
+    """Format the numbers of one run; errors are whole numbers unless they are a mean."""
     found = []
     for column in columns:
         value = find_value_or_mean(measures, HEADLINE_MEASURES.get(column, column))
@@ -52,7 +52,7 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
 
 
 def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
-    """The headline measures as a Markdown table; `name` writes the runs' names, for a file `markdown`."""
+    """Format the headline measures as a Markdown table; `name` escapes the names of the runs."""
     columns = choose_headline_columns(results)
     rows = [
         [name(run["title"] or key), *format_headline_numbers(run["measures"], columns)]

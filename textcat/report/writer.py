@@ -1,14 +1,14 @@
-"""Everything that stands in results/EXPERIMENT/ beside results.json."""
+"""Write the files of results/EXPERIMENT/ except results.json and timings.json."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from textcat.experiment.run.results_folder import figures_in
 from textcat.report.comparison_tables import (
-    compare_tables,
+    ComparedTable,
     format_legend,
     table_as_text,
     tables_as_csv,
@@ -24,18 +24,20 @@ from textcat.store.files import write_atomically
 FigureEntry = tuple[str, str, Any]
 
 
-def format_for_terminal(results: Mapping[str, Any]) -> str:
-    """The published tables with our numbers, or the runs of an experiment that makes none."""
-    tables = compare_tables(results)
+def format_for_terminal(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:
+    """Format the published tables of an experiment, or its runs if it has none."""
     parts = [f"{table.id}: {table.caption}\n\n{table_as_text(table, 'simple')}\n" for table in tables]
     return "\n".join([*parts, format_legend() if tables else runs_as_text(results)])
 
 
 def write_report(
-    folder: Path, results: Mapping[str, Any], seconds: Mapping[str, float], looks: Diagnostics | None = None
+    folder: Path,
+    results: Mapping[str, Any],
+    tables: Sequence[ComparedTable],
+    seconds: Mapping[str, float],
+    diagnostics: Diagnostics | None = None,
 ) -> None:
-    """table.md, table.csv, table.tex, report.html and figures/."""
-    tables = compare_tables(results)
+    """Write table.md, table.csv, table.tex, report.html and figures/; `tables` are those of `compare_tables`."""
     own = runs_as_text(results, escape_markdown)
     compared = tables_as_markdown(tables) if tables else ""
     write_atomically(folder / "table.md", f"# {escape_markdown(results['title'])}\n\n{compared}\n{own}\n")
@@ -43,12 +45,12 @@ def write_report(
     write_atomically(folder / "table.tex", as_latex(results, tables))
     pictures = draw_figures(folder / "figures", results)
     write_atomically(
-        folder / "report.html", render_experiment_page(results, tables, pictures, seconds, looks)
+        folder / "report.html", render_experiment_page(results, tables, pictures, seconds, diagnostics)
     )
 
 
 def draw_figures(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
-    """The papers' figures that it makes, or else those that every experiment has; others are cleared away."""
+    """Draw the paper's figures, or the default figures if there are none, and delete other figures."""
     from textcat.report.figures import save_figure  # noqa: PLC0415
 
     drawings = _draw_paper_figures(results) if results["figures"] else _draw_default_figures(results)
@@ -77,7 +79,7 @@ def _draw_paper_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
 
 
 def _draw_default_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
-    """Two comparisons of the runs, where a picture can hold so many."""
+    """Compare the runs in two figures, unless there are too many runs."""
     from textcat.report.figures import MAX_RUNS, plot_largest_categories, plot_macro_f1_by_classes  # noqa: PLC0415
 
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
@@ -85,7 +87,7 @@ def _draw_default_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
         return []
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     by_size = sorted(counts, key=lambda name: -counts[name])
-    each = any(name.startswith("category.") for measures in runs.values() for name in measures)
+    has_categories = any(name.startswith("category.") for measures in runs.values() for name in measures)
     return [
         (
             "macro_f1_by_classes",
@@ -95,6 +97,6 @@ def _draw_default_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
         (
             "largest_categories",
             "F1 of the largest categories",
-            plot_largest_categories(runs, by_size) if each else None,
+            plot_largest_categories(runs, by_size) if has_categories else None,
         ),
     ]

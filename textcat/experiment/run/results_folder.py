@@ -1,4 +1,4 @@
-"""results/EXPERIMENT/ as one artifact: a manifest of hashes, written last, says whether the report is whole."""
+"""Check that results/EXPERIMENT/ is complete: its manifest of file hashes is written last."""
 
 from __future__ import annotations
 
@@ -64,26 +64,26 @@ def find_damage(folder: Path, results: str) -> str:
 
 
 def seal(folder: Path) -> None:
-    """Write the manifest of a report whose files have all been written."""
+    """Write the manifest, after all other files of the report."""
     files = {path.relative_to(folder).as_posix(): hash_file(path) for path in report_files(folder)}
     write_atomically(folder / MANIFEST, json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
 
 
 def sweep(folder: Path) -> None:
-    """Delete what killed writers left; only for the holder of the folder's lock."""
+    """Delete temporary files of killed writers; the caller holds the lock of the folder."""
     for path in unfinished_files(folder):
         path.unlink(missing_ok=True)
 
 
 def report_files(folder: Path) -> Iterator[Path]:
-    """Yield the files of the report that are there, with figures and unfinished files that should not be."""
+    """Yield the existing files of the report, its figures, and unfinished files."""
     yield from (folder / name for name in FILES if (folder / name).is_file())
     yield from figures_in(folder / "figures")
     yield from unfinished_files(folder)
 
 
 def figures_in(folder: Path) -> list[Path]:
-    """Return the drawings in a folder of figures."""
+    """Return the SVG and PNG files in a folder of figures."""
     return sorted(path for path in [*folder.glob("*.svg"), *folder.glob("*.png")] if _is_written(path))
 
 

@@ -36,7 +36,7 @@ CELLS_PER_TABLE = {
 }
 
 
-def test_every_printed_cell_is_there():
+def test_number_of_cells_per_table():
     assert Counter(cell.table_id for cell in load_all_cells()) == CELLS_PER_TABLE
 
 
@@ -61,7 +61,7 @@ def test_only_one_cell_prints_nothing():
     assert absent == ["gao_2003.table4[Macro-avg (all 90)][Linear SVM]"]
 
 
-def test_five_hundred_cells_and_more_are_judged_or_shown():
+def test_number_of_gated_cells():
     judged = [cell for cell in load_all_cells() if find_measure_kind(cell.kind).gated]
     assert len(load_all_cells()) == sum(CELLS_PER_TABLE.values()) == 577
     assert len(judged) == 531
@@ -117,7 +117,7 @@ def test_comparisons_count_every_category_once():
             assert sum(int(count or 0) for count in counts) == categories
 
 
-def test_shares_in_brackets_are_the_quotients():
+def test_printed_shares_are_quotients():
     printed = {cell.id: float(str(cell.printed).replace(",", "")) for cell in load_all_cells() if cell.over}
     for cell in load_all_cells():
         if cell.over and cell.row != "GCAT":
@@ -130,7 +130,7 @@ def test_shares_in_brackets_are_the_quotients():
             assert printed[cell.id] == pytest.approx(100 * quotient[0] / quotient[1], rel=0.01)
 
 
-def test_plain_winnows_come_out_the_same():
+def test_plain_winnow_columns_are_equal():
     printed = by_id()
     for table in ("table1", "table2"):
         for row in load_paper("zhang_2000").tables[table].rows:
@@ -168,23 +168,23 @@ def test_templates_combine_row_and_column():
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("unit: percent", "unit: percents", "does not fit"),
-        ("kind: micro_f1", "kind: micro_f1\n    colour: red", "does not fit"),
+        ("unit: percent", "unit: percents", "invalid tables"),
+        ("kind: micro_f1", "kind: micro_f1\n    colour: red", "invalid tables"),
         ("kind: micro_f1", "caption: again", "given twice"),
-        ('    run: "{row.run}_{column.run}"\n', "", "both row and column give 'run'"),
-        ("{row.run}", "{row.needs}", "does not say"),
-        ("    kind: micro_f1\n", "", "gives kind"),
+        ('    run: "{row.run}_{column.run}"\n', "", "both row and column set 'run'"),
+        ("{row.run}", "{row.needs}", "does not set"),
+        ("    kind: micro_f1\n", "", "sets kind"),
         ('["3.0", "4.0"]', '["3.0"]', "1 entries for 2 columns"),
         ("values: {lasso", "values: {lassso", "not the table's rows"),
         ("title: T", "title: [", "not readable"),
     ],
 )
-def test_mistakes_in_a_file_are_named(old, new, message):
+def test_invalid_tables_are_refused(old, new, message):
     assert old in PAPER
     with pytest.raises(UsageError, match=message):
         list_cells(parse_paper(PAPER.replace(old, new), "test"))
 
 
 def test_unknown_papers_are_refused():
-    with pytest.raises(UsageError, match="no paper 'zhang_1999'"):
+    with pytest.raises(UsageError, match="unknown paper 'zhang_1999'"):
         load_paper("zhang_1999")

@@ -1,4 +1,4 @@
-"""An experiment's page holds the cells that it makes, and none that another one makes."""
+"""The tables of an experiment hold its cells, and none of other experiments."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rg
 
 
 @pytest.mark.parametrize("name", MADE)
-def test_tables_hold_the_cells_of_the_experiment(name: str) -> None:
+def test_tables_contain_the_cells_of_the_experiment(name: str) -> None:
     results = read_results(RESULTS / name)
     tables = compare_tables(results)
     shown = {(table.id, row, column) for table in tables for row, column in table.cells}
@@ -29,7 +29,7 @@ def test_tables_hold_the_cells_of_the_experiment(name: str) -> None:
         assert {column for _, column in table.cells} == set(table.columns)
 
 
-def test_what_another_experiment_makes_is_not_missing_here() -> None:
+def test_cells_of_other_experiments_are_not_missing() -> None:
     first = compare_tables(read_results(RESULTS / "zhang_jin_2003/table3_univ6"))[0]
     assert list(first.rows) == ["Univ-6"]
     assert "missing" not in first.counts()

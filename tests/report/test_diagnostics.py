@@ -1,4 +1,4 @@
-"""What a page shows beyond the measures: the worst mistakes are the worst, and their words decided."""
+"""Diagnostics of a run: the worst mistakes come first, and their words explain the score."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tests.experiment.own_table import carried_out
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
+from textcat.report.comparison_tables import compare_tables
 from textcat.report.diagnostics import (
     Diagnostics,
     MistakeLocation,
@@ -29,11 +30,11 @@ RUNS = {
 }
 
 
-def looked(folder: Path, settings: dict[str, Any], single: bool = False, **options: Any) -> Any:
+def diagnose_experiment(folder: Path, settings: dict[str, Any], single: bool = False, **options: Any) -> Any:
     plan, context, _ = carried_out(folder, settings, single)
     results = collect_results(plan, context)
-    looks = diagnose_runs(plan, context, results["runs"], **options)
-    return plan, context, results, looks
+    diagnostics = diagnose_runs(plan, context, results["runs"], **options)
+    return plan, context, results, diagnostics
 
 
 def decided(scores: list[list[float]], labels: list[list[int]]) -> ScoredDecisions:
@@ -48,7 +49,7 @@ def decided(scores: list[list[float]], labels: list[list[int]]) -> ScoredDecisio
     )
 
 
-def test_the_worst_come_first_and_a_document_once() -> None:
+def test_the_worst_decisions_come_first_and_each_document_once() -> None:
     given = decided([[3.0, 5.0], [1.0, -1.0], [2.0, 2.0], [9.0, 0.0]], [[0, 0], [0, 0], [0, 0], [1, 1]])
     wrong = given.decisions & ~given.labels
     assert find_worst_decisions(given, wrong, 10) == [
@@ -59,13 +60,13 @@ def test_the_worst_come_first_and_a_document_once() -> None:
     assert find_worst_decisions(given, wrong, 1) == [MistakeLocation(0, 1, 5.0)]
 
 
-def test_thresholds_that_are_never_reached_are_no_margin() -> None:
+def test_infinite_thresholds_give_no_margin() -> None:
     given = decided([[-1.0, -2.0]], [[1, 1]])
     given.thresholds[0] = np.inf
     assert find_worst_decisions(given, ~given.decisions & given.labels, 5) == [MistakeLocation(0, 1, -2.0)]
 
 
-def test_of_one_category_a_document_the_difference_to_its_own_counts() -> None:
+def test_the_margin_of_a_confusion_is_the_score_difference() -> None:
     given = decided([[3.0, -1.0], [0.5, 0.2], [4.0, 1.0]], [[0, 1], [0, 1], [1, 0]])
     given.decisions[:, 1] = False
     assert find_worst_confusions(given, 5) == [
@@ -75,12 +76,12 @@ def test_of_one_category_a_document_the_difference_to_its_own_counts() -> None:
 
 
 def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
-    plan, context, _, looks = looked(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
+    plan, context, _, diagnostics = diagnose_experiment(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
     chain = plan.chains[0]
     model: Any = load_model(chain.trained.build_artifact(context).folder)
     vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
     thresholds = read_array(chain.decided.build_artifact(context).folder, "thresholds")
-    found = [each for kind in looks.mistakes.kinds.values() for each in kind]
+    found = [each for kind in diagnostics.mistakes.kinds.values() for each in kind]
     assert len(found) > 3
     for each in found:
         column = list(vectors.categories).index(each.category)
@@ -91,26 +92,26 @@ def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
         assert (each.category in each.labels) == (each.margin < 0)
 
 
-def test_own_documents_are_quoted_unless_asked_not_to(tmp_path: Path) -> None:
-    *_, looks = looked(tmp_path, {"runs": RUNS})
+def test_own_documents_are_quoted_by_default(tmp_path: Path) -> None:
+    *_, diagnostics = diagnose_experiment(tmp_path, {"runs": RUNS})
     lines = dict(line.split(",")[:2] for line in (tmp_path / "documents.csv").read_text().splitlines()[1:])
-    quoted = [each for kind in looks.mistakes.kinds.values() for each in kind]
-    assert looks.quoted
+    quoted = [each for kind in diagnostics.mistakes.kinds.values() for each in kind]
+    assert diagnostics.quoted
     assert all(each.excerpt == lines[each.document] for each in quoted)
-    *_, silent = looked(tmp_path, {"runs": RUNS}, quote=False)
+    *_, silent = diagnose_experiment(tmp_path, {"runs": RUNS}, quote=False)
     assert not any(each.excerpt for kind in silent.mistakes.kinds.values() for each in kind)
 
 
-def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
+def test_other_runs_with_the_same_mistake_are_counted(tmp_path: Path) -> None:
     logistic = {"learner": "CLG", "parameters": {"lam": 0.001}, "title": "Logistic"}
     twice = {"one": logistic, "same": logistic, "bayes": RUNS["bayes"]}
-    plan, context, _, looks = looked(tmp_path, {"runs": twice})
-    assert looks.mistakes.runs == 2
+    plan, context, _, diagnostics = diagnose_experiment(tmp_path, {"runs": twice})
+    assert diagnostics.mistakes.runs == 2
     evaluated = plan.chains[2].evaluated.build_artifact(context).folder
     vectors = read_vectors(plan.chains[2].vectorized.build_artifact(context).folder)
     accepted = read_mask(evaluated, "decisions")
-    assert looks.mistakes.run == "Logistic"
-    for each in (each for kind in looks.mistakes.kinds.values() for each in kind):
+    assert diagnostics.mistakes.run == "Logistic"
+    for each in (each for kind in diagnostics.mistakes.kinds.values() for each in kind):
         row, column = (
             list(vectors.test_ids).index(each.document),
             list(vectors.categories).index(each.category),
@@ -119,39 +120,41 @@ def test_runs_that_make_the_same_mistake_are_counted(tmp_path: Path) -> None:
         assert each.others == 1 + bayes_too
 
 
-def test_a_model_without_weights_of_words_says_so(tmp_path: Path) -> None:
+def test_a_model_without_word_weights_says_so(tmp_path: Path) -> None:
     runs = {"tree": {"learner": "perceptron_tree", "projection": {"dimensions": 3}}}
-    _, _, results, looks = looked(tmp_path, {"runs": runs})
-    assert all(each.words is None for kind in looks.mistakes.kinds.values() for each in kind)
-    write_report(tmp_path / "report", results, {}, looks)
-    assert "no weights of words" in (tmp_path / "report" / "report.html").read_text()
+    _, _, results, diagnostics = diagnose_experiment(tmp_path, {"runs": runs})
+    assert all(each.words is None for kind in diagnostics.mistakes.kinds.values() for each in kind)
+    write_report(tmp_path / "report", results, compare_tables(results), {}, diagnostics)
+    assert "no word weights" in (tmp_path / "report" / "report.html").read_text()
 
 
-def test_a_page_has_curves_mistakes_and_how_to_cite(tmp_path: Path) -> None:
-    _, _, results, looks = looked(tmp_path, {"runs": RUNS}, single=True)
-    write_report(tmp_path / "report", results, {"train": 1.0}, looks)
+def test_a_page_has_curves_mistakes_and_citation(tmp_path: Path) -> None:
+    _, _, results, diagnostics = diagnose_experiment(tmp_path, {"runs": RUNS}, single=True)
+    write_report(tmp_path / "report", results, compare_tables(results), {"train": 1.0}, diagnostics)
     page = (tmp_path / "report" / "report.html").read_text()
     assert page.count("<polyline") == 2
-    assert "Most wrong" in page
+    assert "Worst mistakes" in page
     assert "@software{textcat," in page
     assert "mccallum1998eventmodels" in page
     assert all(run["signature"] in page for run in results["runs"].values())
 
 
-def test_a_page_reaches_for_nothing(tmp_path: Path) -> None:
-    _, _, results, looks = looked(tmp_path, {"runs": RUNS})
-    write_report(tmp_path / "report", results, {}, looks)
+def test_a_page_loads_nothing(tmp_path: Path) -> None:
+    _, _, results, diagnostics = diagnose_experiment(tmp_path, {"runs": RUNS})
+    write_report(tmp_path / "report", results, compare_tables(results), {}, diagnostics)
     page = (tmp_path / "report" / "report.html").read_text()
     assert "<script" not in page
     assert "@import" not in page
     assert "url(" not in page
     assert 'src="http' not in page
-    assert isinstance(looks, Diagnostics)
+    assert isinstance(diagnostics, Diagnostics)
 
 
-def test_a_document_without_a_weighted_word_was_decided_by_the_constant(tmp_path: Path) -> None:
+def test_without_a_weighted_word_the_constant_decides(tmp_path: Path) -> None:
     lasso = {"learner": "CLG-lasso", "parameters": {"variance": 1e-9}}
-    _, _, results, looks = looked(tmp_path, {"runs": {"lasso": lasso}, "threshold": {"value": -5.0}})
-    assert all(each.words == () for kind in looks.mistakes.kinds.values() for each in kind)
-    write_report(tmp_path / "report", results, {}, looks)
+    _, _, results, diagnostics = diagnose_experiment(
+        tmp_path, {"runs": {"lasso": lasso}, "threshold": {"value": -5.0}}
+    )
+    assert all(each.words == () for kind in diagnostics.mistakes.kinds.values() for each in kind)
+    write_report(tmp_path / "report", results, compare_tables(results), {}, diagnostics)
     assert "the constant decided" in (tmp_path / "report" / "report.html").read_text()
