@@ -111,8 +111,8 @@ def run_experiments(
     anew: bool = False,
     quote: bool | None = None,
 ) -> int:
-    """Each experiment in turn; the exit code of the first that failed, when others were still to be done."""
-    from textcat.errors import TextcatError
+    """Run each experiment; return the exit code of the first failure, missing data counting only without another."""
+    from textcat.errors import DataNotAvailableError, TextcatError
     from textcat.parallel import start_workers
 
     worst = 0
@@ -126,7 +126,8 @@ def run_experiments(
                 if not keep_going or len(experiments) == 1:
                     raise
                 click.echo(f"{name}: {error}", err=True)
-                worst = worst or error.exit_code
+                if worst in (0, DataNotAvailableError.exit_code):
+                    worst = error.exit_code
     return worst
 
 
