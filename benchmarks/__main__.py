@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
@@ -55,7 +56,12 @@ OPTIONS = (
         help="Keep the best of this many runs.",
     ),
     click.option(
-        "--jobs", "-j", type=click.IntRange(min=1), default=1, show_default=True, help="Threads for `scale`."
+        "--jobs",
+        "-j",
+        type=click.IntRange(min=1),
+        default=os.cpu_count() or 1,
+        show_default="number of cores",
+        help="Threads for `scale`; the other benchmarks use one.",
     ),
     click.option(
         "--data",
@@ -119,7 +125,10 @@ def _save_plot(folder: Path, name: str, rows: list[Row]) -> None:
 
 @add_benchmark
 def text(settings: BenchmarkSettings) -> Iterable[Row]:
-    """Count words with each tokenizer, next to scikit-learn."""
+    """Count words with each tokenizer.
+
+    The peer is scikit-learn's CountVectorizer with the same pattern.
+    """
     from benchmarks.text import VARIANTS, bench_text
 
     return bench_text(settings.load_documents(), select_names(VARIANTS, settings.only), settings.repeats)
@@ -127,8 +136,9 @@ def text(settings: BenchmarkSettings) -> Iterable[Row]:
 
 @add_benchmark
 def solvers(settings: BenchmarkSettings) -> Iterable[Row]:
-    """Train all categories to a relative gap of 1e-5, next to liblinear, scikit-learn, skglm and celer.
+    """Train to a relative gap of 1e-5.
 
+    All categories are trained, next to liblinear, scikit-learn, skglm and celer.
     Vectors are log TF x IDF of length 1 with a constant column. A peer has 40 seconds per problem. If no peer
     reaches the gap, the ratio refers to the nearest one, with a note.
     """
@@ -144,7 +154,10 @@ def solvers(settings: BenchmarkSettings) -> Iterable[Row]:
 
 @add_benchmark
 def pipeline(settings: BenchmarkSettings) -> Iterable[Row]:
-    """Go from documents to evaluated classifiers with tuned thresholds, next to scikit-learn and LibMultiLabel."""
+    """Go from documents to tuned classifiers.
+
+    Count, weight, train, set thresholds and evaluate, next to scikit-learn and LibMultiLabel.
+    """
     from benchmarks.pipeline import PIPELINE_LOSSES, bench_pipeline, make_task
     from textcat.corpora import count_categories
 
@@ -156,7 +169,10 @@ def pipeline(settings: BenchmarkSettings) -> Iterable[Row]:
 
 @add_benchmark
 def predict(settings: BenchmarkSettings) -> Iterable[Row]:
-    """Label new documents, from lines of a file to lines of JSON, next to scikit-learn's vectors and scores alone."""
+    """Label new documents.
+
+    From lines of a file to lines of JSON, next to scikit-learn, which makes vectors and scores only.
+    """
     from benchmarks.predict import INPUTS, bench_predict
 
     inputs = select_names(INPUTS, settings.only)
@@ -165,7 +181,10 @@ def predict(settings: BenchmarkSettings) -> Iterable[Row]:
 
 @add_benchmark
 def backends(settings: BenchmarkSettings) -> Iterable[Row]:
-    """Do the same work on one and two workers of each backend (wall-clock seconds)."""
+    """Compare one worker with two, per backend.
+
+    Seconds are wall-clock time. --only selects backends.
+    """
     from importlib.util import find_spec
 
     from benchmarks.backends import bench_backends
@@ -185,9 +204,9 @@ def backends(settings: BenchmarkSettings) -> Iterable[Row]:
     help="The largest number of documents.",
 )
 def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
-    """Train on growing numbers of documents and topics: seconds and peak memory.
+    """Train on growing data: time and memory.
 
-    The documents are generated with the statistics of RCV1-v2. --only selects learners.
+    The numbers of documents and topics grow. The documents are generated with the statistics of RCV1-v2. --only selects learners.
     """
     from benchmarks.rcv1_like import build_rcv1_like
     from benchmarks.scale import LEARNERS_BY_NAME, bench_scale, plan_requests
@@ -200,7 +219,10 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
 
 @add_benchmark
 def corpora(settings: BenchmarkSettings) -> Iterable[Row]:
-    """Read and count each collection of texts that is on this machine (wall-clock seconds)."""
+    """Read and count each fetched collection.
+
+    Seconds are wall-clock time, from the files to counts.
+    """
     from benchmarks.text import bench_corpora
     from textcat.corpora import is_fetched, list_corpora, load_card, locate_corpus
 
