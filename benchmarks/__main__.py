@@ -206,7 +206,8 @@ def backends(settings: BenchmarkSettings) -> Iterable[Row]:
 def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     """Train on growing data: time and memory.
 
-    The numbers of documents and topics grow. The documents are generated with the statistics of RCV1-v2. --only selects learners.
+    The numbers of documents and topics grow. The documents are generated with the statistics of RCV1-v2.
+    --only selects learners.
     """
     from benchmarks.rcv1_like import build_rcv1_like
     from benchmarks.scale import LEARNERS_BY_NAME, bench_scale, plan_requests
