@@ -1,8 +1,8 @@
-"""Processor time of textcat and of other solvers to reach the same accuracy, on one thread.
+"""Time `textcat.linear.fit(..., algorithm="fast")` and other solvers to the same accuracy, on one thread.
 
 Accuracy is the relative distance of the objective, summed over the categories, from a certified lower bound:
-the dual objective of a tighter solve. A peer's tolerance is tightened until it reaches the accuracy; the time
-of this last run counts. Each peer has a limited time per problem; if it is over, its row has what was
+the dual objective of a tighter solve. The tolerance of each solver is tightened until it reaches the accuracy; the
+time of this last run counts. Each peer has a limited time per problem; if it is over, its row has what was
 reached. If no peer reaches the accuracy, ratios refer to the peer that came nearest, and a note says so.
 """
 
@@ -27,7 +27,8 @@ from benchmarks.solver_peers import (
     fit_quietly,
 )
 from textcat.corpora import Document, count_categories
-from textcat.linear.fast import solve
+from textcat.linear import LinearModel, fit
+from textcat.linear.regularization import lam_from_c
 from textcat.parallel.threads import limit_to_one_thread
 from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
@@ -92,7 +93,7 @@ def bench_solvers(
     with limit_to_one_thread():
         for problem in problems:
             with _time_compiling() as compiling:
-                bound = float(_solve(matrix, labels, problem, accuracy / 20).dual_objective.sum())
+                bound = _compute_lower_bound(matrix, labels, problem, accuracy / 20)
                 ours = _measure_own_solver(matrix, labels, problem, accuracy, bound, repeats)
             rows = [replace(ours, compile_seconds=compiling.duration if compiling.done else 0.0)]
             rows += [
@@ -108,8 +109,21 @@ def _time_compiling() -> Any:
     return install_timer("numba:compile", lambda seconds: None)
 
 
-def _solve(matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float) -> Any:
-    return solve(matrix, labels, loss=problem.loss, prior=problem.prior, C=problem.C, tol=tol)
+def _fit(matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float) -> LinearModel:
+    lam = lam_from_c(problem.C, matrix.shape[0], problem.prior)
+    return fit(
+        matrix, labels, loss=problem.loss, prior=problem.prior, lam=lam, algorithm="fast", bias=0.0,
+        tol=tol, max_passes=10_000,
+    )  # fmt: skip
+
+
+def _compute_lower_bound(
+    matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float
+) -> float:
+    """Return the dual objective, summed over the categories, of a tight solution."""
+    certificates = _fit(matrix, labels, problem, tol).certificate
+    bounds = [(each.objective or 0.0) - (each.gap or 0.0) for each in certificates]
+    return problem.C * matrix.shape[0] * sum(bounds)
 
 
 def _measure_own_solver(
@@ -120,14 +134,17 @@ def _measure_own_solver(
     bound: float,
     repeats: int,
 ) -> SolverRow:
-    """Return the row with the least processor time of `repeats`."""
-    runs: list[SolverRow] = []
-    for _ in range(repeats):
-        processor, started = time.process_time(), time.perf_counter()
-        coef = _solve(matrix, labels, problem, accuracy).coef
-        seconds, wall = time.process_time() - processor, time.perf_counter() - started
-        value = compute_objective(matrix, labels, coef, problem)
-        runs.append(_make_row(problem, OWN_SOLVER, seconds, wall, value, bound, accuracy, accuracy))
+    """Time the loosest tolerance of a category at which the sum is accurate enough, best of some repeats."""
+    for tol in (10 * accuracy, 3 * accuracy, accuracy):
+        runs: list[SolverRow] = []
+        for _ in range(repeats):
+            processor, started = time.process_time(), time.perf_counter()
+            coef = _fit(matrix, labels, problem, tol).coef
+            seconds, wall = time.process_time() - processor, time.perf_counter() - started
+            value = compute_objective(matrix, labels, coef, problem)
+            runs.append(_make_row(problem, OWN_SOLVER, seconds, wall, value, bound, accuracy, tol))
+        if runs[0].reached:
+            break
     return min(runs, key=_get_seconds)
 
 
