@@ -1,1 +1,1 @@
-"""Benchmarks next to peers: `python -m benchmarks`."""
+"""Speed and memory of textcat next to other libraries: `python -m benchmarks --help`."""

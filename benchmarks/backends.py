@@ -1,12 +1,12 @@
-"""The same work by one worker and by more, of each backend: seconds, and how much faster more of them are.
+"""Time the same work on one and two workers of each backend.
 
-Two kinds of work: counting words in chunks, and a grid on folds. Workers have started and compiled before the
-clock runs. Every answer is compared with that of one process: a faster way to other numbers is no result.
+There are two kinds of work: counting words in chunks, and a grid search on folds. Workers are started and
+kernels compiled before the measurement. Every result is compared with that of one process.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from time import perf_counter
 from typing import Any
@@ -31,45 +31,37 @@ BackendRow = dict[str, Any]
 
 def bench_backends(
     documents: Sequence[Document], repeats: int, backends: Sequence[str] = BACKENDS
-) -> list[BackendRow]:
-    """A row for each kind of work, backend and number of workers; the best of so many repeats."""
+) -> Iterator[BackendRow]:
+    """Yield a row per backend, kind of work and number of workers: the least seconds of `repeats`."""
     works = {"count words": _make_counting_work(documents), "grid on folds": _make_grid_work(documents)}
     expected = {name: work(SerialExecutor()) for name, work in works.items()}
-    rows: list[BackendRow] = []
     for backend in backends:
         with ExitStack() as stack:
-            crews = [
+            executors = [
                 stack.enter_context(start_workers(backend, workers)) or SerialExecutor()
                 for workers in WORKERS
             ]
             for name, work in works.items():
-                seconds = _measure_best_seconds(work, crews, repeats, expected[name])
-                rows += [
-                    {"work": name, "backend": backend, "workers": workers, "seconds": best}
-                    for workers, best in zip(WORKERS, seconds, strict=True)
-                ]
-    return [row | {"speedup": _find_one_worker_seconds(rows, row) / row["seconds"]} for row in rows]
+                seconds = _measure_best_seconds(work, executors, repeats, expected[name])
+                for workers, best in zip(WORKERS, seconds, strict=True):
+                    row = {"work": name, "backend": backend, "workers": workers}
+                    yield row | {"seconds": best, "speedup": seconds[0] / best}
 
 
-def _find_one_worker_seconds(rows: Sequence[BackendRow], of: BackendRow) -> float:
-    """The seconds of the same work by the first number of workers of the same backend."""
-    return next(
-        float(row["seconds"]) for row in rows if (row["work"], row["backend"]) == (of["work"], of["backend"])
-    )
-
-
-def _measure_best_seconds(work: Work, crews: Sequence[Executor], repeats: int, expected: Any) -> list[float]:
-    """The least seconds of each crew; they take turns, so that whatever else runs here slows all of them."""
-    times: list[list[float]] = [[] for _ in crews]
+def _measure_best_seconds(
+    work: Work, executors: Sequence[Executor], repeats: int, expected: Any
+) -> list[float]:
+    """Return the least seconds of each executor; they take turns, so that other load slows all of them alike."""
+    times: list[list[float]] = [[] for _ in executors]
     for _ in range(repeats + 1):
-        for crew, taken in zip(crews, times, strict=True):
+        for executor, taken in zip(executors, times, strict=True):
             started = perf_counter()
-            found = work(crew)
+            found = work(executor)
             taken.append(perf_counter() - started)
             if not _are_equal(found, expected):
                 raise StageFailedError(
                     "workers came to other numbers than one process",
-                    where=repr(crew),
+                    where=repr(executor),
                     hint="Look for a version of a library that differs between them.",
                 )
     return [min(taken[1:]) for taken in times]

@@ -1,12 +1,22 @@
-"""What the measurements were made on: they mean little without it."""
+"""The machine that is measured on, and the peak memory of a process.
+
+Two figures are kept: resident memory, and the part of it that belongs to no file. Pages of memory-mapped
+files count as resident while there is space and can be dropped at any time, so a process needs only the other
+part.
+"""
 
 from __future__ import annotations
 
 import os
 import platform
+import resource
+import sys
+import threading
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+_STATUS = Path("/proc/self/status")
+_POLL_SECONDS = 0.05
 _PACKAGES = (
     "numpy",
     "scipy",
@@ -23,7 +33,7 @@ _PACKAGES = (
 
 
 def collect_machine_facts() -> dict[str, object]:
-    """Processor, cores, load, system and versions, JSON-able."""
+    """Return processor, cores, load, system and versions of packages."""
     return {
         "processor": _find_processor(),
         "cores": os.cpu_count(),
@@ -48,3 +58,57 @@ def _find_version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
+
+
+class PeakMemory:
+    """Measure the peak memory of this process inside a `with` block, in megabytes of a million bytes."""
+
+    def __init__(self) -> None:
+        self.own: float | None = None
+        self._done = threading.Event()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+
+    def __enter__(self) -> PeakMemory:
+        self._watcher.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._watcher.join()
+
+    @property
+    def resident(self) -> float:
+        """Return the peak of resident memory since the program began, mapped files included."""
+        return read_peak_memory()
+
+    def _watch(self) -> None:
+        while not self._done.is_set():
+            now = read_own_memory()
+            if now is not None:
+                self.own = now if self.own is None else max(self.own, now)
+            self._done.wait(_POLL_SECONDS)
+
+
+def read_own_memory() -> float | None:
+    """Return the resident memory that belongs to no file, in megabytes; None if the system does not report it."""
+    return _read_status("RssAnon:")
+
+
+def _read_status(name: str) -> float | None:
+    if not _STATUS.exists():
+        return None
+    for line in _STATUS.read_text().splitlines():
+        if line.startswith(name):
+            return int(line.split()[1]) * 1024 / 1e6
+    return None
+
+
+def read_peak_memory() -> float:
+    """Return the peak of resident memory since the program began, in megabytes.
+
+    Without /proc this is getrusage's value, which may be the peak of the parent process.
+    """
+    if (highest := _read_status("VmHWM:")) is not None:
+        return highest
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS, kilobytes elsewhere
+    return peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6

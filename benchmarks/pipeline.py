@@ -1,9 +1,10 @@
-"""From documents to tuned, evaluated classifiers: textcat beside what a user would put together instead.
+"""From documents to evaluated classifiers with tuned thresholds: textcat and what a user of other libraries
+would write.
 
-Everyone gets the same documents in memory, the same categories and the same folds, and does the same work: words
-are counted and weighted (log TF x IDF, cosine), one classifier a category is trained, each category's threshold
-is the best for F1 on scores of held-out documents, five folds (the highest such score where that F1 is below 30, as
-rare categories need it), and the test documents are labelled and measured.
+All tools get the same documents in memory, categories and folds, and do the same work: count and weight words
+(log TF x IDF, cosine); train one classifier per category; set each category's threshold to the one with the
+best F1 on held-out scores of five folds, or to the highest held-out score if that F1 is below 30; label the
+test documents and compute micro and macro F1.
 """
 
 from __future__ import annotations
@@ -35,22 +36,22 @@ OWN_TOOL = "textcat"
 PIPELINE_LOSSES = {"squared hinge": "squared_hinge", "logistic": "logistic"}
 FOLDS = 5
 COST = 1.0
-# Under this F1 on held-out documents a category's threshold is its highest score there (SCutFBR.1).
+# If the best held-out F1 of a category is lower, its threshold is its highest held-out score (SCutFBR.1).
 LEAST_F1 = 30.0
-# Each category's duality gap as a share of its objective; a peer stops by its own default.
+# Duality gap of each category relative to its objective. Peers stop by their own defaults.
 ACCURACY = 1e-4
 
 
 @dataclass
 class Stopwatch:
-    """Seconds of processor time by stage, and of the clock in all."""
+    """Processor seconds per stage, and wall-clock seconds in total."""
 
     stages: dict[str, float] = field(default_factory=dict)
     wall: float = 0.0
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Add what is done inside to a stage."""
+        """Add the time of the `with` block to a stage."""
         used, started = time.process_time(), time.perf_counter()
         yield
         self.stages[name] = self.stages.get(name, 0.0) + time.process_time() - used
@@ -58,13 +59,13 @@ class Stopwatch:
 
     @property
     def seconds(self) -> float:
-        """Processor time of all stages."""
+        """Return the processor seconds of all stages."""
         return sum(self.stages.values())
 
 
 @dataclass(frozen=True)
 class PipelineRow:
-    """One tool with one learner. `ratio` is its processor time over textcat's with the same loss."""
+    """One tool with one learner. `ratio` is its processor time divided by textcat's with the same loss."""
 
     tool: str
     learner: str
@@ -82,7 +83,7 @@ class PipelineRow:
 
 @dataclass(frozen=True)
 class PipelineTask:
-    """Documents with their labels in the categories, and a fold for each training document."""
+    """Training and test documents, their labels, and the fold of each training document."""
 
     train: Sequence[TextDocument]
     test: Sequence[TextDocument]
@@ -93,14 +94,14 @@ class PipelineTask:
     least_f1: float = LEAST_F1
 
     def texts(self, documents: Sequence[TextDocument]) -> list[str]:
-        """Each document as one text, as peers want it."""
+        """Return each document as one string, as peers need it."""
         return ["\n".join(document.fields.get(name, "") for name in self.fields) for document in documents]
 
 
 def make_task(
     documents: Iterable[TextDocument], categories: Sequence[str], fields: tuple[str, ...]
 ) -> PipelineTask:
-    """The task on documents whose splits are `train` and `test`."""
+    """Return the task for documents with the splits `train` and `test`."""
     everything = list(documents)
     train = [document for document in everything if document.split == "train"]
     test = [document for document in everything if document.split == "test"]
@@ -111,21 +112,25 @@ def make_task(
 
 
 def bench_pipeline(
-    task: PipelineTask, *, peers: Iterable[PipelinePeer] = PIPELINE_PEERS, repeats: int = 3
-) -> list[dict[str, Any]]:
-    """Rows for each loss: textcat, then the peers; the best of some repetitions by processor time, one thread."""
-    rows: list[PipelineRow] = []
+    task: PipelineTask,
+    learners: Iterable[str] = tuple(PIPELINE_LOSSES),
+    *,
+    peers: Sequence[PipelinePeer] = PIPELINE_PEERS,
+    repeats: int = 3,
+) -> Iterator[dict[str, Any]]:
+    """Yield a row for textcat and for each peer, per learner: the least processor time of `repeats`, on one thread."""
     with limit_to_one_thread():
-        for learner, loss in PIPELINE_LOSSES.items():
+        for learner in learners:
+            loss = PIPELINE_LOSSES[learner]
             run_textcat(_take_sample(task), loss, Stopwatch())
             ours = _measure_best(OWN_TOOL, learner, task, partial(run_textcat, task, loss), repeats)
-            rows += [ours] + [_measure_peer(peer, learner, loss, task, repeats) for peer in peers]
-    by_learner = {row.learner: row.seconds for row in rows if row.tool == OWN_TOOL}
-    return [asdict(_add_ratio(row, by_learner[row.learner])) for row in rows]
+            yield asdict(_add_ratio(ours, ours.seconds))
+            for peer in peers:
+                yield asdict(_add_ratio(_measure_peer(peer, learner, loss, task, repeats), ours.seconds))
 
 
 def run_textcat(task: PipelineTask, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:
-    """The whole work with textcat: decisions on the test documents."""
+    """Do the whole task with textcat; return the decisions on the test documents."""
     with watch.stage("vectorize"):
         settings = TextSettings(tokenizer="alphabetic", fields=task.fields)
         counted = count_terms([*task.train, *task.test], settings)
@@ -194,7 +199,7 @@ def _measure_peer(
         return PipelineRow(peer.name, learner, skipped=why)
     try:
         return _measure_best(peer.name, learner, task, partial(peer.run, task, loss), repeats)
-    except Exception as error:  # a peer that does not go with the installed versions is no reason to stop
+    except Exception as error:  # a peer may not work with the installed versions
         return PipelineRow(peer.name, learner, skipped=f"failed: {type(error).__name__}: {error}")
 
 
@@ -210,7 +215,7 @@ def _add_ratio(row: PipelineRow, ours: float | None) -> PipelineRow:
 
 
 def _take_sample(task: PipelineTask) -> PipelineTask:
-    """Some documents, to compile on."""
+    """Return a task of a few documents, for compiling."""
     few = slice(0, 200)
     return replace(
         task, train=task.train[few], test=task.test[few], train_labels=task.train_labels[few],

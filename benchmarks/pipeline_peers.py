@@ -1,4 +1,4 @@
-"""What a user would put together instead, each used only when it can be imported."""
+"""The same task with scikit-learn and LibMultiLabel; each is used only if it is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Labels = NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class PipelinePeer:
-    """A tool by name: the modules it needs, the losses it has a learner for, and the whole work with it."""
+    """A tool: its name, the modules it needs, the losses it supports, and the function that does the task."""
 
     name: str
     modules: tuple[str, ...]
@@ -28,14 +28,14 @@ class PipelinePeer:
     work: Callable[[PipelineTask, str, Stopwatch], Labels]
 
     def explain_absence(self, loss: str) -> str | None:
-        """Why this peer cannot run, or None when it can."""
+        """Return why this peer cannot run; None if it can."""
         if loss not in self.losses:
             return f"has no learner for {loss}"
         absent = [module for module in self.modules if find_spec(module) is None]
         return f"{absent[0]} is not installed" if absent else None
 
     def run(self, task: PipelineTask, loss: str, watch: Stopwatch) -> Labels:
-        """Decisions on the test documents, without the peer's warnings."""
+        """Return the decisions on the test documents, without showing the peer's warnings."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return self.work(task, loss, watch)
@@ -82,9 +82,9 @@ def _find_best_threshold(truth: NDArray[np.int64], scores: NDArray[np.float64], 
 
 
 def _run_libmultilabel(task: PipelineTask, loss: str, watch: Stopwatch) -> Labels:
-    """Its one-vs-rest training, for all documents and for each fold, with thresholds set as scikit-learn's.
+    """Train one-vs-rest on all documents and on each fold, with the same thresholds as for scikit-learn.
 
-    It trains on all cores whatever it is told, so its processor time is more than what its user waits.
+    LibMultiLabel always trains on all cores, so its processor time exceeds the wall-clock time.
     """
     from libmultilabel import linear
 

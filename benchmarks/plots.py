@@ -1,4 +1,4 @@
-"""Plots of speed: bars beside peers, and lines of time and memory by size."""
+"""Plot measurements: bars of seconds per solver, and lines of time and memory by size."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from textcat.report.figures import COLOURS, STYLE, choose_line_style, make_axes
 Rows = Sequence[Mapping[str, Any]]
 _STAGES = ("vectorize", "train", "thresholds", "evaluate")
 
-# Bars that differ by more than this are drawn on a logarithmic axis; others start at zero, so that lengths compare.
+# If the bars differ by a larger factor, the axis is logarithmic; otherwise it starts at zero.
 _LOG_AXIS_RATIO = 10.0
 
 
 def plot_rows(what: str, rows: Rows) -> Figure | None:
-    """The plot of one kind of measurement; None where it has none, or nothing was measured."""
+    """Return the plot of a benchmark; None if it has none or nothing was measured."""
     drawer = _PLOTTERS.get(what)
     return drawer(rows) if drawer and rows else None
 
@@ -40,7 +40,7 @@ def _plot_text(rows: Rows) -> Figure:
 
 
 def _plot_backends(rows: Rows) -> Figure:
-    """The speedup over the number of workers, a line for each backend and a panel for each kind of work."""
+    """Plot the speedup by number of workers: one line per backend, one panel per kind of work."""
     workers = sorted({row["workers"] for row in rows})
     works = list(dict.fromkeys(row["work"] for row in rows))
     with mpl.rc_context(STYLE):
@@ -48,7 +48,7 @@ def _plot_backends(rows: Rows) -> Figure:
         for work, axes in zip(
             works, figure.subplots(1, len(works), sharey=True, squeeze=False)[0], strict=True
         ):
-            axes.plot(workers, workers, color="0.7", linestyle=":", label="as many times as workers")
+            axes.plot(workers, workers, color="0.7", linestyle=":", label="linear speedup")
             for number, backend in enumerate(dict.fromkeys(row["backend"] for row in rows)):
                 chosen = [row for row in rows if (row["work"], row["backend"]) == (work, backend)]
                 speedups = [row["speedup"] for row in chosen]
@@ -56,13 +56,13 @@ def _plot_backends(rows: Rows) -> Figure:
                     [row["workers"] for row in chosen], speedups, label=backend, **choose_line_style(number)
                 )
             axes.set(title=work, xlabel="workers", xticks=workers, ylim=(0.0, None))
-        figure.axes[0].set_ylabel("times as fast as one worker")
+        figure.axes[0].set_ylabel("Speedup over one worker")
         figure.axes[0].legend(frameon=False)
     return figure
 
 
 def _plot_bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
-    """Horizontal bars, a group of them for each value of `group`; pale where the aim was not reached."""
+    """Plot horizontal bars, grouped by `group`; pale if the accuracy was not reached."""
     measured = [row for row in rows if row.get("seconds") is not None]
     groups = list(dict.fromkeys(row[group] for row in measured))
     bars = list(dict.fromkeys(row[bar] for row in measured))
@@ -92,7 +92,7 @@ def _plot_bars(rows: Rows, group: str, bar: str, label: str) -> Figure:
 
 
 def _plot_pipeline(rows: Rows) -> Figure:
-    """A bar a tool and learner, divided by stage."""
+    """Plot one bar per tool and learner, divided by stage."""
     measured = [row for row in rows if row["seconds"] is not None]
     names = [f"{row['tool']}, {row['learner']}" for row in measured]
     with make_axes(7.0, 1.2 + 0.5 * len(names)) as (figure, axes):
@@ -112,11 +112,14 @@ def _plot_pipeline(rows: Rows) -> Figure:
 
 
 def _plot_scale(rows: Rows) -> Figure:
-    """Time above, memory below; documents on the left, topics on the right."""
+    """Plot time (above) and memory (below) by number of documents (left) and of topics (right)."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(9.0, 6.4), layout="constrained")
         panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
-        measures = (("seconds", "Seconds of processor time"), ("own_megabytes", "Peak memory of its own, MB"))
+        measures = (
+            ("seconds", "Seconds of processor time"),
+            ("own_megabytes", "Peak memory without mapped files, MB"),
+        )
         for column, varied in enumerate(("documents", "topics")):
             for line, (measure, label) in enumerate(measures):
                 _plot_lines(panels[line][column], [r for r in rows if r["varied"] == varied], varied, measure)
@@ -138,7 +141,7 @@ def _plot_lines(axes: Any, rows: Rows, varied: str, measure: str) -> None:
 
 
 def _format_axis_numbers(axis: Any) -> None:
-    """Powers of ten in full, nothing between them: the house's style writes no formulas."""
+    """Label powers of ten in full, without exponents."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axis.set_minor_formatter(NullFormatter())
 

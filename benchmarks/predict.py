@@ -1,8 +1,8 @@
-"""Labelling new documents: from lines of a file to lines of JSON, on one thread, beside scikit-learn.
+"""Time labelling new documents, from lines of a file to lines of JSON, on one thread next to scikit-learn.
 
-The model is a logistic one over the categories that have training documents. The peer is scikit-learn's
-TfidfVectorizer over the same words and its LogisticRegression holding the same weights; it is given texts, not
-lines of a file, and what it returns is not written, so that it has less to do.
+The model is logistic regression over the categories that have training and test documents. The peer is scikit-learn's
+TfidfVectorizer with the same words and its LogisticRegression with the same weights. The peer does less: it reads
+strings, not lines of a file, and writes nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,32 +31,35 @@ from textcat.thresholds.cuts import make_default_thresholds
 
 SHORT_WORDS = 30
 LEAST_DOCUMENTS = 20_000
+SHORT = f"{SHORT_WORDS} words"
+INPUTS = (SHORT, "whole documents")
 
 Texts = Sequence[Mapping[str, str]]
 
 
-def bench_predict(documents: Sequence[Document], repeats: int = 3) -> list[dict[str, Any]]:
-    """A row for each kind of input: processor seconds, documents a second, and the ratio to the peer."""
+def bench_predict(
+    documents: Sequence[Document], inputs: Iterable[str] = INPUTS, repeats: int = 3
+) -> Iterator[dict[str, Any]]:
+    """Yield a row per kind of input and format: processor seconds, documents a second, and the ratio to the peer."""
     categorizer = train_categorizer(documents)
     fields = categorizer.text.fields
-    new = [document.fields for document in documents if document.split == "test"]
-    short = _repeat_texts([_shorten(document.fields, fields) for document in documents])
     peer = _make_peer(categorizer, documents)
-    rows = []
-    for name, texts in ((f"{SHORT_WORDS} words", short), ("whole documents", new)):
+    for name in inputs:
+        texts: Texts = [document.fields for document in documents if document.split == "test"]
+        if name == SHORT:
+            texts = _repeat_texts([_shorten(document.fields, fields) for document in documents])
         alone = _measure_least_seconds(
             peer, ["\n".join(each.get(name, "") for name in fields) for each in texts], repeats
         )
-        forms: tuple[InputFormat, ...] = ("jsonl", "csv", "lines") if texts is short else ("jsonl",)
+        forms: tuple[InputFormat, ...] = ("jsonl", "csv", "lines") if name == SHORT else ("jsonl",)
         for form, every in (*((form, False) for form in forms), ("jsonl", True)):
             lines = format_lines(texts, form, fields)
             row = {"documents": name, "format": form, "numbers of": "all categories" if every else "labels"}
-            rows.append(row | _measure_row(categorizer, lines, form, every, repeats, len(texts), alone))
-    return rows
+            yield row | _measure_row(categorizer, lines, form, every, repeats, len(texts), alone)
 
 
 def train_categorizer(documents: Sequence[Document]) -> Categorizer:
-    """A logistic model of the training documents, as `textcat train` would leave it."""
+    """Return a logistic model of the training documents, as `textcat train` makes it."""
     first = documents[0].fields
     fields = tuple(name for name in ("title", "body") if name in first) or tuple(first)
     text = TextSettings(tokenizer="alphabetic", fields=fields)
@@ -75,7 +78,7 @@ def train_categorizer(documents: Sequence[Document]) -> Categorizer:
 
 
 def format_lines(texts: Texts, form: InputFormat, fields: Sequence[str]) -> list[str]:
-    """The texts as the lines of a file."""
+    """Return the texts as lines of a file."""
     if form == "jsonl":
         return [json.dumps({"id": str(n), **each}) + "\n" for n, each in enumerate(texts)]
     if form == "lines":
@@ -88,7 +91,7 @@ def format_lines(texts: Texts, form: InputFormat, fields: Sequence[str]) -> list
 
 
 def _shorten(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str]:
-    """The first words of a document, over its fields in order."""
+    """Return the first words of a document, over its fields in order."""
     left, short = SHORT_WORDS, {}
     for name in fields:
         words = texts.get(name, "").split()[:left]
@@ -98,7 +101,7 @@ def _shorten(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str]:
 
 
 def _repeat_texts(texts: Texts) -> Texts:
-    """All, and where they are too few to measure over and over."""
+    """Return the texts, repeated if they are too few to measure."""
     return [*texts] * max(1, -(-LEAST_DOCUMENTS // max(len(texts), 1)))
 
 
@@ -130,7 +133,7 @@ def _measure_row(
 
 
 def _measure_least_seconds(work: Callable[[Any], None] | None, given: Any, repeats: int) -> float | None:
-    """The least processor time of so many repeats, after one to warm up."""
+    """Return the least processor time of `repeats`, after warming up."""
     if work is None:
         return None
     work(given[:BATCH_SIZE])
@@ -143,7 +146,7 @@ def _measure_least_seconds(work: Callable[[Any], None] | None, given: Any, repea
 
 
 def _make_peer(categorizer: Categorizer, documents: Sequence[Document]) -> Callable[[Any], None] | None:
-    """The same words and weights in scikit-learn, with its own vectors of them; None where it is not installed."""
+    """Return scikit-learn's prediction with the same words and weights; None if it is not installed."""
     try:
         from sklearn.feature_extraction.text import TfidfVectorizer
         from sklearn.linear_model import LogisticRegression

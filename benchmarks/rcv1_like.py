@@ -1,9 +1,9 @@
-"""RCV1-v2's size and statistics as vectors, without writing and reading its text: what `scale` is measured on.
+"""Generate vectors with the size and statistics of RCV1-v2, without writing and reading text.
 
-Documents are those of `textcat generate rcv1-like`, drawn from the same distributions: terms are those of
-23,149 documents that are drawn first, as LYRL2004's training documents give RCV1-v2 its 47,236 terms, and the
-documents that follow, as many as are asked for, are the ones that learners train on. Weights are log TF x IDF,
-scaled to length 1, as in the collection's own vectors.
+Documents are drawn from the same distributions as those of `textcat generate rcv1-like`. The first 23,149
+documents determine the terms, as LYRL2004's training documents determine the 47,236 terms of RCV1-v2;
+learners train on the documents that follow. Weights are log TF x IDF, scaled to length 1, as in the
+collection's own vectors.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from textcat.store import Recipe, Store
 from textcat.store.arrays import read_array, read_matrix, write_array, write_matrix
 from textcat.text.weighting import document_frequencies, inverse_document_frequencies, row_norms, weigh_counts
 
-WHOLE_TEST = 781_265
 _FIRST_NUMBER = LAST_TRAINING_NUMBER + 1 - FULL_TRAINING_DOCUMENTS
 _CHUNK = 5_000
 
 
 @dataclass(frozen=True)
 class Rcv1LikeVectors:
-    """Documents x terms, documents x 103 topics from the most frequent to the rarest, and how often words occur."""
+    """Documents x terms, and documents x 103 topics from the most frequent to the rarest."""
 
     X: sparse.csr_array[Any]
     Y: NDArray[np.bool_]
 
 
 def build_rcv1_like(
-    store: Store, documents: int, seed: int = 1, tell: Callable[[int, int], None] | None = None
+    store: Store, documents: int, seed: int = 1, progress: Callable[[int, int], None] | None = None
 ) -> Path:
-    """The folder of the artifact with so many documents, made now if it is not there yet."""
+    """Return the folder of the artifact with this number of documents; build it if it does not exist."""
     recipe = Recipe("rcv1-like", 1, {"documents": documents, "seed": seed})
 
     def make(folder: Path) -> None:
-        made = _generate(documents, seed, tell or (lambda done, total: None))
+        made = _generate(documents, seed, progress or (lambda done, total: None))
         write_matrix(folder, "X", made.X)
         write_array(folder, "Y", made.Y)
 
@@ -51,20 +50,20 @@ def build_rcv1_like(
 
 
 def read_rcv1_like(folder: Path) -> Rcv1LikeVectors:
-    """The vectors of an artifact, mapped: what is not touched stays on disk."""
+    """Read the vectors of an artifact, memory-mapped."""
     labels: NDArray[np.bool_] = read_array(folder, "Y", mapped=True)
     return Rcv1LikeVectors(read_matrix(folder, "X", mapped=True), labels)
 
 
 def select_binary_features(X: sparse.csr_array[Any], documents: NDArray[np.int64], features: int) -> Any:
-    """Presence of the most frequent terms alone: rows of zeros and ones with that many columns."""
+    """Return the presence of the most frequent terms: documents x features, zeros and ones."""
     chosen = np.sort(np.argsort(-np.bincount(X.indices, minlength=X.shape[1]), kind="stable")[:features])
     kept = sparse.csr_matrix(X[documents][:, chosen], dtype=np.float64)
     kept.data[:] = 1.0
     return kept
 
 
-def _generate(documents: int, seed: int, tell: Callable[[int, int], None]) -> Rcv1LikeVectors:
+def _generate(documents: int, seed: int, progress: Callable[[int, int], None]) -> Rcv1LikeVectors:
     model = Rcv1LikeModel(seed)
     first = range(_FIRST_NUMBER, LAST_TRAINING_NUMBER + 1)
     containing = np.zeros(len(model.words), dtype=np.int64)
@@ -78,7 +77,7 @@ def _generate(documents: int, seed: int, tell: Callable[[int, int], None]) -> Rc
     ):
         parts.append(_weigh_and_normalize(sparse.csr_array(counts[:, seen]), idf))
         labels.append(_as_columns(sets))
-        tell(sum(part.shape[0] for part in parts), documents)
+        progress(sum(part.shape[0] for part in parts), documents)
     X = sparse.csr_array(sparse.vstack(parts, format="csr"))
     Y = np.vstack(labels)
     return Rcv1LikeVectors(
@@ -89,7 +88,7 @@ def _generate(documents: int, seed: int, tell: Callable[[int, int], None]) -> Rc
 def _draw_chunks(
     model: Rcv1LikeModel, numbers: range
 ) -> Iterator[tuple[sparse.csr_array[Any], list[list[int]]]]:
-    """Counts and topics of the documents, some thousand at a time."""
+    """Yield counts and topics of the documents in chunks."""
     for start in range(0, len(numbers), _CHUNK):
         chunk = numbers[start : start + _CHUNK]
         sets = model.draw_label_sets(chunk)

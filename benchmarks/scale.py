@@ -1,6 +1,8 @@
-"""Time and peak memory of training against the number of documents and of topics, and how fast they grow.
+"""Time and peak memory of training by number of documents and of topics, on generated documents like
+RCV1-v2's.
 
-Each measurement is a process of its own, so that its peak is its own; it maps the documents from disk.
+Each measurement runs in its own process, which maps the documents from disk, so that its peak memory is its
+own.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
@@ -22,14 +24,14 @@ from textcat.errors import StageFailedError
 DOCUMENTS = (10_000, 30_000, 100_000, 300_000, 781_265)
 TOPICS = (1, 4, 16, 50, 103)
 ALL_TOPICS = 103
-# Where topics vary the documents are so many, and where documents vary all topics are learned.
+# The number of documents while topics vary; while documents vary, all topics are trained.
 DOCUMENTS_FOR_TOPICS = 100_000
 MLR_CG_TOPICS = 4
 
 
 @dataclass(frozen=True)
 class ScaleLearner:
-    """What is trained: a loss and prior with C for `per` documents (None: for however many there are)."""
+    """A learner to train: loss, prior, and C for `per` documents (None: for any number of documents)."""
 
     name: str
     loss: str
@@ -39,10 +41,10 @@ class ScaleLearner:
 
 
 ALL_DOCUMENTS = DOCUMENTS[-1]
-# The penalty beside the mean loss is the same for any number of documents, as in the papers' objectives, so that more
-# documents are more of the same problem: C = 1 for all of RCV1-v2's, and 78 for the first ten thousand. With C = 1 for
-# any number the problem itself grows, and passes with it. At the setting of the lasso a category keeps some tens of
-# features.
+# The penalty relative to the mean loss is the same for any number of documents, as in the papers' objectives,
+# so that more documents are more of the same problem: C = 1 for all documents of RCV1-v2, and 78 for the
+# first ten thousand. With C = 1 for any number, the problem would get harder with size. With the lasso's C a
+# category keeps some tens of features.
 SCALE_LEARNERS = (
     ScaleLearner("squared hinge", "squared_hinge", per=ALL_DOCUMENTS),
     ScaleLearner("ridge logistic", "logistic", per=ALL_DOCUMENTS),
@@ -65,7 +67,7 @@ class ScaleRequest:
 
 
 def plan_requests(folder: Path, most: int, jobs: int, learners: Sequence[str]) -> list[ScaleRequest]:
-    """Every measurement of a run that goes up to `most` documents, small ones first."""
+    """Return all measurements up to `most` documents: by learner, what varies, and size."""
     sizes = [n for n in DOCUMENTS if n < most] + [most]
     base = min(DOCUMENTS_FOR_TOPICS, most)
     found = []
@@ -74,23 +76,16 @@ def plan_requests(folder: Path, most: int, jobs: int, learners: Sequence[str]) -
         found += [ScaleRequest(name, n, topics, str(folder), jobs, "documents") for n in sizes]
         if name != MLR_CG.name:
             found += [ScaleRequest(name, base, k, str(folder), jobs, "topics") for k in TOPICS]
-    return sorted(found, key=lambda each: each.documents * each.topics)
+    return found
 
 
-def bench_scale(
-    wanted: Iterable[ScaleRequest], tell: Callable[[dict[str, Any]], None] = lambda row: None
-) -> list[dict[str, Any]]:
-    """A row for each measurement, in order of learner, what varies, and size; `tell` gets each when it is made."""
-    rows = []
-    for request in wanted:
-        rows.append(run_measurement(request))
-        tell(rows[-1])
-    names = list(LEARNERS_BY_NAME)
-    return sorted(rows, key=lambda r: (names.index(r["learner"]), r["varied"], r["documents"], r["topics"]))
+def bench_scale(requests: Iterable[ScaleRequest]) -> Iterator[dict[str, Any]]:
+    """Yield one row per measurement."""
+    yield from map(run_measurement, requests)
 
 
 def run_measurement(request: ScaleRequest) -> dict[str, Any]:
-    """One measurement, in a process of its own."""
+    """Run one measurement in its own process and return its row."""
     command = [sys.executable, "-m", "benchmarks.scale_worker"]
     path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
     done = subprocess.run(  # noqa: S603 - our own module, by this interpreter
@@ -101,7 +96,7 @@ def run_measurement(request: ScaleRequest) -> dict[str, Any]:
         last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
         raise StageFailedError(
             f"training {request.learner} on {request.documents:,} documents failed: {last[0]}",
-            where="bench scale",
+            where="python -m benchmarks scale",
             hint="Fewer documents need less memory: --most-documents.",
         )
     row: dict[str, Any] = json.loads(done.stdout)
@@ -109,7 +104,7 @@ def run_measurement(request: ScaleRequest) -> dict[str, Any]:
 
 
 def fit_exponents(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The slope of log seconds over log size by least squares, for each learner and what is varied."""
+    """Return the slope of log seconds and log memory over log size, by least squares, per learner and varied size."""
     found = []
     for (learner, varied), group in groupby(rows, key=lambda row: (row["learner"], row["varied"])):
         points = list(group)

@@ -1,4 +1,4 @@
-"""One measurement of `scale`, as a process: a request as JSON on standard input, a row on standard output."""
+"""Run one measurement of `scale`: read a request as JSON from standard input, write a row to standard output."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.memory import PeakMemory
+from benchmarks.machine import PeakMemory
 from benchmarks.rcv1_like import read_rcv1_like, select_binary_features
 from benchmarks.scale import LEARNERS_BY_NAME, MLR_CG, ScaleLearner, ScaleRequest
 from textcat.linear import fit
@@ -28,14 +28,14 @@ _FEATURES = 500
 
 
 def main() -> None:
-    """Measure what standard input asks for."""
+    """Run the requested measurement."""
     request = ScaleRequest(**json.loads(sys.stdin.read()))
     with limit_to_one_thread():
         print(json.dumps(measure(request)))  # noqa: T201 - the answer of this process
 
 
 def measure(request: ScaleRequest) -> dict[str, Any]:
-    """Seconds, memory and certificate of one training, after compiling on a corner of the documents."""
+    """Return seconds, memory and certificate of one training, after compiling on a few documents."""
     learner = LEARNERS_BY_NAME[request.learner]
     vectors = read_rcv1_like(Path(request.folder))
     X, Y = (
@@ -65,7 +65,7 @@ def measure(request: ScaleRequest) -> dict[str, Any]:
 
 
 def train_learner(X: Any, Y: NDArray[np.bool_], learner: ScaleLearner, jobs: int) -> LinearModel:
-    """Train a learner as its row of the table says."""
+    """Train a learner with the settings of its row in LEARNERS_BY_NAME."""
     if learner is MLR_CG:
         return fit(X, Y, **{**load_named_learners()["MLR-CG"].settings, "max_passes": _STEPS, "n_jobs": jobs})
     n = X.shape[0]
@@ -77,14 +77,15 @@ def train_learner(X: Any, Y: NDArray[np.bool_], learner: ScaleLearner, jobs: int
 
 
 def _take_first(X: Any, documents: int) -> Any:
-    """The first documents, without reading or copying them."""
+    """Return the first documents without reading or copying them."""
     end = int(X.indptr[documents])
     return assemble_csr(X.data[:end], X.indices[:end], X.indptr[: documents + 1], (documents, X.shape[1]))
 
 
 def _describe_outcome(model: LinearModel) -> dict[str, Any]:
-    """Mean features and passes of a category, and how far the worst is from its optimum."""
-    shares = [each.gap / each.objective for each in model.certificate if each.gap is not None]
+    """Return the mean features and passes per category, and the largest relative gap."""
+    known = [each for each in model.certificate if each.gap is not None]
+    shares = [(each.gap or 0.0) / (each.objective or np.nan) for each in known]
     return {
         "features": round(float((model.coef != 0).sum(axis=0).mean()), 1),
         "passes": round(float(np.mean([each.passes for each in model.certificate])), 1),

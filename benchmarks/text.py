@@ -1,14 +1,17 @@
-"""Time counting words, tokenizer by tokenizer, next to scikit-learn's CountVectorizer."""
+"""Time counting words, per tokenizer next to scikit-learn's CountVectorizer, and per collection from its files."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
+from benchmarks.machine import read_peak_memory
+from textcat.corpora import open_corpus
 from textcat.text.counting import TextDocument, count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import TOKENIZERS, TokenizerName
@@ -16,10 +19,7 @@ from textcat.text.tokenizers import TOKENIZERS, TokenizerName
 
 @dataclass(frozen=True)
 class CountingTimes:
-    """The best of some runs in seconds of processor time, which other work on the machine hardly disturbs.
-
-    `peer` is None where scikit-learn is not installed.
-    """
+    """The least processor seconds of several runs; `peer` is None if scikit-learn is not installed."""
 
     documents: int
     terms: int
@@ -29,14 +29,14 @@ class CountingTimes:
 
     @property
     def ratio(self) -> float | None:
-        """Our time as a multiple of the peer's."""
+        """Return our time divided by the peer's."""
         return None if self.peer is None else self.seconds / self.peer
 
 
 def time_counting(
     documents: Sequence[TextDocument], settings: TextSettings, *, repeats: int = 3
 ) -> CountingTimes:
-    """Time `count` on one process and the peer in turns; the peer does nothing but count words."""
+    """Time `count_terms` in one process and the peer in turns; the peer only counts words."""
     peer = _make_peer(documents, settings)
     ours: list[float] = []
     theirs: list[float] = []
@@ -87,20 +87,41 @@ VARIANTS: dict[str, TextSettings] = {
 }
 
 
-def bench_text(documents: Sequence[TextDocument], repeats: int = 3) -> list[dict[str, Any]]:
-    """A row a variant: seconds of processor time, tokens a second, and the ratio to the peer with that pattern."""
-    rows = []
-    for name, settings in VARIANTS.items():
-        times = time_counting(documents, settings, repeats=repeats)
-        rows.append(
-            {
-                "variant": name,
-                "documents": times.documents,
-                "tokens": times.tokens,
-                "seconds": round(times.seconds, 3),
-                "tokens_per_second": round(times.tokens / times.seconds),
-                "peer_seconds": None if times.peer is None else round(times.peer, 3),
-                "ratio": None if times.ratio is None else round(times.ratio, 3),
-            }
-        )
-    return rows
+def bench_text(
+    documents: Sequence[TextDocument], variants: Iterable[str] = tuple(VARIANTS), repeats: int = 3
+) -> Iterator[dict[str, Any]]:
+    """Yield a row per variant: processor seconds, tokens a second, and the ratio to the peer with the same pattern."""
+    for name in variants:
+        times = time_counting(documents, VARIANTS[name], repeats=repeats)
+        yield {
+            "variant": name,
+            "documents": times.documents,
+            "tokens": times.tokens,
+            "seconds": round(times.seconds, 3),
+            "tokens_per_second": round(times.tokens / times.seconds),
+            "peer_seconds": None if times.peer is None else round(times.peer, 3),
+            "ratio": None if times.ratio is None else round(times.ratio, 3),
+        }
+
+
+def bench_corpora(folders: Mapping[str, Path]) -> Iterator[dict[str, Any]]:
+    """Yield a row per collection: documents and megabytes a second from its files to counts, and peak memory so far."""
+    for name, folder in folders.items():
+        documents = open_corpus(name, folder).documents()
+        fields = tuple(next(iter(documents)).fields)
+        settings = TextSettings(tokenizer="whitespace" if "tokens" in fields else "alphabetic", fields=fields)
+        size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        started, used = time.perf_counter(), time.process_time()
+        counted = count_terms(open_corpus(name, folder).documents(), settings, n_jobs=1, missing_fields=True)
+        wall, processor = time.perf_counter() - started, time.process_time() - used
+        yield {
+            "corpus": name,
+            "documents": len(counted.ids),
+            "terms": len(counted.terms),
+            "nonzeros": int(counted.counts.nnz),
+            "seconds": round(wall, 2),
+            "processor_seconds": round(processor, 2),
+            "documents_per_second": round(len(counted.ids) / wall),
+            "megabytes_per_second": round(size / 1e6 / wall, 1),
+            "peak_megabytes": round(read_peak_memory()),
+        }

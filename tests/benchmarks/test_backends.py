@@ -1,4 +1,4 @@
-"""The bench of backends: every row is of the same numbers, and what is kept says what was measured."""
+"""Rows of the backends benchmark, and that all workers must compute the same."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def documents() -> list[Document]:
 
 
 def test_a_row_for_each_work_backend_and_number_of_workers(documents: list[Document], tmp_path: Path) -> None:
-    rows = backends.bench_backends(documents, 1, ["threads"])
+    rows = list(backends.bench_backends(documents, 1, ["threads"]))
     assert [(row["work"], row["workers"]) for row in rows] == [
         ("count words", 1), ("count words", 2), ("grid on folds", 1), ("grid on folds", 2),
     ]  # fmt: skip

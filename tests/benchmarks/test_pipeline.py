@@ -1,4 +1,4 @@
-"""The whole work beside peers: what a row says, and that everyone is given the same."""
+"""The pipeline benchmark: its rows, and that all tools get the same task."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_task_holds_each_document_once_with_its_labels(task) -> None:
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
-def test_what_can_be_learned_is_learned(task, loss: str) -> None:
+def test_learnable_categories_are_learned(task, loss: str) -> None:
     watch = Stopwatch()
     decided = run_textcat(task, loss, watch)
     assert (decided == task.test_labels).mean() > 0.97
@@ -53,10 +53,10 @@ def test_what_can_be_learned_is_learned(task, loss: str) -> None:
     assert watch.seconds == pytest.approx(sum(watch.stages.values()))
 
 
-def test_rows_compare_with_textcat_and_name_who_is_absent(task) -> None:
+def test_rows_have_ratios_and_reasons_for_skipped_peers(task) -> None:
     absent = replace(PIPELINE_PEERS[0], name="absent", modules=("no_such_module",))
     unfit = PipelinePeer("unfit", (), frozenset({"logistic"}), PIPELINE_PEERS[0].work)
-    rows = bench_pipeline(task, peers=[PIPELINE_PEERS[0], absent, unfit], repeats=1)
+    rows = list(bench_pipeline(task, peers=[PIPELINE_PEERS[0], absent, unfit], repeats=1))
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     assert [row["tool"] for row in rows[:4]] == [OWN_TOOL, "scikit-learn", "absent", "unfit"]
     ours, peer, away, other = rows[:4]
@@ -69,12 +69,12 @@ def test_rows_compare_with_textcat_and_name_who_is_absent(task) -> None:
     assert rows[7]["skipped"] is None
 
 
-def test_a_peer_that_fails_is_told_and_does_not_stop_the_others(task) -> None:
+def test_a_failing_peer_is_reported_and_does_not_stop_the_others(task) -> None:
     def broken(*_: object) -> None:
         raise ValueError("not with this version")
 
     peers = [PipelinePeer("broken", (), frozenset({"logistic"}), broken), PIPELINE_PEERS[0]]
-    rows = bench_pipeline(task, peers=peers, repeats=1)
+    rows = list(bench_pipeline(task, peers=peers, repeats=1))
     assert rows[4]["skipped"] == "failed: ValueError: not with this version"
     assert rows[5]["seconds"] > 0
 

@@ -1,4 +1,4 @@
-"""The bench of labelling: what it labels, that the peer decides the same, what a row says."""
+"""The predict benchmark: its input files, and its rows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textcat.serving.predict import predict_lines
 WORDS = {"grain": ["wheat", "corn", "oats"], "ships": ["port", "vessel", "cargo"]}
 
 
-def made(number: int) -> list[Document]:
+def make_documents(number: int) -> list[Document]:
     generator = np.random.default_rng(1)
     documents = []
     for n in range(number):
@@ -28,7 +28,7 @@ def made(number: int) -> list[Document]:
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "lines"])
 def test_every_format_holds_the_same_words(form) -> None:
-    documents = made(40)
+    documents = make_documents(40)
     model = bench.train_categorizer(documents)
     texts = [document.fields for document in documents]
     lines = bench.format_lines(texts, form, model.text.fields)
@@ -38,7 +38,7 @@ def test_every_format_holds_the_same_words(form) -> None:
 
 def test_rows_are_measured_and_json(monkeypatch) -> None:
     monkeypatch.setattr(bench, "LEAST_DOCUMENTS", 100)
-    rows = bench.bench_predict(made(40), repeats=1)
+    rows = list(bench.bench_predict(make_documents(40), repeats=1))
     assert json.loads(json.dumps(rows, allow_nan=False)) == rows
     assert [row["format"] for row in rows] == ["jsonl", "csv", "lines", "jsonl", "jsonl", "jsonl"]
     assert [row["number"] for row in rows] == [120] * 4 + [20] * 2
@@ -49,6 +49,6 @@ def test_rows_are_measured_and_json(monkeypatch) -> None:
 
 def test_a_peer_that_is_not_installed_is_left_out(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
-    row = bench.bench_predict(made(40), repeats=1)[0]
+    row = next(bench.bench_predict(make_documents(40), repeats=1))
     assert (row["peer_seconds"], row["ratio"]) == (None, None)
     assert row["documents_per_second"] > 0

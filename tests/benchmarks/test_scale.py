@@ -1,4 +1,4 @@
-"""Generated vectors, measurements as processes of their own, exponents, and the command over them."""
+"""The scale benchmark: generated vectors, measurements in separate processes, exponents, plots and the command."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.memory import PeakMemory, read_own_memory
+from benchmarks.__main__ import command
+from benchmarks.machine import PeakMemory, read_own_memory
 from benchmarks.plots import plot_rows
 from benchmarks.rcv1_like import build_rcv1_like, read_rcv1_like, select_binary_features
 from benchmarks.scale import (
@@ -22,7 +23,6 @@ from benchmarks.scale import (
     run_measurement,
 )
 from tests.linear.test_mapped import PAIRS
-from textcat.cli.main import group
 from textcat.errors import StageFailedError
 from textcat.linear.mapped_arrays import is_mapped
 from textcat.store import Store
@@ -152,22 +152,23 @@ def test_every_measurement_has_a_plot(what: str, rows: list[dict[str, object]], 
 
 @pytest.mark.slow
 def test_the_command_keeps_rows_and_plot(tmp_path: Path) -> None:
-    arguments = ["bench", "scale", "--most-documents", "1000", "--learner", "ridge logistic", "--jobs", "1"]
-    arguments += ["--data", str(tmp_path / "data"), "--save", str(tmp_path / "kept"), "--json"]
-    result = CliRunner().invoke(group, arguments, catch_exceptions=False)
+    arguments = [
+        "scale",
+        "--most-documents",
+        "1000",
+        "--only",
+        "ridge logistic",
+        "--data",
+        str(tmp_path / "data"),
+    ]
+    arguments += ["--save", str(tmp_path / "kept"), "--json"]
+    result = CliRunner().invoke(command, arguments, catch_exceptions=False)
     assert result.exit_code == 0, result.output
-    rows = json.loads(result.stdout)
-    assert [row["topics"] for row in rows] == [103, 1, 4, 16, 50, 103]
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(row["varied"], row["topics"]) for row in rows] == [
+        ("documents", 103), *(("topics", topics) for topics in (1, 4, 16, 50, 103)),
+    ]  # fmt: skip
     assert all(row["machine"]["cores"] for row in rows)
     assert json.loads((tmp_path / "kept" / "scale.json").read_text()) == rows
     assert (tmp_path / "kept" / "scale.svg").exists()
     assert (tmp_path / "kept" / "scale.png").exists()
-
-
-def test_a_learner_that_is_not_measured_is_a_usage_error(tmp_path: Path) -> None:
-    from textcat.errors import UsageError
-
-    arguments = ["bench", "scale", "--learner", "winnow", "--data", str(tmp_path)]
-    result = CliRunner().invoke(group, arguments)
-    assert isinstance(result.exception, UsageError)
-    assert "ridge logistic" in str(result.exception.hint)

@@ -1,4 +1,4 @@
-"""The measurements: what a row says, and that a peer is held to the same accuracy."""
+"""The solvers benchmark: its rows, and that peers must reach the same accuracy."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import solvers
-from benchmarks.peers import SOLVER_PEERS, SolverPeer
-from benchmarks.problems import PROBLEMS, BenchmarkProblem, compute_objective
+from benchmarks.solver_peers import PROBLEMS, SOLVER_PEERS, BenchmarkProblem, SolverPeer, compute_objective
 from benchmarks.solvers import OWN_SOLVER, bench_solvers
 from tests.linear.fast.problems import make
 from tests.linear.fast.problems import objective as plain_objective
@@ -27,7 +26,7 @@ def data():
 
 
 @pytest.mark.parametrize("problem", PROBLEMS, ids=lambda problem: problem.name)
-def test_the_objective_is_the_plain_one(data, problem):
+def test_objective_equals_the_plain_formula(data, problem):
     X, Y = data
     coef = np.random.default_rng(0).normal(size=(X.shape[1], Y.shape[1]))
     expected = plain_objective(X, Y, coef, problem.loss, problem.prior, problem.C).sum()
@@ -35,9 +34,9 @@ def test_the_objective_is_the_plain_one(data, problem):
 
 
 @pytest.mark.parametrize("problem", [p for p in PROBLEMS if p.C == 1], ids=lambda problem: problem.name)
-def test_everyone_gets_to_the_same_optimum(data, problem):
-    result = bench_solvers(*data, problems=[problem], peers=[SCIKIT_LEARN], repeats=1)
-    ours, peer = result["rows"]
+def test_all_solvers_reach_the_same_optimum(data, problem):
+    rows = list(bench_solvers(*data, problems=[problem], peers=[SCIKIT_LEARN], repeats=1))
+    ours, peer = rows
     assert ours["solver"] == OWN_SOLVER
     assert ours["reached"]
     assert peer["reached"]
@@ -45,22 +44,22 @@ def test_everyone_gets_to_the_same_optimum(data, problem):
     assert -1e-9 <= peer["gap"] <= 1e-5
     assert peer["ratio"] == 1.0
     assert ours["ratio"] == pytest.approx(ours["seconds"] / peer["seconds"])
-    assert json.loads(json.dumps(result, allow_nan=False)) == result
+    assert json.loads(json.dumps(rows, allow_nan=False)) == rows
 
 
 @pytest.mark.parametrize("peer", SOLVER_PEERS, ids=lambda peer: peer.name)
-def test_each_peer_that_is_installed_agrees(data, peer):
+def test_each_installed_peer_reaches_the_optimum(data, peer):
     problem = next(p for p in PROBLEMS if (p.loss, p.prior) in peer.solves and p.C == 1)
     if peer.explain_absence(problem):
         pytest.skip(peer.explain_absence(problem))
-    _, row = bench_solvers(*data, problems=[problem], peers=[peer], repeats=1)["rows"]
+    _, row = bench_solvers(*data, problems=[problem], peers=[peer], repeats=1)
     assert row["reached"]
 
 
-def test_an_absent_peer_is_named_and_an_unfit_one_is_left_out(data):
+def test_an_absent_peer_has_a_reason_and_an_unsuitable_one_no_row(data):
     absent = SolverPeer("absent", "no_such_module", frozenset({("hinge", "gaussian")}), SCIKIT_LEARN.prepare)
     problems = [BenchmarkProblem("hinge", "gaussian", 1.0), BenchmarkProblem("logistic", "laplace", 1.0)]
-    rows = bench_solvers(*data, problems=problems, peers=[absent], repeats=1)["rows"]
+    rows = list(bench_solvers(*data, problems=problems, peers=[absent], repeats=1))
     assert [(row["solver"], row["skipped"]) for row in rows] == [
         (OWN_SOLVER, None),
         ("absent", "no_such_module is not installed"),
@@ -69,7 +68,7 @@ def test_an_absent_peer_is_named_and_an_unfit_one_is_left_out(data):
     assert all(row["ratio"] is None for row in rows)
 
 
-def test_a_slow_peer_is_not_asked_again(data):
+def test_a_slow_peer_is_not_run_again(data):
     seen = []
 
     def prepare(X, problem):
@@ -81,12 +80,12 @@ def test_a_slow_peer_is_not_asked_again(data):
 
     lazy = SolverPeer("lazy", "numpy", frozenset({("hinge", "gaussian")}), prepare)
     problem = BenchmarkProblem("hinge", "gaussian", 1.0)
-    rows = bench_solvers(*data, problems=[problem], peers=[lazy], repeats=1, patience=-1.0)["rows"]
+    rows = list(bench_solvers(*data, problems=[problem], peers=[lazy], repeats=1, patience=-1.0))
     assert set(seen) == {lazy.tolerances[0]}
     assert not rows[1]["reached"]
 
 
-def test_where_no_peer_gets_there_the_nearest_is_compared_with_and_named(data):
+def test_without_a_successful_peer_ratios_refer_to_the_nearest(data):
     def constant(value):
         return lambda X, problem: lambda signs, tol: np.full(X.shape[1], value)
 
@@ -96,7 +95,7 @@ def test_where_no_peer_gets_there_the_nearest_is_compared_with_and_named(data):
         SolverPeer("near", "numpy", solves, constant(0.01)),
     ]
     problem = BenchmarkProblem("hinge", "gaussian", 1.0)
-    ours, far, near = bench_solvers(*data, problems=[problem], peers=peers, repeats=1)["rows"]
+    ours, far, near = bench_solvers(*data, problems=[problem], peers=peers, repeats=1)
     assert far["gap"] > near["gap"] > 1e-5
     assert near["ratio"] == 1.0
     assert ours["ratio"] == ours["seconds"] / near["seconds"]
@@ -104,27 +103,25 @@ def test_where_no_peer_gets_there_the_nearest_is_compared_with_and_named(data):
     assert near["note"] == far["note"] == "gap not reached in 40 s"
 
 
-def test_a_peer_that_is_not_through_in_time_has_no_seconds(data):
+def test_a_peer_that_runs_out_of_time_has_no_seconds(data):
     def prepare(X, problem):
         return lambda signs, tol: np.zeros(X.shape[1])
 
     slow = SolverPeer("slow", "numpy", frozenset({("hinge", "gaussian")}), prepare)
     problem = BenchmarkProblem("hinge", "gaussian", 1.0)
-    ours, peer = bench_solvers(*data, problems=[problem], peers=[slow], repeats=1, patience=0.0)["rows"]
+    ours, peer = bench_solvers(*data, problems=[problem], peers=[slow], repeats=1, patience=0.0)
     assert peer["seconds"] is None
     assert peer["note"] == "not through at its loosest tolerance in 0 s"
     assert ours["ratio"] is None
 
 
-def test_compiling_is_reported_apart(data, monkeypatch):
+def test_compile_time_is_reported_separately(data, monkeypatch):
     @contextmanager
     def stopwatch():
         yield SimpleNamespace(done=True, duration=7.0)
 
     monkeypatch.setattr(solvers, "_time_compiling", stopwatch)
-    said = []
     problem = BenchmarkProblem("hinge", "gaussian", 1.0)
-    (row,) = bench_solvers(*data, problems=[problem], peers=[], repeats=1, said=said.append)["rows"]
+    (row,) = bench_solvers(*data, problems=[problem], peers=[], repeats=1)
     assert row["compile_seconds"] == 7.0
     assert row["seconds"] < 7.0
-    assert said == ["L2 hinge C=1"]

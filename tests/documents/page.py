@@ -1,8 +1,8 @@
-"""A page of documentation as steps: files that it shows, commands with what they print, Python.
+"""Read a page of documentation as steps: files to write, commands to run with their output, Python to run.
 
-```yaml mine.yaml        the file mine.yaml is written with the block's contents
-```console               lines after "$ " are commands; other lines are what they print, "..." for any text
-```python                is run
+```yaml mine.yaml        write the file mine.yaml with the contents of the block
+```console               lines after "$ " are commands; the other lines are their output, "..." matches any text
+```python                run the block
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from pathlib import Path
 from tests.conftest import PROJECT
 
 BLOCK = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-FILES_OF = re.compile(r"^<!-- files: (\S+) -->$", re.MULTILINE)
 COMMENT = re.compile(r"\s+# .*$")
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to do: `kind` is file, command or python; `printed` is what a command is shown to print."""
+    """One step of a page. `kind` is file, command or python; `printed` is the output that the page shows."""
 
     kind: str
     text: str
@@ -30,32 +30,30 @@ class Step:
     printed: str = ""
 
 
-def steps(page: Path) -> Iterator[Step]:
-    """What a page has its reader do, in order."""
+def read_steps(page: Path) -> Iterator[Step]:
+    """Yield the steps of a page in order."""
     text = page.read_text(encoding="utf-8")
-    for other in FILES_OF.findall(text):
-        yield from (step for step in steps(PROJECT / other) if step.kind == "file")
     for block in BLOCK.finditer(text):
         language, name, content = block.group(1), block.group(2), block.group(3)
         line = text.count("\n", 0, block.start()) + 2
         if language == "console":
-            yield from _commands(content, line)
+            yield from _read_commands(content, line)
         elif language == "python" and name is None:
             yield Step("python", content, line)
         elif name is not None:
             yield Step("file", content, line, name)
 
 
-def _commands(content: str, first_line: int) -> Iterator[Step]:
+def _read_commands(content: str, first_line: int) -> Iterator[Step]:
     command, line, printed = "", first_line, list[str]()
-    for number, each in enumerate(content.splitlines(), first_line):
-        if each.startswith("$ "):
+    for number, text in enumerate(content.splitlines(), first_line):
+        if text.startswith("$ "):
             if command:
                 yield Step("command", command, line, printed="\n".join(printed))
-            command, line, printed = COMMENT.sub("", each.removeprefix("$ ")), number, []
+            command, line, printed = COMMENT.sub("", text.removeprefix("$ ")), number, []
         elif command.endswith("\\"):
-            command = f"{command}\n{each}"
+            command = f"{command}\n{text}"
         else:
-            printed.append(each)
+            printed.append(text)
     if command:
         yield Step("command", command, line, printed="\n".join(printed))

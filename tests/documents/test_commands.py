@@ -1,4 +1,4 @@
-"""Every command of README.md and docs/ is run, in order, and prints what the page shows."""
+"""Run every command of README.md and docs/ in order, and compare its output with the page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from functools import cache
 from pathlib import Path
@@ -15,21 +14,19 @@ import pytest
 import yaml
 
 from tests.conftest import PROJECT
-from tests.documents.page import Step, steps
+from tests.documents.page import PAGES, Step, read_steps
 
-PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").glob("*.md"))]
-WITH_STEPS = [page for page in PAGES if any(steps(page))]
+PAGES_WITH_STEPS = [page for page in PAGES if any(read_steps(page))]
 PROGRAM = f"""#!/bin/sh
 exec "{sys.executable}" -c 'from textcat.cli.main import main; main()' "$@"
 """
 
 
 @cache
-def elsewhere() -> dict[str, str]:
-    """Commands that others run."""
-    text = (PROJECT / "tests" / "documents" / "elsewhere.yaml").read_text(encoding="utf-8")
-    found: dict[str, str] = yaml.safe_load(text)
-    return found
+def load_commands_run_by_others() -> dict[str, str]:
+    text = (PROJECT / "tests" / "documents" / "run_by_others.yaml").read_text(encoding="utf-8")
+    commands: dict[str, str] = yaml.safe_load(text)
+    return commands
 
 
 @pytest.fixture(scope="module")
@@ -38,8 +35,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def project(tmp_path: Path, data: Path) -> Iterator[Path]:
-    """A place with the project's configs, results and pages, whose data folder all pages share."""
+def project(tmp_path: Path, data: Path) -> Path:
+    """A folder with the project's configs, results and pages. All pages share one data folder."""
     for name in ("configs", "docs", "tests"):
         (tmp_path / name).symlink_to(PROJECT / name)
     shutil.copytree(
@@ -51,50 +48,49 @@ def project(tmp_path: Path, data: Path) -> Iterator[Path]:
     (programs / "textcat").write_text(PROGRAM)
     (programs / "textcat").chmod(0o755)
     (programs / "python").symlink_to(sys.executable)
-    yield tmp_path
+    return tmp_path
 
 
-@pytest.mark.parametrize("page", WITH_STEPS, ids=lambda page: str(page.relative_to(PROJECT)))
+@pytest.mark.parametrize("page", PAGES_WITH_STEPS, ids=lambda page: str(page.relative_to(PROJECT)))
 def test_page(page: Path, project: Path, mirror: Path) -> None:
-    for step in steps(page):
-        _take(step, project, mirror, f"{page.name}:{step.line}")
+    for step in read_steps(page):
+        _take_step(step, project, mirror, f"{page.name}:{step.line}")
 
 
-def _take(step: Step, place: Path, mirror: Path, where: str) -> None:
+def _take_step(step: Step, folder: Path, mirror: Path, where: str) -> None:
     if step.kind == "file":
-        (place / step.name).parent.mkdir(parents=True, exist_ok=True)
-        (place / step.name).write_text(step.text, encoding="utf-8")
+        (folder / step.name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / step.name).write_text(step.text, encoding="utf-8")
     elif step.kind == "python":
-        _run([sys.executable, "-c", step.text], place, mirror, where)
-    elif step.text not in elsewhere():
-        printed = _run(["bash", "-euo", "pipefail", "-c", step.text], place, mirror, where)
+        _run([sys.executable, "-c", step.text], folder, mirror, where)
+    elif step.text not in load_commands_run_by_others():
+        printed = _run(["bash", "-euo", "pipefail", "-c", step.text], folder, mirror, where)
         if step.printed.strip():
-            _compare(step.printed, printed, f"{where}: {step.text}")
+            _compare_output(step.printed, printed, f"{where}: {step.text}")
 
 
-def _run(command: list[str], place: Path, mirror: Path, where: str) -> str:
+def _run(command: list[str], folder: Path, mirror: Path, where: str) -> str:
     environment = os.environ | {
-        "PATH": f"{place / '.programs'}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{folder / '.programs'}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(PROJECT),
         "TEXTCAT_MIRROR": str(mirror),
         "NO_COLOR": "1",
         "COLUMNS": "100",
     }
     done = subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, timeout=600, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
     assert done.returncode == 0, f"{where}: {command[-1]}\n{done.stdout[-2000:]}\n{done.stderr[-2000:]}"
     return done.stdout
 
 
-def _compare(shown: str, printed: str, where: str) -> None:
-    """The shown lines are what was printed; a line with "..." alone stands for any lines."""
+def _compare_output(shown: str, printed: str, where: str) -> None:
+    """Fail unless the shown lines match the output; "..." matches any text."""
     flags = ELLIPSIS | NORMALIZE_WHITESPACE
     same = OutputChecker().check_output(shown.strip() + "\n", printed.strip() + "\n", flags)
-    assert same, f"{where}\nthe page shows:\n{shown}\nit printed:\n{printed[-3000:]}"
+    assert same, f"{where}\nthe page shows:\n{shown}\nthe command printed:\n{printed[-3000:]}"
 
 
-def test_commands_of_elsewhere_stand_in_the_documents() -> None:
-    """A command that left the pages leaves the list too."""
-    commands = {step.text for page in WITH_STEPS for step in steps(page) if step.kind == "command"}
-    assert [command for command in elsewhere() if command not in commands] == []
+def test_commands_run_by_others_are_in_the_documents() -> None:
+    commands = {step.text for page in PAGES_WITH_STEPS for step in read_steps(page) if step.kind == "command"}
+    assert [command for command in load_commands_run_by_others() if command not in commands] == []

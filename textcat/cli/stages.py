@@ -54,12 +54,12 @@ def run_experiments(
     rebuild: bool = False,
     quote: bool | None = None,
 ) -> int:
-    """Run each experiment up to a stage. Return 0, or with `keep_going` the exit code of the first that failed.
+    """Run each experiment up to a stage. Return 0, or with `keep_going` the exit code of the first failure.
 
-    `rebuild` writes the report again even if it is up to date; `quote` is whether reports quote documents (None: only
-    the user's own).
+    Missing data counts only when nothing else failed. `rebuild` writes the report again even if it is up to date;
+    `quote` is whether reports quote documents (None: only the user's own).
     """
-    from textcat.errors import TextcatError
+    from textcat.errors import DataNotAvailableError, TextcatError
     from textcat.parallel import start_workers
 
     workers = start_workers(settings.backend, settings.jobs, settings.scheduler)
@@ -78,7 +78,8 @@ def run_experiments(
                 if not keep_going or len(experiments) == 1:
                     raise
                 click.echo(f"{name}: {error}", err=True)
-                worst = worst or error.exit_code
+                if worst in (0, DataNotAvailableError.exit_code):
+                    worst = error.exit_code
     return worst
 
 

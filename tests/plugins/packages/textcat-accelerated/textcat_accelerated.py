@@ -1,4 +1,4 @@
-"""Accelerated gradient descent with steps of one length, for smooth losses and the Gaussian prior."""
+"""Accelerated gradient descent with a constant step, for smooth losses and the Gaussian prior."""
 
 import time
 from functools import partial
@@ -29,7 +29,7 @@ def descend(problem, block, options, start):
 
 
 def cannot(request):
-    """Why a request cannot be solved; None where it can."""
+    """Return why a request cannot be solved; None if it can."""
     if not request.loss.smooth or request.prior != "gaussian":
         return "accelerated descent needs a smooth loss and the Gaussian prior"
     return None

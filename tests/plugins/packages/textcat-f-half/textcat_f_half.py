@@ -1,4 +1,4 @@
-"""Thresholds of the best F with beta a half, which wants precision more than recall."""
+"""Thresholds with the best F for beta = 1/2, which weights precision more than recall."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def best_f_half(scores, labels, settings):
     hits = np.cumsum(np.take_along_axis(labels, order, axis=0), axis=0)
     accepted = np.arange(1, len(scores) + 1)[:, np.newaxis]
     quality = 1.25 * hits / (accepted + 0.25 * labels.sum(axis=0))
-    # Equal scores are accepted together: a threshold stands where the next score is lower.
+    # Equal scores are accepted together: a threshold is possible only where the next score is lower.
     quality[:-1][ranked[:-1] == ranked[1:]] = -1.0
     best = quality.argmax(axis=0)
     return np.take_along_axis(ranked, best[np.newaxis, :], axis=0)[0]

@@ -1,4 +1,4 @@
-"""A collection in one file of lines: train or test, the labels between spaces, the text, with tabs between."""
+"""A collection in one file: each line has a split, labels and text, separated by tabs; spaces separate labels."""
 
 from hashlib import sha256
 from pathlib import Path

@@ -8,9 +8,9 @@ SMOOTH_HINGE = Loss(
     name="smooth_hinge",
     value=lambda r: np.where(r < 0, 0.5 - r, np.maximum(1 - r, 0) ** 2 / 2),
     derivative=lambda r: -np.clip(1 - r, 0, 1),
-    # The Legendre transform, for dual variables between -1 and 0; None would do, without duality gaps.
+    # The Legendre transform, for dual variables between -1 and 0. With None there are no duality gaps.
     conjugate=lambda v: v + v * v / 2,
-    # The derivative nowhere changes faster than this; None would say that it jumps.
+    # A bound on the second derivative; None if the derivative jumps.
     curvature=1.0,
     target=1.0,
 )

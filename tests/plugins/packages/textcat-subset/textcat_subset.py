@@ -1,4 +1,4 @@
-"""Documents in a hundred whose set of categories is right, whole."""
+"""The percentage of documents whose set of categories is exactly right."""
 
 import numpy as np
 

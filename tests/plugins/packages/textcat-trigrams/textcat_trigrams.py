@@ -1,4 +1,4 @@
-"""Words of three characters: every run of three letters of the text, for languages that nobody stems."""
+"""Split text into trigrams of letters, for languages without a stemmer."""
 
 
 def trigrams(text: str) -> list[str]:

@@ -1,8 +1,8 @@
-"""Solvers to compare with, each used only when it can be imported, all on one category after the other.
+"""The problems that solvers are measured on, and the other solvers: each is used only if it is installed.
 
-A peer is called with a matrix, one category's signs and a tolerance of its own kind, and returns the weights.
-Conversions of the
-matrix are made once and are not in the time; where a peer converts inside its `fit`, they are.
+A peer is prepared with a matrix and a problem. It then fits one category at a time: from the category's signs
+and a tolerance of the peer's own kind to the weights. Conversions of the matrix belong to the preparation and
+are not timed, except where a peer converts inside its `fit`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from benchmarks.problems import BenchmarkProblem
-
 Array = NDArray[np.float64]
 CategoryFit = Callable[[Array, float], Array]
 
@@ -26,10 +24,48 @@ _LOOSE_TO_TIGHT = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
 
 
 @dataclass(frozen=True)
+class BenchmarkProblem:
+    """Minimize R(w) + C x sum of losses, summed over the categories."""
+
+    loss: str
+    prior: str
+    C: float
+
+    @property
+    def name(self) -> str:
+        """Return a short name, such as "L1 logistic C=1"."""
+        return f"{'L2' if self.prior == 'gaussian' else 'L1'} {self.loss} C={self.C:g}"
+
+
+PROBLEMS = tuple(
+    BenchmarkProblem(loss, prior, C)
+    for loss, prior in (
+        ("logistic", "gaussian"),
+        ("logistic", "laplace"),
+        ("hinge", "gaussian"),
+        ("squared_hinge", "gaussian"),
+    )
+    for C in (1.0, 100.0)
+)
+
+
+def compute_objective(
+    X: sp.csr_matrix, Y: NDArray[np.bool_], coef: Array, problem: BenchmarkProblem
+) -> float:
+    """Return the objective, summed over the categories, in float64."""
+    z = np.where(Y, 1.0, -1.0) * (X @ coef)
+    if problem.loss == "logistic":
+        losses = np.logaddexp(0.0, -z)
+    else:
+        missing = 1.0 - z if problem.loss == "squared" else np.maximum(0.0, 1.0 - z)
+        losses = missing if problem.loss == "hinge" else missing * missing
+    penalty = 0.5 * (coef * coef).sum() if problem.prior == "gaussian" else np.abs(coef).sum()
+    return float(penalty + problem.C * losses.sum())
+
+
+@dataclass(frozen=True)
 class SolverPeer:
-    """A solver by name: the module it needs, the problems it solves, and how a fit of one category is
-    prepared.
-    """
+    """A solver: its name, the module it needs, the problems it solves, and how it is prepared for one."""
 
     name: str
     module: str
@@ -38,7 +74,7 @@ class SolverPeer:
     tolerances: tuple[float, ...] = _LOOSE_TO_TIGHT
 
     def explain_absence(self, problem: BenchmarkProblem) -> str | None:
-        """Why this peer cannot run on a problem, or None when it can."""
+        """Return why this peer cannot solve a problem; None if it can."""
         if (problem.loss, problem.prior) not in self.solves:
             return f"does not solve {problem.loss} with a {problem.prior} prior"
         return None if find_spec(self.module) else f"{self.module} is not installed"
@@ -128,7 +164,7 @@ SOLVER_PEERS = (
 
 
 def fit_quietly(fit: CategoryFit, signs: Array, tol: float) -> Array:
-    """A fit without the peer's warnings: whether it converged is seen from its objective."""
+    """Fit without showing the peer's warnings: its objective shows whether it converged."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return fit(signs, tol)

@@ -1,0 +1,42 @@
+"""The tables of docs/architecture.md name files and packages that exist, and every package."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.conftest import PROJECT
+
+PAGE = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+PATHS = re.findall(r"`((?:textcat|benchmarks)/[\w./]*)`", PAGE)
+QUESTIONS = re.findall(
+    r"^\| (.+) \| `(textcat/\S+)` \|$", PAGE[PAGE.index("## Where do I change") :], re.MULTILINE
+)
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+def test_twenty_questions_are_answered() -> None:
+    assert len(QUESTIONS) >= 20
+    assert len({question for question, _ in QUESTIONS}) == len(QUESTIONS)
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_path_exists(path: str) -> None:
+    assert (PROJECT / path).exists()
+    assert (PROJECT / path).is_dir() == path.endswith("/")
+
+
+def test_every_package_is_described() -> None:
+    packages = {f"textcat/{path.parent.name}/" for path in (PROJECT / "textcat").glob("*/__init__.py")}
+    assert packages - set(PATHS) == set()
+
+
+@pytest.mark.parametrize(
+    "page", [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))], ids=lambda page: page.name
+)
+def test_links_lead_to_files(page) -> None:
+    targets = [
+        target for target in LINK.findall(page.read_text(encoding="utf-8")) if not target.startswith("http")
+    ]
+    assert [target for target in targets if not (page.parent / target).exists()] == []
