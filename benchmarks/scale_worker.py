@@ -84,7 +84,8 @@ def _take_first(X: Any, documents: int) -> Any:
 
 def _describe_outcome(model: LinearModel) -> dict[str, Any]:
     """Mean features and passes of a category, and how far the worst is from its optimum."""
-    shares = [each.gap / each.objective for each in model.certificate if each.gap is not None]
+    known = [each for each in model.certificate if each.gap is not None]
+    shares = [(each.gap or 0.0) / (each.objective or np.nan) for each in known]
     return {
         "features": round(float((model.coef != 0).sum(axis=0).mean()), 1),
         "passes": round(float(np.mean([each.passes for each in model.certificate])), 1),
