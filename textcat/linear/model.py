@@ -47,7 +47,7 @@ class LinearModel:
             )
         documents: Any = X if sp.issparse(X) else np.asarray(X)
         product = documents @ self.coef
-        if isinstance(product, sp.spmatrix | sp.sparray):
+        if not isinstance(product, np.ndarray):
             product = product.toarray()
         return np.asarray(product + self.intercept, dtype=np.float64)
 
