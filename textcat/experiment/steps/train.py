@@ -24,12 +24,10 @@ from textcat.experiment.steps.fitting import (
 )
 from textcat.experiment.steps.search import search_parameter
 from textcat.experiment.steps.step import Step, StepContext, make_recipe_inputs
+from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
-
-# Rises when a change of the code moves the numbers of an algorithm, so that no cache gives back the old ones.
-_ALGORITHM_VERSIONS = {"fast": 3}
 
 _SCALING_LEFT_OUT = ("none", 1.5)
 
@@ -92,9 +90,9 @@ def _make_threshold_parameters(run: RunSettings) -> dict[str, Any]:
 
 
 def _make_version_parameters(parameters: BaseModel) -> dict[str, int]:
-    """For a recipe; recipes of algorithms that no versions are kept of stay as they are."""
-    version = _ALGORITHM_VERSIONS.get(getattr(parameters, "algorithm", None) or "")
-    return {} if version is None else {"algorithm_version": version}
+    """Return the version of a built-in algorithm, for a recipe; nothing for one without a version."""
+    algorithm = ALGORITHMS.get(getattr(parameters, "algorithm", None) or "")
+    return {} if algorithm is None or algorithm.version is None else {"algorithm_version": algorithm.version}
 
 
 def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:
