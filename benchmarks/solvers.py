@@ -1,9 +1,9 @@
-"""How fast the lanes are beside other solvers: seconds of processor time to the same accuracy, on one thread.
+"""Time `textcat.linear.fit(..., algorithm="fast")` and other solvers to the same accuracy, on one thread.
 
-Accuracy is the objective's distance from a certified lower bound (the dual objective of a tighter solve),
-relative, summed over the categories. A peer's tolerance is tightened until it gets there, and its time is that of
-the loosest tolerance that does. A peer has so many seconds a problem; what it has reached by then is in its row.
-Where no peer gets there, ratios are to the one that came nearest, and say so: it would have needed longer.
+Accuracy is the distance of the objective from a certified lower bound (the dual objective of a tighter solve),
+relative, summed over the categories. The tolerance of each solver is tightened until it is accurate enough, and
+its time is that of the loosest tolerance that is. A peer has a limited number of seconds per problem; its row
+shows what it has reached by then. Where no peer is accurate enough, ratios are to the nearest one, with a note.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from benchmarks.machine import collect_machine_facts
 from benchmarks.peers import SOLVER_PEERS, CategoryFit, SolverPeer, fit_quietly
 from benchmarks.problems import PROBLEMS, BenchmarkProblem, compute_objective
-from textcat.linear.fast import solve
+from textcat.linear import LinearModel, fit
+from textcat.linear.regularization import lam_from_c
 from textcat.parallel.threads import limit_to_one_thread
 
 Labels = NDArray[np.bool_]
@@ -71,7 +72,7 @@ def bench_solvers(
         for problem in problems:
             said(problem.name)
             with _time_compiling() as compiling:
-                bound = float(_solve(matrix, labels, problem, accuracy / 20).dual_objective.sum())
+                bound = _compute_lower_bound(matrix, labels, problem, accuracy / 20)
                 ours = _measure_own_solver(matrix, labels, problem, accuracy, bound, repeats)
             rows += _add_ratios(
                 [replace(ours, compile_seconds=compiling.duration if compiling.done else 0.0)]
@@ -87,8 +88,21 @@ def _time_compiling() -> Any:
     return install_timer("numba:compile", lambda seconds: None)
 
 
-def _solve(matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float) -> Any:
-    return solve(matrix, labels, loss=problem.loss, prior=problem.prior, C=problem.C, tol=tol)
+def _fit(matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float) -> LinearModel:
+    lam = lam_from_c(problem.C, matrix.shape[0], problem.prior)
+    return fit(
+        matrix, labels, loss=problem.loss, prior=problem.prior, lam=lam, algorithm="fast", bias=0.0,
+        tol=tol, max_passes=10_000,
+    )  # fmt: skip
+
+
+def _compute_lower_bound(
+    matrix: sp.csr_matrix, labels: Labels, problem: BenchmarkProblem, tol: float
+) -> float:
+    """Return the dual objective, summed over the categories, of a tight solution."""
+    certificates = _fit(matrix, labels, problem, tol).certificate
+    bounds = [(each.objective or 0.0) - (each.gap or 0.0) for each in certificates]
+    return problem.C * matrix.shape[0] * sum(bounds)
 
 
 def _measure_own_solver(
@@ -99,14 +113,17 @@ def _measure_own_solver(
     bound: float,
     repeats: int,
 ) -> SolverRow:
-    """The best of some repetitions."""
-    runs: list[SolverRow] = []
-    for _ in range(repeats):
-        processor, started = time.process_time(), time.perf_counter()
-        coef = _solve(matrix, labels, problem, accuracy).coef
-        seconds, wall = time.process_time() - processor, time.perf_counter() - started
-        value = compute_objective(matrix, labels, coef, problem)
-        runs.append(_make_row(problem, OWN_SOLVER, seconds, wall, value, bound, accuracy, accuracy))
+    """Time the loosest tolerance of a category at which the sum is accurate enough, best of some repeats."""
+    for tol in (10 * accuracy, 3 * accuracy, accuracy):
+        runs: list[SolverRow] = []
+        for _ in range(repeats):
+            processor, started = time.process_time(), time.perf_counter()
+            coef = _fit(matrix, labels, problem, tol).coef
+            seconds, wall = time.process_time() - processor, time.perf_counter() - started
+            value = compute_objective(matrix, labels, coef, problem)
+            runs.append(_make_row(problem, OWN_SOLVER, seconds, wall, value, bound, accuracy, tol))
+        if runs[0].reached:
+            break
     return min(runs, key=_get_seconds)
 
 
