@@ -14,6 +14,8 @@ from textcat.linear.losses import Loss
 STOPS = ("passes", "scores", "optimality")
 ORDERS = ("constant_first", "constant_last", "reversed")
 PRECISIONS = ("float32", "float64")
+# Scores or weights are recomputed after this many passes, so that rounding errors do not add up.
+REFRESH_PASSES = {"float32": 8, "float64": 64}
 
 
 def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
