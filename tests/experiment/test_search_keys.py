@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from textcat.experiment.run.plan import make_plan
 from textcat.experiment.spec.experiment import Experiment, RunSettings
-from textcat.experiment.steps import train
 from textcat.experiment.steps.train import _make_threshold_parameters
+from textcat.linear.training import ALGORITHMS
 
 
 @pytest.mark.parametrize(
@@ -42,5 +43,6 @@ def test_models_of_an_algorithm_are_trained_again_when_its_version_rises(
         return make_plan(experiment, Path("unread"), "fingerprint").chains[0].trained.recipe.key
 
     before = key()
-    monkeypatch.setattr(train, "_ALGORITHM_VERSIONS", {"fast": 1_000})
+    changed = replace(ALGORITHMS["fast"], version=1_000)
+    monkeypatch.setitem(ALGORITHMS, "fast", changed)
     assert (key() != before) == hangs

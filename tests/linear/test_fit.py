@@ -34,7 +34,7 @@ SMALL = make(41)
         ({"algorithm": "fast", "class_weight": "balanced"}, "weighs documents"),
         ({"algorithm": "fast", "loss": "squared"}, "no squared loss"),
         ({"algorithm": "fast", "penalize_bias": False}, "the constant included"),
-        ({"algorithm": "fast", "options": {"stop": "passes"}}, "only the optimum"),
+        ({"algorithm": "fast", "options": {"stop": "passes"}}, "goes to the optimum"),
         ({"algorithm": "simplex"}, "no algorithm 'simplex'"),
         ({"prior": "cauchy"}, "no prior 'cauchy'"),
         ({"loss": "cubic"}, "no loss 'cubic'"),

@@ -32,14 +32,14 @@ def test_grids_are_the_printed_ones() -> None:
 
 
 def test_norm_based_variance_of_cosine_documents() -> None:
-    """Unit documents and a constant of 1: squared norm 2, so half the features with the constant."""
+    """Documents of length 1: the number of selected features and the constant, over the mean squared norm."""
     X = sp.csr_matrix(np.eye(7, 30))
-    assert compute_norm_based_variance(X)[0] == pytest.approx(31 / 2)
-    assert compute_norm_based_variance(X.toarray(), squared=False)[0] == pytest.approx(31 / np.sqrt(2))
-    mask = np.zeros((30, 2), dtype=bool)
+    assert compute_norm_based_variance(X) == pytest.approx(31)
+    assert compute_norm_based_variance(2 * X.toarray()) == pytest.approx(31 / 4)
+    mask = np.zeros((30, 3), dtype=bool)
     mask[:7, 0] = True
     mask[:3, 1] = True
-    np.testing.assert_allclose(compute_norm_based_variance(X, mask=mask), [8 / 2, 4 / (1 + 3 / 7)])
+    np.testing.assert_allclose(compute_norm_based_variance(X, mask), [8, 4 / (3 / 7), 1])
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 import threadpoolctl  # type: ignore[import-untyped]
 
-from tests.linear.fast.problems import make
-from textcat.linear.fast import solve
+from tests.linear.fast.problems import make, solve
 from textcat.linear.fast import support_vectors as finish
 from textcat.parallel.threads import limit_to_one_thread
 

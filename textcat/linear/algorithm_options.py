@@ -14,6 +14,8 @@ from textcat.linear.losses import Loss
 STOPS = ("passes", "scores", "optimality")
 ORDERS = ("constant_first", "constant_last", "reversed")
 PRECISIONS = ("float32", "float64")
+# Scores or weights are recomputed after this many passes, so that rounding errors do not add up.
+REFRESH_PASSES = {"float32": 8, "float64": 64}
 
 
 def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -68,7 +70,6 @@ class ColumnOptions(Options):
     epsilon: float = 0.1
     bound: str = "genkin_2004"
     continuation: int = 0
-    radius: float = 1.0
     order: str = "constant_first"
 
     def __post_init__(self) -> None:
@@ -76,9 +77,9 @@ class ColumnOptions(Options):
         _check_one_of("trust_region", self.trust_region, ("epsilon", "halving"))
         _check_one_of("order", self.order, ORDERS)
         _check_one_of("bound", self.bound, ("zhang_oles_2001", "genkin_2004"))
-        if not (self.epsilon > 0 and self.radius > 0 and self.continuation >= 0):
+        if not (self.epsilon > 0 and self.continuation >= 0):
             raise UsageError(
-                "options epsilon and radius must be above 0, continuation 0 or more",
+                "option epsilon must be above 0, continuation 0 or more",
                 where="fit",
                 hint="Give numbers in these ranges, or leave the options out.",
             )
@@ -88,8 +89,8 @@ class ColumnOptions(Options):
         return max(0.0, 1.0 - k / self.continuation) if self.continuation else 0.0
 
     def choose_first_radius(self, loss: Loss) -> float:
-        """The first trust region; the squared loss, solved exactly, needs none."""
-        return np.inf if loss.name == "squared" else self.radius
+        """Return the first trust region, 1 in both papers; the squared loss, solved exactly, needs none."""
+        return np.inf if loss.name == "squared" else 1.0
 
 
 @dataclass(frozen=True)

@@ -25,18 +25,26 @@ from textcat.linear.products import multiply_matrix
 
 @dataclass(frozen=True)
 class Certificate:
-    """What is known of one category's solution; `gap` is None where no dual point bounds the optimum."""
+    """How a problem was solved, and how close its solution is to the optimum.
 
-    objective: float
-    violation: float
-    gap: float | None
-    passes: int
-    seconds: float
-    reason: str
+    `violation` is the largest component of the least subgradient: NaN if it was not measured, None for
+    learners that do not define it. `gap` is the objective minus the value of a feasible dual point, so no
+    solution is better by more than that; None where nothing bounds the optimum. `objective` is None for
+    learners that minimise nothing. `passes` counts what the algorithm repeats: passes over the data, or pair
+    steps of the SMO.
+    """
+
+    objective: float | None
+    violation: float | None = None
+    gap: float | None = None
+    passes: int = 0
+    seconds: float = 0.0
+    reason: str = ""
 
     def as_dict(self) -> dict[str, float | int | str | None]:
-        """A JSON-able form."""
-        return asdict(self)
+        """Return the fields as JSON-able data, without a violation that the learner does not define."""
+        fields = asdict(self)
+        return {name: value for name, value in fields.items() if name != "violation" or value is not None}
 
 
 @dataclass(frozen=True)

@@ -90,20 +90,22 @@ GAUSSIAN_VARIANCES = tuple(10.0**k for k in range(-4, 5))
 LAPLACE_RATES = tuple(10.0 ** (k / 2) for k in range(5, -5, -1))
 
 
-def compute_norm_based_variance(
-    X: Any, bias: float = 1.0, mask: NDArray[np.bool_] | None = None, squared: bool = True
-) -> Floats:
-    """Equation 29: d / u, d the number of features with the constant, u the mean squared norm of a document.
+def compute_norm_based_variance(X: Any, mask: NDArray[np.bool_] | None = None) -> Any:
+    """Return d / u, equation 29 of genkin_2004: one number, or with a mask one per category.
 
-    One number for each column of the mask (one number without a mask). The equation prints the norm and
-    its text says the squared norm; `squared` chooses.
+    d is the number of selected features plus 1 for the constant. u is the mean squared norm of the
+    documents over the selected features, as the paper's text says; the printed formula sums norms that are
+    not squared. The constant is counted in d but not in the norm, so that u is 1 for documents of cosine
+    length, as in the authors' program; with the constant in the norm u would be 2 for them.
     """
-    matrix = make_matrix_with_bias(X, 0.0)
-    selected = np.ones((matrix.shape[1], 1)) if mask is None else np.asarray(mask, dtype=np.float64)
-    squares = np.asarray(matrix.multiply(matrix).tocsr() @ selected) + bias * bias
-    size = (squares if squared else np.sqrt(squares)).mean(axis=0)
-    features = selected.sum(axis=0) + (bias != 0.0)
-    return np.asarray(features / np.where(size > 0, size, 1.0))
+    squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
+    if mask is None:
+        mean_square = float(squares.sum()) / X.shape[0]
+        return (X.shape[1] + 1) / mean_square
+    by_feature = np.asarray(squares.sum(axis=0)).ravel() / X.shape[0]
+    features = mask.sum(axis=0)
+    # The documents of a category without features have no length: any variance will do.
+    return (features + 1) / np.where(features > 0, by_feature @ mask, 1.0)
 
 
 @dataclass(frozen=True)

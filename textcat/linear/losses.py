@@ -104,6 +104,16 @@ def modified_logistic(gamma: float = 10.0) -> Loss:
     )
 
 
+# Codes by which compiled kernels choose a loss.
+SQUARED, SQUARED_HINGE, LOGISTIC, HINGE = 0, 1, 2, 3
+LOSS_CODES = {
+    "squared": SQUARED,
+    "squared_hinge": SQUARED_HINGE,
+    "logistic": LOGISTIC,
+    "modified_logistic": LOGISTIC,
+    "hinge": HINGE,
+}
+
 LOSSES: dict[str, Callable[[], Loss]] = {
     "squared": squared,
     "squared_hinge": squared_hinge,

@@ -1,9 +1,13 @@
-"""A trained linear model: weights, intercepts, what it was trained with, and a certificate for each
-category."""
+"""A trained linear model: weights, intercepts, the settings of training and a certificate per category.
+
+Every linear learner returns one. Weights are dense, or sparse where almost all of them are zero. A problem
+that is solved for all categories jointly (softmax regression, for example) has one `joint_certificate`
+instead; it is not stored with the model.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,51 +15,83 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.errors import UsageError
+from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
 
 KIND = "linear"
+_SPARSE_PARTS = ("data", "indices", "indptr")
 
 
 @dataclass(frozen=True)
 class LinearModel:
-    """Scores are X coef + intercept; `settings` says how it was trained, `dual` is kept when asked for."""
+    """Scores are X coef + intercept: coef is features x categories, with one intercept per category.
 
-    coef: NDArray[np.float64]
+    coef is a dense array or a scipy.sparse CSC matrix. `settings` says how the model was trained, `kind` by
+    which family of learners. `dual` holds the dual variables where the caller asked to keep them.
+    """
+
+    coef: Any
     intercept: NDArray[np.float64]
-    certificate: list[Certificate]
-    settings: dict[str, Any] = field(default_factory=dict)
+    certificate: Sequence[Certificate] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
     dual: NDArray[np.float64] | None = None
+    kind: str = KIND
+    joint_certificate: Certificate | None = None
 
     def scores(self, X: Any) -> NDArray[np.float64]:
-        """Documents x categories; a sparse X stays sparse."""
+        """Return the scores, documents x categories, of a sparse or dense matrix."""
         if X.shape[1] != self.coef.shape[0]:
             raise UsageError(
-                f"the documents have {X.shape[1]} features and the model {self.coef.shape[0]}",
+                f"the documents have {X.shape[1]} features, the model was trained on {self.coef.shape[0]}",
                 hint="Count the documents over the terms that the model was trained with.",
             )
         documents: Any = X if sp.issparse(X) else np.asarray(X)
         product = documents @ self.coef
-        return np.asarray(product + self.intercept)
+        if not isinstance(product, np.ndarray):
+            product = product.toarray()
+        return np.asarray(product + self.intercept, dtype=np.float64)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All numbers as arrays, for a file without pickle."""
-        return {"coef": self.coef, "intercept": self.intercept}
+        """Return all numbers as arrays, for a file without pickle."""
+        if isinstance(self.coef, np.ndarray):
+            return {"coef": self.coef, "intercept": self.intercept}
+        columns = sp.csc_matrix(self.coef)
+        parts = {f"coef.{part}": getattr(columns, part) for part in _SPARSE_PARTS}
+        return {**parts, "coef.shape": np.array(columns.shape), "intercept": self.intercept}
 
     def describe(self) -> dict[str, Any]:
-        """A JSON-able account: kind, settings, certificates."""
-        return {
-            "kind": KIND,
-            "settings": dict(self.settings),
-            "certificate": [each.as_dict() for each in self.certificate],
-        }
+        """Return kind, settings and certificates as JSON-able data."""
+        described = {"kind": self.kind, "settings": dict(self.settings)}
+        if self.joint_certificate is not None:
+            return described
+        return {**described, "certificate": [entry.as_dict() for entry in self.certificate]}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> LinearModel:
-        """Rebuild a model from what `to_arrays` and `describe` gave."""
+        """Rebuild a model from its arrays and description, also from those of earlier versions.
+
+        Earlier versions stored the settings of some learners as `parameters`.
+        """
         return cls(
-            np.asarray(arrays["coef"], dtype=np.float64),
-            np.asarray(arrays["intercept"], dtype=np.float64),
-            [Certificate(**each) for each in description["certificate"]],
-            dict(description["settings"]),
+            _read_weights(arrays),
+            np.asarray(_find_array(arrays, "intercept"), dtype=np.float64),
+            [Certificate(**entry) for entry in description.get("certificate", ())],
+            dict(description.get("settings", description.get("parameters", {}))),
+            kind=str(description.get("kind", KIND)),
         )
+
+
+def _read_weights(arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if "coef.shape" not in arrays:
+        return np.asarray(_find_array(arrays, "coef"), dtype=np.float64)
+    parts: Any = tuple(_find_array(arrays, f"coef.{part}") for part in _SPARSE_PARTS)
+    features, categories = arrays["coef.shape"]
+    return sp.csc_matrix(parts, shape=(int(features), int(categories)))
+
+
+def _find_array(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:
+    if name not in arrays:
+        raise BadDataError(
+            f"a linear model without {name}", where="model arrays", hint="Train the model again."
+        )
+    return arrays[name]

@@ -140,6 +140,14 @@ def compute_lane_width(width: int) -> int:
     return width if width < 2 else -(-width // LANE_STEP) * LANE_STEP
 
 
+def pad_to_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) -> NDArray[Any]:
+    """Return values, broadcast to `shape`, in an array that is wide enough for whole vectors; zero elsewhere."""
+    rows, width = np.shape(values) if shape is None else shape
+    out = np.zeros((rows, compute_lane_width(width)), dtype=dtype)
+    out[:, :width] = np.broadcast_to(values, (rows, width))
+    return out
+
+
 def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
     """Bring any matrix to canonical CSR in double precision, with the constant feature appended.
 

@@ -126,7 +126,8 @@ class Algorithm:
     dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
     `narrow`: a block is shown the features that it selects, and is divided where that makes it cheaper.
     `cannot(request)`: why it cannot solve a request, or None; the built-in ones have theirs in
-    textcat.linear.combinations.
+    textcat.linear.combinations. `version` rises when a change of the code moves the numbers, so that stored
+    models are trained again; None leaves it out of the keys of artifacts.
     """
 
     solve_block: Callable[..., BlockResult]
@@ -135,13 +136,16 @@ class Algorithm:
     blocks: Callable[..., list[slice]] = make_lane_blocks
     narrow: bool = True
     cannot: combinations.RefusalRule = accept_any_request
+    version: int | None = None
 
 
 ALGORITHMS: dict[str, Algorithm] = {
     "column": Algorithm(column.solve_block, ColumnOptions),
     "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.make_row_blocks),
     "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
-    "fast": Algorithm(fast.solve_block, fast.FastOptions, blocks=fast.make_single_block, narrow=False),
+    "fast": Algorithm(
+        fast.solve_block, fast.FastOptions, blocks=fast.make_single_block, narrow=False, version=3
+    ),
 }
 
 

@@ -19,6 +19,7 @@ from textcat.linear.combinations import load_named_learners
 from textcat.linear.cross_validation import (
     HyperparameterChoice,
     choose_lam_by_cross_validation,
+    compute_norm_based_variance,
     score_held_out_folds,
 )
 from textcat.linear.model import LinearModel
@@ -154,7 +155,8 @@ def _resolve_lam(
         return lam_from_c(parameters.cost, documents, prior)
     if parameters.variance == "norm":
         part = problem if kept is None else problem.rows(kept)
-        return lam_from_variance(_compute_norm_variance(part), documents, prior, parameters.bare_variance)
+        variance = compute_norm_based_variance(part.X, part.mask)
+        return lam_from_variance(variance, documents, prior, parameters.bare_variance)
     if parameters.variance is not None:
         return lam_from_variance(float(parameters.variance), documents, prior, parameters.bare_variance)
     if parameters.rate is not None:
@@ -164,18 +166,3 @@ def _resolve_lam(
             "the learner needs a regularization", hint="Give one of lam, cost, variance and rate."
         )
     return settings["lam"]
-
-
-def _compute_norm_variance(problem: LearningProblem) -> Any:
-    """Return d / u of genkin_2004 equation 29 for each category: features and constant over the mean squared norm.
-
-    The norm is that of the documents without the constant, as in the authors' program: 1 after cosine normalization.
-    """
-    squares = problem.X.multiply(problem.X) if hasattr(problem.X, "multiply") else np.square(problem.X)
-    if problem.mask is None:
-        mean_square = float(squares.sum()) / problem.X.shape[0]
-        return (problem.X.shape[1] + 1) / mean_square
-    by_feature = np.asarray(squares.sum(axis=0)).ravel() / problem.X.shape[0]
-    features = problem.mask.sum(axis=0)
-    # Documents have length 0 for a category without features; any variance will do.
-    return (features + 1) / np.where(features > 0, by_feature @ problem.mask, 1.0)

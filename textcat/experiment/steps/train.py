@@ -19,12 +19,10 @@ from textcat.experiment.steps.learners import find_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.search import search_parameter
 from textcat.experiment.steps.step import Step, make_recipe_inputs
+from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
-
-# Increase when a change of the code changes the results of an algorithm, so that cached models are not used.
-_ALGORITHM_VERSIONS = {"fast": 3}
 
 _SCALING_LEFT_OUT = ("none", 1.5)
 
@@ -85,9 +83,9 @@ def _make_threshold_parameters(run: RunSettings) -> dict[str, Any]:
 
 
 def _make_version_parameters(parameters: BaseModel) -> dict[str, int]:
-    """Return the version of the algorithm, for a recipe; nothing for an algorithm without versions."""
-    version = _ALGORITHM_VERSIONS.get(getattr(parameters, "algorithm", None) or "")
-    return {} if version is None else {"algorithm_version": version}
+    """Return the version of a built-in algorithm, for a recipe; nothing for one without a version."""
+    algorithm = ALGORITHMS.get(getattr(parameters, "algorithm", None) or "")
+    return {} if algorithm is None or algorithm.version is None else {"algorithm_version": algorithm.version}
 
 
 def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:

@@ -1,10 +1,8 @@
-"""The state of one block of categories on its way up the dual: passes over the documents, and a float64
-certificate.
+"""Dual ascent on one block of categories: passes over the documents, and a certificate in float64.
 
-A pass visits documents in a fresh random order: in a fixed order the penalised constant follows the documents
-just seen, and the
-gap stops falling. After a full pass only the documents that still hold a noticeable part of the gap are
-visited, until theirs has shrunk.
+A pass visits documents in a new random order: in a fixed order the penalised constant follows the documents
+just visited, and the gap stops falling. After a full pass only the documents that hold a noticeable part of
+the gap are visited, until their part has shrunk.
 """
 
 from __future__ import annotations
@@ -28,39 +26,35 @@ from textcat.linear.simd import WIDTH
 
 Array = NDArray[np.float64]
 
-# Shares of the gap that may be left out of sight: by the documents passed over, and by a step not taken.
+# Share of the gap that skipped documents may hold, also as a limit for rounding errors of the weights.
 _SKIPPED_GAP_SHARE = 0.1
-# What is left of the gap that a full pass, or a pass over some of the documents, has seen on its way.
+# The gap after a pass, as a share of the gap summed during the pass: over all documents, and over some.
 _GAP_LEFT_AFTER_FULL_PASS = 0.55
 _GAP_LEFT_AFTER_POLISH = 1.5
-# From this multiple of the target on, weights are made anew where rounding could matter.
+# At this multiple of the target the weights are recomputed, where rounding could matter.
 _REBUILD_FACTOR = 30.0
-# Over how many rounds of passes their pace is judged.
+# The number of rounds of passes from which the rate of convergence is estimated.
 _PACE_ROUNDS = 2
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
-# Documents whose values are worked out together, so that what lies in between stays in the cache.
+# Documents that are processed together, so that intermediate values stay in the cache.
 _DOCUMENTS_PER_TILE = 512
 
 
 @dataclass(frozen=True)
 class GapTarget:
-    """A gap to come to: `total` of all lanes together, or of every lane its own, if `each` says so."""
+    """Gaps that are small enough: `each` lane at its own, or the sum over lanes at `total`."""
 
     total: float
-    each: Array | None = None
+    each: Array
 
     def reached(self, gaps: Array) -> bool:
-        """Whether gaps by lane are small enough."""
-        if self.each is not None and bool(np.all(gaps <= self.each)):
-            return True
-        return float(gaps.sum()) <= self.total
+        """Return whether gaps by lane are small enough."""
+        return bool(np.all(gaps <= self.each)) or float(gaps.sum()) <= self.total
 
 
 @dataclass
-class BlockCertificate:
-    """What a block has reached, in float64: weights (features x 16, in the order of `Rows`) and values by
-    lane.
-    """
+class CertifiedBlock:
+    """Weights (features x 16, in the order of `PackedRows`) with margins and objectives, in float64."""
 
     W: Array
     margins: Array
@@ -69,14 +63,15 @@ class BlockCertificate:
 
     @property
     def gap(self) -> Array:
-        """The duality gap; rounding can take it below zero at the very end, which zero bounds."""
+        """The duality gap by lane, at least zero (rounding can make the difference negative)."""
         return np.maximum(self.objective - self.dual_objective, 0.0)
 
 
 @dataclass
 class DualAscent:
-    """Dual variables and weights of one block. For the logistic loss `points` holds u, with alpha = C
-    sigma(-u).
+    """Dual variables `alpha` and weights `W` of one block, with methods that improve and certify them.
+
+    For the logistic loss `points` holds u, with alpha = C sigma(-u).
     """
 
     rows: PackedRows
@@ -101,7 +96,7 @@ class DualAscent:
         return self.loss.name == "logistic"
 
     def start_at(self, margins: Array | None) -> None:
-        """Dual variables from margins y_i w'x_i, or from none where they are all zero; and their weights."""
+        """Set dual variables and weights from the margins y_i w'x_i, or all to zero without margins."""
         if margins is None:
             self.W = np.zeros((self.rows.features, WIDTH), self.dtype)
             return
@@ -113,19 +108,20 @@ class DualAscent:
         self.rebuild_weights(self.dtype)
 
     def _iterate_tiles(self) -> Iterator[slice]:
-        """All documents, some at a time."""
+        """Yield slices that cover all documents."""
         return (
             slice(start, start + _DOCUMENTS_PER_TILE)
             for start in range(0, self.rows.documents, _DOCUMENTS_PER_TILE)
         )
 
     def _compute_costs(self, tile: slice) -> Array:
-        """C by document and lane."""
+        """Return C by document and lane."""
         return np.asarray(self.rows.importance[tile, None] * self.block.limits)
 
     def rebuild_weights(self, dtype: type[np.floating]) -> None:
-        """Go on in `dtype` with weights made anew, in float64, from the dual variables: the sum over documents of
-        both signs loses in float32 what the constant's weight is about.
+        """Switch to `dtype` and recompute the weights from the dual variables, summing in float64.
+
+        The constant's weight is a sum over documents of both signs, which float32 cannot hold precisely.
         """
         self.dtype = dtype
         self.signs = self.block.signs.astype(dtype, copy=False)
@@ -139,13 +135,13 @@ class DualAscent:
         self.W = self._combine_rows(steps).astype(dtype, copy=False)
 
     def _combine_rows(self, steps: Array) -> Array:
-        """The sum of the documents times their steps, in float64."""
+        """Return the sum of the documents times their steps, in float64."""
         W = np.zeros((self.rows.features, WIDTH))
         add_rows(self.rows.spans, self.rows.indices, self.rows.data, steps, W)
         return W
 
     def sweep(self, negligible: float, *, full: bool) -> Array:
-        """One pass over all documents, or over those worth it; the gap seen on the way, by lane."""
+        """Make one pass over all documents, or over the candidates; return the gap summed on the way, by lane."""
         n = self.rows.documents
         visits = make_visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.starts)
         gaps = np.zeros((1, WIDTH), self.dtype)
@@ -163,17 +159,16 @@ class DualAscent:
             return int(relax_logistic(*matrix, *settings, self.points, self.alpha, self.W, gaps, self._again))
         ridges = np.zeros_like(limits) if self.loss.name == "hinge" else 1 / (2 * limits)
         ceilings = limits if self.loss.name == "hinge" else np.full_like(limits, np.inf)
-        lowest = -np.inf if self.loss.name == "squared" else 0.0
-        bounds = (ceilings, ridges, lowest)
+        bounds = (ceilings, ridges)
         return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
 
     def run_passes(
         self, goal: GapTarget, most_passes: float, alternative: Callable[[], float] | None = None
     ) -> bool:
-        """Passes until the gap is expected to have come to the goal; False if stopped before.
+        """Make passes until the gap is expected to have reached the goal; return False if stopped before.
 
-        It stops when the passes to be expected would visit more documents than `alternative` says another way
-        costs.
+        Passes stop early when the expected number of document visits exceeds `alternative()`, the cost of
+        another method.
         """
         target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
@@ -199,13 +194,13 @@ class DualAscent:
         return False
 
     def _has_drift(self, target: float) -> bool:
-        """Whether what the weights lose to rounding while steps are added to them can matter to such a gap."""
+        """Return whether rounding errors that the weights collect during passes matter for such a gap."""
         lost = float(np.finfo(self.dtype).eps) * self.rows.documents * float(self.block.limits.max())
         bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
         return 0.5 * lost * lost * bend > _SKIPPED_GAP_SHARE * target
 
     def _polish(self, negligible: float, before: float, goal: GapTarget) -> Array:
-        """A few passes over the documents that hold the gap; the gap of the last, by lane."""
+        """Make a few passes over the candidates; return the gap of the last pass, by lane."""
         for _ in range(5):
             gap = self.sweep(negligible, full=False)[: self.block.size]
             if (
@@ -217,7 +212,7 @@ class DualAscent:
         return gap
 
     def estimate_dual(self) -> Array:
-        """The dual objective by lane as float32 has it, for setting targets."""
+        """Return the dual objective by lane in the precision of the passes, for setting targets."""
         penalty = 0.5 * np.einsum("ij,ij->j", self.W, self.W)
         values = np.zeros(WIDTH)
         for tile in self._iterate_tiles():
@@ -225,7 +220,7 @@ class DualAscent:
         return np.asarray((values - penalty)[: self.block.size])
 
     def _compute_dual(self, tile: slice) -> tuple[Array, Array]:
-        """Dual variables of some documents in float64, and what they are worth."""
+        """Return the dual variables of some documents in float64, and their terms of the dual objective."""
         alpha = self.alpha[tile].astype(np.float64)
         if self._logistic:
             alpha = self.loss.dual_variable(self.points[tile].astype(np.float64), self._compute_costs(tile))
@@ -238,8 +233,8 @@ class DualAscent:
             return np.asarray(weights * softplus(-points) + points * alpha)
         return self.loss.dual_value(alpha, weights)
 
-    def certify(self) -> BlockCertificate:
-        """Weights, objective and dual objective in float64, from the dual variables alone."""
+    def certify(self) -> CertifiedBlock:
+        """Compute weights, objective and dual objective in float64 from the dual variables alone."""
         signs, products = self.block.signs, np.empty(self.block.signs.shape)
         values, losses = np.zeros((2, WIDTH))
         for tile in self._iterate_tiles():
@@ -252,13 +247,13 @@ class DualAscent:
             products[tile] *= signs[tile]
             losses += self.loss.value(products[tile], self._compute_costs(tile)).sum(axis=0)
         penalty = 0.5 * np.einsum("ij,ij->j", W, W)
-        return BlockCertificate(W, products, penalty + losses, values - penalty)
+        return CertifiedBlock(W, products, penalty + losses, values - penalty)
 
 
 def _is_slower_than_alternative(
     gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]
 ) -> bool:
-    """Whether the way to `target` at the pace of the last rounds is longer than the alternative."""
+    """Return whether reaching `target` at the rate of the last rounds costs more than the alternative."""
     rounds = min(_PACE_ROUNDS, len(gaps) - 1)
     before = gaps[-1 - rounds]
     if len(gaps) <= _PACE_ROUNDS or not 0 < before < np.inf:

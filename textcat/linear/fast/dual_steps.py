@@ -1,22 +1,17 @@
-"""Row relaxation on the dual, sixteen categories at once: hinge, squared hinge, squared and logistic loss.
+"""Row relaxation on the dual (zhang_oles_2001, algorithm 5), sixteen categories at once.
 
-Problem, for each lane:  min_w  w'w/2 + sum_i loss(y_i w'x_i);  dual  max_a  sum_i a_i - |sum_i a_i y_i
-x_i|^2/2 - ridge_i a_i^2/2
+Problem, for each lane:  min_w  w'w/2 + sum_i loss(y_i w'x_i)
+In:   a block's rows and signs; dual variables `alpha` and weights W = sum_i a_i y_i x_i, changed in place
+Out:  the duality gap summed during the pass, by lane; the documents that hold a noticeable part of it
+
+Hinge and squared hinge: dual  max_a  sum_i a_i - |sum_i a_i y_i x_i|^2/2 - ridge_i a_i^2/2, solved for one
+variable in closed form.
     hinge           ridge = 0         0 <= a <= C
     squared hinge   ridge = 1/(2C)    0 <= a
-    squared         ridge = 1/(2C)    a free
-In:   a block's rows, signs, dual variables `alpha` and weights W = sum_i a_i y_i x_i (both changed in place)
-Out:  the duality gap as seen on the way, by lane; the documents worth another visit
-Zhang & Oles (2001), algorithm 5, in the closed form that a quadratic dual allows.
 
-Problem, for each lane:  min_w  w'w/2 + C sum_i log(1 + exp(-y_i w'x_i));  dual variables a_i = C sigma(-u_i),
-kept through u_i
-In:   a block's rows and signs; `points` (u), `alpha` (a) and weights W = sum_i a_i y_i x_i, changed in place
-Out:  the duality gap as seen on the way, by lane; the documents worth another visit
-Zhang & Oles (2001), algorithm 5: each dual variable moves to the root of f(u) = u - m - |x_i|^2 (C sigma(-u)
-- a_i), with m the
-margin now. The root lies between m and the old u, so Newton steps are kept inside that bracket; one is enough
-near the optimum.
+Logistic, C log(1 + exp(-y_i w'x_i)): a_i = C sigma(-u_i) is kept through u_i in `points`. Each u moves to the
+root of f(u) = u - m - |x_i|^2 (C sigma(-u) - a_i), with m the present margin. The root lies between m and the
+old u, so Newton steps are kept inside that bracket; one is enough near the optimum.
 """
 
 from __future__ import annotations
@@ -48,7 +43,6 @@ def relax_hinge(
     signs: Any,
     limits: Any,
     ridges: Any,
-    lowest: float,
     visits: Any,
     negligible: float,
     alpha: Any,
@@ -56,11 +50,10 @@ def relax_hinge(
     gaps: Any,
     again: Any,
 ) -> int:
-    """One pass over the documents in `visits`; returns how many documents it wrote into `again`."""
+    """Make one pass over the documents in `visits`; return how many documents it wrote into `again`."""
     zero = splat(W, 0.0)
     one = splat(W, 1.0)
     half = splat(W, 0.5)
-    low = splat(W, lowest)
     limit = load(limits, 0)
     base_ridge = load(ridges, 0)
     small = splat(W, negligible)
@@ -75,8 +68,10 @@ def relax_hinge(
         old = load(alpha, i)
         missing = one - sign * multiply_row(spans, indices, data, i, W)
         free = old + (missing - ridge * old) / (ridge + splat(W, norms[i]))
-        new = lane_maximum(low, lane_minimum(limit * weight, free))
-        best = lane_maximum(low, lane_minimum(limit * weight, missing / lane_maximum(ridge, splat(W, 1e-30))))
+        new = lane_maximum(zero, lane_minimum(limit * weight, free))
+        best = lane_maximum(
+            zero, lane_minimum(limit * weight, missing / lane_maximum(ridge, splat(W, 1e-30)))
+        )
         gap = (best - old) * (missing - half * ridge * (best + old))
         total = total + gap
         if any_differs(lane_maximum(gap, small), small):
@@ -94,10 +89,9 @@ _MAX_ROOT_STEPS = 40
 
 @compile_kernel
 def _find_root(margin: Any, point: Any, old: Any, pull: Any, norm: Any, limit: Any, accuracy: Any) -> Any:
-    """Where the dual variable goes, as u: the secant of the two ends, then Newton or bisection inside the
-    bracket.
+    """Return the root u: the secant of the two ends, then Newton or bisection inside the bracket.
 
-    `pull` is how far the dual variable would move were its own effect on the margin left out.
+    `pull` is the move of the dual variable if its effect on the margin is ignored.
     """
     one = splat(margin, 1.0)
     zero = splat(margin, 0.0)
@@ -140,7 +134,7 @@ def relax_logistic(
     gaps: Any,
     again: Any,
 ) -> int:
-    """One pass over the documents in `visits`; returns how many documents it wrote into `again`."""
+    """Make one pass over the documents in `visits`; return how many documents it wrote into `again`."""
     one = splat(W, 1.0)
     half = splat(W, 0.5)
     small = splat(W, negligible)

@@ -1,6 +1,4 @@
-"""The losses as the lanes know them: value, conjugate, and dual variable of a margin. Margins are those of
-y_i w'x_i, C is included.
-"""
+"""Losses of the fast algorithm: value, dual variable and conjugate as functions of the margin y_i w'x_i, C included."""
 
 from __future__ import annotations
 
@@ -20,13 +18,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class LaneLoss:
-    """A loss C l(z), its dual variable -C l'(z), and minus its conjugate at a dual variable."""
+    """A loss C l(z), its dual variable -C l'(z), and minus its conjugate as a function of the dual variable."""
 
     name: str
     value: Callable[[Array, Array], Array]
     dual_variable: Callable[[Array, Array], Array]
     dual_value: Callable[[Array, Array], Array]
-    smooth: bool
 
 
 @compile_kernel
@@ -43,7 +40,7 @@ def _sigmoid(x: Any, out: Any) -> None:
 
 
 def _apply_in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
-    """A function of all numbers of an array, sixteen at a time."""
+    """Apply a kernel to all numbers of an array, sixteen at a time."""
     padded = np.zeros(-(-x.size // WIDTH) * WIDTH)
     padded[: x.size] = x.ravel()
     out = np.empty_like(padded)
@@ -52,17 +49,17 @@ def _apply_in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
 
 
 def softplus(x: Array) -> Array:
-    """log(1 + exp(x)) without overflow."""
+    """Return log(1 + exp(x)) without overflow."""
     return _apply_in_lanes(_softplus, x)
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)) without overflow."""
+    """Return 1 / (1 + exp(-x)) without overflow."""
     return _apply_in_lanes(_sigmoid, x)
 
 
 def _entropy(a: Array, C: Array) -> Array:
-    """C log C - a log a - (C - a) log(C - a), zero at both ends."""
+    """Return C log C - a log a - (C - a) log(C - a), zero at both ends."""
     p = np.clip(a / C, 0.0, 1.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(p > 0, p * np.log(p), 0.0) + np.where(p < 1, (1 - p) * np.log1p(-p), 0.0)
@@ -72,27 +69,18 @@ def _entropy(a: Array, C: Array) -> Array:
 LANE_LOSSES = {
     loss.name: loss
     for loss in (
-        LaneLoss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * sigmoid(-z), _entropy, True),
+        LaneLoss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * sigmoid(-z), _entropy),
         LaneLoss(
             "hinge",
             lambda z, C: C * np.maximum(0.0, 1 - z),
             lambda z, C: np.where(z < 1, C, 0.0),
             lambda a, C: a,
-            False,
         ),
         LaneLoss(
             "squared_hinge",
             lambda z, C: C * np.maximum(0.0, 1 - z) ** 2,
             lambda z, C: 2 * C * np.maximum(0.0, 1 - z),
             lambda a, C: a - a * a / (4 * C),
-            True,
-        ),
-        LaneLoss(
-            "squared",
-            lambda z, C: C * (1 - z) ** 2,
-            lambda z, C: 2 * C * (1 - z),
-            lambda a, C: a - a * a / (4 * C),
-            True,
         ),
     )
 }

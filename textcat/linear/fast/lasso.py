@@ -1,11 +1,9 @@
-"""Laplace prior: working sets that grow by the worst violators, the gradient over all features in lanes,
-Newton inside.
+"""Laplace prior: working sets of features that grow by the worst violators of optimality.
 
 Problem, for each category:  min_w  |w|_1 + sum_i C_i loss(y_i w'x_i)
-A round takes the gradient of all unfinished categories, sixteen to a pass over the rows, adds to each working
-set the features that
-violate optimality most, and minimises over the working set. A scaled copy of the dual variables bounds the
-optimum from below.
+A round computes the gradients of up to sixteen unfinished categories in one pass over the rows, adds to each
+working set the features that violate optimality most, and minimises over the working set by proximal Newton
+steps (`lasso_newton`). A scaled copy of the dual variables bounds the optimum from below.
 """
 
 from __future__ import annotations
@@ -19,13 +17,7 @@ from numpy.typing import NDArray
 
 from textcat.linear.fast.dual import StoppingRule
 from textcat.linear.fast.lane_losses import LANE_LOSSES
-from textcat.linear.fast.lasso_newton import (
-    LOGISTIC,
-    SQUARED,
-    SQUARED_HINGE,
-    fill_slopes_and_curvatures,
-    run_proximal_newton,
-)
+from textcat.linear.fast.lasso_newton import fill_slopes_and_curvatures, run_proximal_newton
 from textcat.linear.fast.layout import PackedRows, add_rows, group_categories
 from textcat.linear.mapped_arrays import convert_to_columns
 from textcat.linear.simd import WIDTH
@@ -33,9 +25,8 @@ from textcat.parallel.threads import run_in_threads
 
 Array = NDArray[np.float64]
 
-_LOSS_KINDS = {"logistic": LOGISTIC, "squared_hinge": SQUARED_HINGE, "squared": SQUARED}
 _MAX_NEWTON_STEPS = 50
-# What part of the allowed gap the working set may cost; its share of the violation outside.
+# Tolerances of the working set: share of the allowed gap, and of the largest violation outside it.
 _INNER_SHARE = 0.5
 _ROUND_SHARE = 0.1
 _FIRST_FEATURES = 16
@@ -43,12 +34,13 @@ _FIRST_FEATURES = 16
 
 @dataclass
 class LassoLane:
-    """One category: its working set `columns` with weights `w`, margins z, C by document; arrays padded to
-    whole vectors.
+    """One category: its working set `columns` with weights `w`, margins `z`, C per document in `weights`.
+
+    Arrays over documents are padded to whole vectors.
     """
 
     category: int
-    kind: int
+    loss: str
     signs: Array
     weights: Array
     columns: NDArray[np.int64]
@@ -68,30 +60,35 @@ class LassoLane:
         self.update()
 
     def update(self) -> None:
-        """Dual variables at the margins."""
-        fill_slopes_and_curvatures(self.kind, self.z, self.weights, self.alpha, self.curvature)
+        """Compute the dual variables at the margins."""
+        fill_slopes_and_curvatures(self.logistic, self.z, self.weights, self.alpha, self.curvature)
+
+    @property
+    def logistic(self) -> bool:
+        """Whether the loss is logistic; else it is the squared hinge."""
+        return self.loss == "logistic"
 
     @property
     def gap(self) -> float:
-        """The duality gap by the last certificate."""
+        """The duality gap of the last certificate."""
         return max(self.objective - self.dual_objective, 0.0)
 
-    def value(self, loss: str) -> float:
-        """The objective at the margins as they are."""
-        return float(np.abs(self.w).sum() + LANE_LOSSES[loss].value(self.z, self.weights).sum())
+    def compute_objective(self) -> float:
+        """Return the objective at the present margins."""
+        return float(np.abs(self.w).sum() + LANE_LOSSES[self.loss].value(self.z, self.weights).sum())
 
-    def bound(self, loss: str, steepest: float) -> float:
-        """The dual objective of the dual variables, scaled so that no feature's gradient exceeds one."""
+    def compute_bound(self, steepest: float) -> float:
+        """Return the dual objective of the dual variables, scaled so that no feature's gradient exceeds one."""
         scaled = self.alpha * min(1.0, 1.0 / max(steepest, 1e-300))
         real = self.weights > 0
-        return float(LANE_LOSSES[loss].dual_value(scaled[real], self.weights[real]).sum())
+        return float(LANE_LOSSES[self.loss].dual_value(scaled[real], self.weights[real]).sum())
 
     def release(self) -> None:
-        """Keep the weights and the certificate alone."""
+        """Free the arrays over documents; weights and certificate stay."""
         self.signs = self.weights = self.z = self.alpha = self.curvature = np.empty(0)
 
     def grow(self, gradient: NDArray[np.floating], most: int) -> int:
-        """Keep the features in use and add at most `most` of the worst violators; how many were added."""
+        """Keep the features in use, add at most `most` of the worst violators, and return how many were added."""
         steep = np.abs(gradient)
         steep[self.columns] = 0.0
         violators = np.flatnonzero(steep > 1.0)
@@ -106,7 +103,7 @@ class LassoLane:
         """Minimise over the working set."""
         columns = (matrix.indptr.astype(np.int64), matrix.indices, matrix.data)
         run_proximal_newton(
-            self.kind,
+            self.logistic,
             self.columns,
             *columns,
             self.signs,
@@ -122,7 +119,7 @@ class LassoLane:
 def compute_gradients(
     rows: PackedRows, lanes: list[LassoLane], dtype: type[np.floating]
 ) -> NDArray[np.floating]:
-    """Gradients of the losses, lanes x features, for at most sixteen lanes, by one pass over the rows."""
+    """Return the gradients of the losses, lanes x features, of at most sixteen lanes in one pass."""
     n = rows.documents
     steps = np.zeros((n, WIDTH), dtype)
     for lane, one in enumerate(lanes):
@@ -137,70 +134,51 @@ def minimise_lasso(
     Y: NDArray[np.bool_],
     limits: Array,
     loss: str,
-    aim: StoppingRule,
+    rule: StoppingRule,
     init: Array | None = None,
     jobs: int = 1,
 ) -> list[LassoLane]:
-    """Solve every category; `init` (features x categories, ordered as `Rows`) starts from known weights."""
+    """Solve every category; `init` holds weights to start from (features x categories, as in `PackedRows`)."""
     columns = convert_to_columns(rows.starts, rows.indices, rows.data, rows.features)
 
-    def solved(categories: NDArray[np.int64]) -> list[LassoLane]:
-        lanes = [
-            _make_lane(
-                rows,
-                columns,
-                int(k),
-                loss,
-                np.where(Y[:, k], 1.0, -1.0),
-                limits[k],
-                None if init is None else init[:, k],
-            )
-            for k in categories
-        ]
-        _run_rounds(lanes, rows, columns, loss, aim)
+    def solve_group(categories: NDArray[np.int64]) -> list[LassoLane]:
+        lanes = []
+        for k in categories:
+            start = None if init is None else init[:, k]
+            signs = np.where(Y[:, k], 1.0, -1.0)
+            lanes.append(_make_lane(rows, columns, int(k), loss, signs, limits[k], start))
+        _run_rounds(lanes, rows, columns, rule)
         return lanes
 
-    # Categories that each have an aim of their own need not be held at the same time.
-    together = group_categories(Y) if aim.each else [np.arange(Y.shape[1])]
-    found = run_in_threads(jobs, [partial(solved, categories) for categories in together])
+    found = run_in_threads(jobs, [partial(solve_group, categories) for categories in group_categories(Y)])
     return sorted((lane for lanes in found for lane in lanes), key=lambda lane: lane.category)
 
 
-def _run_rounds(
-    lanes: list[LassoLane], rows: PackedRows, columns: sp.csc_matrix, loss: str, aim: StoppingRule
-) -> None:
-    """Rounds until every category is done, sixteen gradients to a pass over the rows."""
+def _run_rounds(lanes: list[LassoLane], rows: PackedRows, columns: sp.csc_matrix, rule: StoppingRule) -> None:
+    """Run rounds until all of at most sixteen categories are done."""
     open_lanes = list(lanes)
     for lane in lanes:
-        lane.objective = lane.value(loss)
+        lane.objective = lane.compute_objective()
     while open_lanes:
-        average = sum(lane.objective for lane in lanes) / len(lanes)
         for dtype in (np.float32, np.float64):
             chosen = [lane for lane in open_lanes if lane.dtype is dtype]
-            for start in range(0, len(chosen), WIDTH):
-                chunk = chosen[start : start + WIDTH]
-                for lane, gradient in zip(chunk, compute_gradients(rows, chunk, dtype), strict=True):
-                    _run_round(
-                        lane, gradient, columns, loss, _compute_target_gap(aim, lane.objective, average)
-                    )
-        open_lanes = [lane for lane in open_lanes if not lane.done and lane.rounds < aim.max_passes]
+            if chosen:
+                for lane, gradient in zip(chosen, compute_gradients(rows, chosen, dtype), strict=True):
+                    _run_round(lane, gradient, columns, rule.tol * lane.objective)
+        open_lanes = [lane for lane in open_lanes if not lane.done and lane.rounds < rule.max_passes]
     for lane in lanes:
         lane.release()
 
 
-def _compute_target_gap(aim: StoppingRule, objective: float, average: float) -> float:
-    return aim.tol * (objective if aim.each else 0.5 * (objective + average))
-
-
 def _run_round(
-    lane: LassoLane, gradient: NDArray[np.floating], columns: sp.csc_matrix, loss: str, target: float
+    lane: LassoLane, gradient: NDArray[np.floating], columns: sp.csc_matrix, target: float
 ) -> None:
-    """Certify and finish, or go on with a larger working set, or, where float32 sees no more, in float64."""
+    """Check the certificate; if the gap is too large, grow the working set or switch to float64."""
     steepest = float(np.abs(gradient).max(initial=0.0))
     size = float(np.abs(lane.w).sum())
     lane.rounds += 1
     if lane.dtype is np.float64 and (steepest - 1) * size <= 3 * target:
-        lane.dual_objective = lane.bound(loss, steepest)
+        lane.dual_objective = lane.compute_bound(steepest)
         if lane.gap <= target:
             lane.done = True
             return
@@ -210,7 +188,7 @@ def _run_round(
         lane.dtype = np.float64
     allowed = _INNER_SHARE * target / max(size, 1.0) * lane.patience
     lane.descend(columns, max(allowed, _ROUND_SHARE * (steepest - 1) if added else 0.0))
-    lane.objective = lane.value(loss)
+    lane.objective = lane.compute_objective()
 
 
 def _make_lane(
@@ -232,13 +210,13 @@ def _make_lane(
         used = np.flatnonzero(init)
         w = init[used]
     z[:n] = signs * (columns[:, used] @ w)
-    return LassoLane(category, _LOSS_KINDS[loss], all_signs, weights, used, w, z)
+    return LassoLane(category, loss, all_signs, weights, used, w, z)
 
 
 def _fit_constant(
     columns: sp.csc_matrix, weights: Array, signs: Array, loss: str
 ) -> tuple[NDArray[np.int64], Array]:
-    """The best model of the constant column alone, in closed form; nothing where no column is all ones."""
+    """Return the best model of the constant column alone, or an empty one if no column is all ones."""
     n = columns.shape[0]
     full = np.flatnonzero(np.diff(columns.indptr) == n)
     constant = [j for j in full if n and (columns.data[columns.indptr[j] : columns.indptr[j + 1]] == 1).all()]

@@ -1,16 +1,16 @@
 """Laplace prior on a working set of features: proximal Newton steps, one category at a time.
 
-Problem:  min_s  g's + s'Hs/2 + |w + s|_1
-In:   H (small, dense), gradient g and w, both changed in place
-Out:  w + s, with the gradient there, no coordinate further from optimal than `tol`
-Coordinate descent finds which coordinates are zero and the signs of the others; where columns are nearly dependent it
-takes thousands of sweeps for the values, and a system of equations gives them at once.
+Problem:  min_w  |w|_1 + sum_i C_i loss(z_i),  z_i = y_i w'x_i, logistic or squared hinge loss
+In:   the columns of the working set (CSC), signs, C per document; `w` and `z`, changed in place
+Out:  the largest violation of optimality left, and the number of Newton steps
+Each step minimises the quadratic model plus |w|_1 on the small dense Hessian, without exponentials (the idea of
+newGLMNET), and is shortened where the directional derivative shows that it overshoots.
 
-Problem:  min_w  |w|_1 + sum_i C_i loss(z_i),  z_i = y_i w'x_i, over the features of the working set
-In:   their columns (CSC), signs, C by document; `w` over the working set and `z`, changed in place
-Out:  the largest violation of optimality left, and how many Newton steps were taken
-Each step minimises the quadratic model plus |w|_1 on the Hessian, which is small and dense, so that no exponential is
-taken inside (the idea of newGLMNET); the step is cut where the directional derivative shows that it overshoots.
+Inner problem:  min_s  g's + s'Hs/2 + |w + s|_1
+In:   H (small, dense), gradient g and w, both changed in place
+Out:  w + s and the gradient there, with no violation above `tol`
+Coordinate descent finds which coordinates are zero and the signs of the others. Where columns are nearly
+dependent it would take thousands of sweeps for the values; a system of equations gives them directly.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from textcat.compile import compile_kernel
 from textcat.linear.lane_math import exponential, lane_softplus
 from textcat.linear.simd import WIDTH, choose_less, lane_maximum, load, splat, store
 
-# How many sweeps over p coordinates a solution of p equations costs, by p; and sweeps to make before one is thought of.
+# The cost of solving p equations, in sweeps per p; and the sweeps to make before solving them.
 _SWEEPS_PER_SOLUTION = 0.13
 _MIN_SWEEPS = 10
-# Added to the diagonal, by its mean: columns that are equal leave no unique solution.
+# Added to the diagonal, relative to its mean: equal columns have no unique solution.
 _JITTER = 1e-12
 
 
 @compile_kernel
 def measure_violation(w: float, gradient: float) -> float:
-    """How far a coordinate is from optimal: the distance of -gradient from the subdifferential of |w|."""
+    """Return the distance of -gradient from the subdifferential of |w|: 0 for an optimal coordinate."""
     if w > 0:
         return abs(gradient + 1.0)
     if w < 0:
@@ -47,8 +47,9 @@ def _shrink(x: float, by: float) -> float:
 
 @compile_kernel
 def minimise_quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
-    """Coordinate descent for g's + s'Hs/2 + |w + s|_1, w becoming w + s; half of the sweeps keep to nonzero
-    coordinates, which are solved for together where sweeps would take longer.
+    """Minimise g's + s'Hs/2 + |w + s|_1 by coordinate descent and set w to w + s.
+
+    Half of the sweeps visit only nonzero coordinates; where sweeps take long, these are solved together.
     """
     p = len(w)
     full = True
@@ -78,7 +79,7 @@ def minimise_quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -
 
 @compile_kernel
 def _solve_nonzero(H: Any, gradient: Any, w: Any) -> None:
-    """Move the nonzero coordinates together to where their signs are optimal, or until the first of them is zero."""
+    """Move the nonzero coordinates to the optimum for their signs, or until the first of them is zero."""
     used = np.flatnonzero(w)
     p = len(used)
     part = np.empty((p, p))
@@ -110,39 +111,35 @@ def _solve_nonzero(H: Any, gradient: Any, w: Any) -> None:
             gradient[k] += change * row[k]
 
 
-LOGISTIC, SQUARED_HINGE, SQUARED = 0, 1, 2
-# Where every document is far from the boundary the true curvature vanishes and steps would have no end.
+# Where every document is far from the boundary the curvature vanishes and steps would be unbounded.
 _MIN_CURVATURE = 1e-7
 _MAX_HALVINGS = 60
 
 
 @compile_kernel
-def fill_slopes_and_curvatures(kind: int, z: Any, weights: Any, alpha: Any, curvature: Any) -> None:
-    """Dual variables -C l'(z) and curvatures C l''(z) of all documents, sixteen at a time."""
+def fill_slopes_and_curvatures(logistic: bool, z: Any, weights: Any, alpha: Any, curvature: Any) -> None:
+    """Fill in the dual variables -C l'(z) and curvatures C l''(z) of all documents, sixteen at a time."""
     one = splat(z, 1.0)
     zero = splat(z, 0.0)
     least = splat(z, _MIN_CURVATURE)
     for row in range(len(z) // WIDTH):
         weight = load(weights, row)
         margin = load(z, row)
-        if kind == LOGISTIC:
+        if logistic:
             p = one / (one + exponential(margin))
             store(alpha, row, weight * p)
             store(curvature, row, weight * lane_maximum(p * (one - p), least))
         else:
             missing = one - margin
             double = weight + weight
-            if kind == SQUARED_HINGE:
-                store(curvature, row, choose_less(zero, missing, double, zero))
-                missing = lane_maximum(missing, zero)
-            else:
-                store(curvature, row, double)
+            store(curvature, row, choose_less(zero, missing, double, zero))
+            missing = lane_maximum(missing, zero)
             store(alpha, row, double * missing)
 
 
 @compile_kernel
-def sum_losses(kind: int, z: Any, weights: Any) -> float:
-    """Sum of C l(z) over all documents."""
+def sum_losses(logistic: bool, z: Any, weights: Any) -> float:
+    """Return the sum of C l(z) over all documents."""
     one = splat(z, 1.0)
     zero = splat(z, 0.0)
     sums = np.zeros(WIDTH)
@@ -150,12 +147,10 @@ def sum_losses(kind: int, z: Any, weights: Any) -> float:
     for row in range(len(z) // WIDTH):
         weight = load(weights, row)
         margin = load(z, row)
-        if kind == LOGISTIC:
+        if logistic:
             total = total + weight * lane_softplus(zero - margin)
         else:
-            missing = one - margin
-            if kind == SQUARED_HINGE:
-                missing = lane_maximum(missing, zero)
+            missing = lane_maximum(one - margin, zero)
             total = total + weight * missing * missing
     store(sums, 0, total)
     return float(sums.sum())
@@ -163,7 +158,7 @@ def sum_losses(kind: int, z: Any, weights: Any) -> float:
 
 @compile_kernel
 def transpose_columns(columns: Any, indptr: Any, indices: Any, data: Any, n: int) -> Any:
-    """The chosen columns of a CSC matrix as rows: starts, positions within the choice, values."""
+    """Return the chosen columns of a CSC matrix as rows: starts, positions within the choice, values."""
     starts = np.zeros(n + 1, np.int64)
     for j in columns:
         for t in range(indptr[j], indptr[j + 1]):
@@ -184,9 +179,7 @@ def transpose_columns(columns: Any, indptr: Any, indices: Any, data: Any, n: int
 
 @compile_kernel
 def fill_hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: Any) -> None:
-    """X' D X of the working set; rows are in ascending position, so the lower triangle is filled and
-    mirrored.
-    """
+    """Compute X' D X of the working set: positions in a row ascend, so the lower triangle is filled and mirrored."""
     H[:] = 0.0
     for i in range(len(starts) - 1):
         if curvature[i] > 0.0:
@@ -215,7 +208,7 @@ def _fill_gradient(
 def _fill_margin_changes(
     columns: Any, indptr: Any, indices: Any, data: Any, signs: Any, step: Any, out: Any
 ) -> None:
-    """What the step does to the margins."""
+    """Compute the change of the margins by a step."""
     out[:] = 0.0
     for k in range(len(columns)):
         if step[k] != 0.0:
@@ -239,7 +232,7 @@ def _compute_slope_before(along: Any, alpha: Any, w: Any, step: Any, t: float) -
 
 @compile_kernel
 def run_proximal_newton(
-    kind: int,
+    logistic: bool,
     columns: Any,
     indptr: Any,
     indices: Any,
@@ -260,7 +253,7 @@ def run_proximal_newton(
     H = np.empty((p, p))
     alpha, curvature, along, trial = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
     gradient = np.empty(p)
-    fill_slopes_and_curvatures(kind, z, weights, alpha, curvature)
+    fill_slopes_and_curvatures(logistic, z, weights, alpha, curvature)
     for steps in range(most_steps):
         _fill_gradient(*matrix, signs, alpha, gradient)
         worst = 0.0
@@ -274,15 +267,15 @@ def run_proximal_newton(
         step = new - w
         _fill_margin_changes(*matrix, signs, step, along)
         slope = np.abs(new).sum() - np.abs(w).sum() - np.dot(alpha, along)
-        before = sum_losses(kind, z, weights) + np.abs(w).sum()
+        before = sum_losses(logistic, z, weights) + np.abs(w).sum()
         t = 1.0
         for _ in range(_MAX_HALVINGS):
             for i in range(n):
                 trial[i] = z[i] + t * along[i]
-            fill_slopes_and_curvatures(kind, trial, weights, alpha, curvature)
+            fill_slopes_and_curvatures(logistic, trial, weights, alpha, curvature)
             if _compute_slope_before(along, alpha, w, step, t) <= 0.0:
                 break
-            value = sum_losses(kind, trial, weights) + np.abs(w + t * step).sum()
+            value = sum_losses(logistic, trial, weights) + np.abs(w + t * step).sum()
             if value <= before + 0.01 * t * slope + 1e-14 * before:
                 break
             t *= 0.5

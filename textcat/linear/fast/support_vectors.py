@@ -1,13 +1,11 @@
 """Hinge and squared hinge: solve each category on its support vectors once passes slow down.
 
-A margin moves by at most |x_i| times the move of the weights, so a document that is far enough beyond its margin
-keeps a loss of zero and needs no product: its lower bound is kept in place of its margin.
+A round certifies the category in float64, adds to the working set the documents with a margin below one, and
+solves the dual on the working set. It does so in float32, whose rounding errors the next certificate corrects,
+until that makes no more progress.
 
-its support vectors.
-
-Rounds of a float64 certificate and of the dual on a working set, which grows by the documents with a margin
-below one. The working set is solved in float32, whose rounding the next certificate takes back, until that no
-longer leads.
+A margin moves by at most |x_i| times the move of the weights. A document far enough beyond its margin keeps a
+loss of zero and needs no product: a lower bound is kept in place of its margin.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel
-from textcat.linear.fast.dual_ascent import BlockCertificate, DualAscent
+from textcat.linear.fast.dual_ascent import CertifiedBlock, DualAscent
 from textcat.linear.fast.gram import GramMatrix
 from textcat.linear.fast.lane_losses import LaneLoss
 from textcat.linear.fast.layout import PackedRows
@@ -61,7 +59,7 @@ def _update_margins(
 
 @dataclass
 class CategoryState:
-    """State and certificate. `margins` are exact where below `1`, and lower bounds elsewhere."""
+    """One category with its objectives. `margins` are exact where below 1, and lower bounds elsewhere."""
 
     rows: PackedRows
     loss: LaneLoss
@@ -79,7 +77,7 @@ class CategoryState:
 
     @property
     def gap(self) -> float:
-        """The duality gap; zero bounds rounding."""
+        """The duality gap, at least zero."""
         return max(self.objective - self.dual_objective, 0.0)
 
     @property
@@ -89,12 +87,13 @@ class CategoryState:
 
     @property
     def ridges(self) -> Array:
-        """What the loss adds to the diagonal of the dual's matrix."""
+        """The loss's part of the diagonal of the dual's matrix."""
         return np.zeros_like(self.limits) if self.loss.name == "hinge" else 1 / (2 * self.limits)
 
     def move(self, documents: NDArray[np.int64], values: Array) -> None:
-        """Give some documents new dual variables and the others none: weights anew, the margins of these documents
-        and of those whose bounds leave a doubt, objectives.
+        """Set the dual variables of some documents and zero all others; update weights, margins, objectives.
+
+        Margins are recomputed for these documents and for those whose lower bound falls below 1.
         """
         alpha = np.zeros_like(self.alpha)
         alpha[documents] = values
@@ -121,18 +120,18 @@ class CategoryState:
 _MAX_DOCUMENTS = 3000
 _NEW_DOCUMENTS = 200
 _MAX_ROUNDS = 30
-# Cost of finishing a category of a thousand support vectors, in visits of a document by the lanes: a part that
-# does not depend on their number, one that goes with its square and one with its cube.
+# Cost of finishing a category with s thousand support vectors, in document visits of a pass: a constant part,
+# a part times s^2 and a part times s^3.
 _VISIT_COSTS = (4_800.0, 30_000.0, 96_000.0)
-# The working set is solved to this part of the gap that the category may keep, or of the gap it has now.
+# The working set is solved to a gap of this share of the category's target, or of its present gap.
 _INNER_SHARE = 0.5
 _ROUND_SHARE = 0.01
-# A round in float32 that leaves more than this part of the gap is the last one in float32.
+# After a round in float32 that leaves more than this share of the gap, rounds are in float64.
 _FLOAT32_GAP_RATIO = 0.3
 
 
 def estimate_finish_visits(ascent: DualAscent) -> float:
-    """What finishing would cost, in visits of a document by the lanes."""
+    """Estimate the cost of finishing on the support vectors, in document visits of a pass."""
     sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0) / 1000.0
     if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
         return np.inf
@@ -140,49 +139,45 @@ def estimate_finish_visits(ascent: DualAscent) -> float:
     return float((fixed + square * sizes**2 + cube * sizes**3).sum())
 
 
-def solve_on_support_vectors(ascent: DualAscent, targets: Array) -> BlockCertificate:
-    """Bring every category of the block below its target where its working set allows it; the certificate."""
-    certificate = ascent.certify()
+def solve_on_support_vectors(ascent: DualAscent, targets: Array) -> CertifiedBlock:
+    """Solve each category to its target gap, unless its working set gets too large; return the certified block."""
+    found = ascent.certify()
     lengths = np.sqrt(ascent.rows.norms)
     for lane in range(len(targets)):
-        if certificate.gap[lane] > targets[lane]:
-            category = _extract_category(ascent, certificate, lane, lengths)
+        if found.gap[lane] > targets[lane]:
+            category = _extract_category(ascent, found, lane, lengths)
             _solve_category(category, float(targets[lane]))
-            _store_category(ascent, certificate, lane, category)
-    return certificate
+            _store_category(ascent, found, lane, category)
+    return found
 
 
-def _extract_category(
-    ascent: DualAscent, certificate: BlockCertificate, lane: int, lengths: Array
-) -> CategoryState:
+def _extract_category(ascent: DualAscent, found: CertifiedBlock, lane: int, lengths: Array) -> CategoryState:
     block, rows = ascent.block, ascent.rows
     own = (
         block.signs[:, lane].astype(np.float64),
         block.limits[lane] * rows.importance,
         ascent.alpha[:, lane].astype(np.float64),
-        certificate.margins[:, lane].copy(),
-        certificate.W[:, lane].copy(),
+        found.margins[:, lane].copy(),
+        found.W[:, lane].copy(),
     )
     return CategoryState(rows, ascent.loss, *own, lengths)
 
 
-def _store_category(
-    ascent: DualAscent, certificate: BlockCertificate, lane: int, category: CategoryState
-) -> None:
+def _store_category(ascent: DualAscent, found: CertifiedBlock, lane: int, category: CategoryState) -> None:
     own = slice(lane, None if lane == ascent.block.size - 1 else lane + 1)
     copies = (WIDTH if own.stop is None else own.stop) - lane
     for whole, part in (
         (ascent.alpha, category.alpha),
-        (certificate.margins, category.margins),
-        (certificate.W, category.w),
+        (found.margins, category.margins),
+        (found.W, category.w),
     ):
         whole[:, own] = np.repeat(part[:, None], copies, axis=1)
-    certificate.objective[own] = category.objective
-    certificate.dual_objective[own] = category.dual_objective
+    found.objective[own] = category.objective
+    found.dual_objective[own] = category.dual_objective
 
 
 def _solve_category(category: CategoryState, target: float) -> None:
-    """Rounds until the gap is at most `target`, or the working set too large."""
+    """Run rounds until the gap is at most `target` or the working set gets too large."""
     gram, newton = GramMatrix(category.rows, category.signs, category.ridges, np.float32), BoundedNewton()
     for _ in range(_MAX_ROUNDS):
         gap = category.gap
@@ -201,8 +196,9 @@ def _solve_category(category: CategoryState, target: float) -> None:
 
 
 def _solve_working_set(category: CategoryState, gram: GramMatrix, newton: BoundedNewton, aim: float) -> bool:
-    """Move the category to the optimum on its working set; whether the element type allowed it. The gradient
-    starts from the exact margins.
+    """Move the category to the optimum on its working set; return whether the element type allowed it.
+
+    The gradient is computed from the exact margins.
     """
     own = gram.chosen
     alpha, ceilings, ridges = category.alpha[own], category.ceilings[own], category.ridges[own]
@@ -218,7 +214,7 @@ def _solve_working_set(category: CategoryState, gram: GramMatrix, newton: Bounde
 
 
 def _choose_working_set(category: CategoryState) -> NDArray[np.bool_]:
-    """The documents in use and, where many more have a margin below one, the worst of those."""
+    """Return the support vectors and the documents with a margin below one, at most half as many of these."""
     used = category.alpha > 0
     violators = np.flatnonzero(~used & (category.margins < 1))
     most = max(_NEW_DOCUMENTS, int(used.sum()) // 2)

@@ -1,13 +1,11 @@
 """MLR-CG: nonlinear conjugate gradient on a smooth objective, a block of categories in lanes (zhang_jin_2003).
 
-in lanes.
-
-and differences of it for one from elsewhere.
-
 Problem: min over w of (1/n) sum_i c_i f(w.x_i y_i) + lam w^2, the constant free when it is not penalized.
+Output: weights and certificates. The step along a direction is found by Newton's method inside a bracket.
+
 With the modified logistic loss and a growing gamma this is algorithm 1 of zhang_jin_2003: after every
-`steps` steps gamma grows by delta and the direction starts again from minus the gradient. Output: weights
-and certificates. The step along a direction is found by Newton's method inside a bracket, to the minimum.
+`steps` steps gamma grows by delta and the direction starts again from minus the gradient. Built-in losses have
+compiled derivatives; second derivatives of a plugin's loss or prior are estimated by differences.
 """
 
 from __future__ import annotations
@@ -24,15 +22,13 @@ from textcat.compile import compile_kernel
 from textcat.linear.algorithm_options import GradientOptions
 from textcat.linear.certificate import compute_objective, measure, signs_of
 from textcat.linear.lane_math import exponential
-from textcat.linear.losses import Loss, modified_logistic
+from textcat.linear.losses import LOGISTIC, LOSS_CODES, SQUARED, Loss, modified_logistic
 from textcat.linear.problem import Floats, LinearProblem, PenaltyShape
 from textcat.linear.products import multiply_matrix, multiply_transposed
 from textcat.linear.stopping import BlockResult, Progress
 from textcat.parallel.threads import run_in_threads
 
 Array = Any
-
-SQUARED, SQUARED_HINGE, LOGISTIC = 0, 1, 2
 
 
 @compile_kernel
@@ -78,12 +74,6 @@ def fill_slopes(state: Array, weights: Array, signs: Array, loss: int, sharpness
                 out[i, k] = weights[i, k] * e * counts
 
 
-LOSS_CODES = {
-    "squared": SQUARED,
-    "squared_hinge": SQUARED_HINGE,
-    "logistic": LOGISTIC,
-    "modified_logistic": LOGISTIC,
-}
 # Between the rounding of the derivative, large for small steps, and its bending, large for large ones.
 DIFFERENCE_STEP = 1e-5
 

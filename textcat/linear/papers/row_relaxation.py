@@ -1,17 +1,15 @@
 """Dual row relaxation: one dual variable at a time, a block of categories in lanes (zhang_oles_2001, algorithm 5).
 
-Problem: for each lane, min over v of sum_i c_i k(v_i) + (1 / (4 lam n)) |sum_i c_i v_i y_i x_i|^2
-(equation 16 of zhang_oles_2001), with w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i kept up to date
-(equation 17). Input: X by rows, an order of documents, dual variables (n x L), weights (d x L), and for
-each document and lane the stiffness q = c_i x_i^2 / (2 lam n) over the selected features. Output: dual
-variables and weights after the pass. Paper: zhang_oles_2001 algorithm 5, written with the margin r = y
-w.x, so that v.x y there is -2 lam n r.
+Problem: min over w of (1/n) sum_i c_i f(w.x_i y_i) + lam w^2 through its dual (equation 16), for each lane
+min over v of sum_i c_i k(v_i) + (1 / (4 lam n)) |sum_i c_i v_i y_i x_i|^2, for every loss with a conjugate:
+hinge (the modified SVM), squared hinge, squared, logistic, modified logistic. The constant is penalized like
+any weight, so the dual has no equality constraint. Input: a LinearProblem, RowOptions. Output: weights,
+dual variables and certificates of a block of categories.
 
-Problem: min over w of (1/n) sum_i c_i f(w.x_i y_i) + lam w^2 through its dual, for every loss with a
-conjugate: hinge (the modified SVM), squared hinge, squared, logistic, modified logistic. The constant is
-penalized like any weight, which is what frees the dual of its equality constraint. Input: a Problem,
-options below. Output: weights, dual variables and certificates of a block of categories. Paper:
-zhang_oles_2001 algorithm 5.
+The kernels read X by rows, an order of documents, dual variables v (n x L), weights (d x L), and for each
+document and lane the stiffness q = c_i x_i^2 / (2 lam n) over the selected features. They keep
+w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i up to date (equation 17). The algorithm is written with the margin
+r = y w.x, so that v.x y in the paper is -2 lam n r.
 """
 
 from __future__ import annotations
@@ -26,15 +24,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel
-from textcat.linear.algorithm_options import RowOptions
+from textcat.linear.algorithm_options import REFRESH_PASSES, RowOptions
 from textcat.linear.certificate import apply_document_weights, measure, scores_of, signs_of
-from textcat.linear.problem import Floats, LinearProblem, compute_lane_width, split_into_blocks
+from textcat.linear.losses import HINGE, LOGISTIC, LOSS_CODES, SQUARED_HINGE
+from textcat.linear.problem import Floats, LinearProblem, pad_to_lanes, split_into_blocks
 from textcat.linear.products import accumulate_row_product, multiply_transposed
 from textcat.linear.stopping import BlockResult, Progress
 
 Array = Any
 
-SQUARED, SQUARED_HINGE, HINGE, LOGISTIC = 0, 1, 2, 3
 MAX_NEWTON_STEPS = 100
 
 
@@ -164,17 +162,6 @@ def run_row_pass(
         add_document(columns, values, start, stop, free, masked, step, weight)
 
 
-LOSS_CODES = {
-    "squared": SQUARED,
-    "squared_hinge": SQUARED_HINGE,
-    "hinge": HINGE,
-    "logistic": LOGISTIC,
-    "modified_logistic": LOGISTIC,
-}
-# Weights are taken afresh from the dual variables this often, so that rounding does not pile up in them.
-REFRESH = {"float32": 8, "float64": 64}
-
-
 @dataclass
 class RowLanes:
     """The arrays of a block, one lane a category, padded to a whole number of vectors."""
@@ -188,27 +175,21 @@ class RowLanes:
     active: NDArray[Any]
 
 
-def _pad_to_lanes(values: Floats, lanes: int, dtype: Any) -> NDArray[Any]:
-    out = np.zeros((values.shape[0], lanes), dtype=dtype)
-    out[:, : values.shape[1]] = values
-    return out
-
-
 def prepare_row_lanes(problem: LinearProblem, block: slice, options: RowOptions, dual: Floats) -> RowLanes:
     """Lay a block out in lanes; idle lanes never move."""
-    lanes, dtype, n = compute_lane_width(dual.shape[1]), np.dtype(options.precision), problem.documents
+    dtype, n = np.dtype(options.precision), problem.documents
     scale = 1.0 / (2 * problem.penalty.strength[0, block] * n)
     pull = np.broadcast_to(apply_document_weights(problem, block, np.ones(dual.shape)) * scale, dual.shape)
     squares = problem.rows.multiply(problem.rows).tocsr()
     free = problem.free(block).astype(np.float64)
     return RowLanes(
-        weight=_pad_to_lanes(compute_weights_from_dual(problem, block, dual), lanes, dtype),
-        free=_pad_to_lanes(free, lanes, dtype),
-        dual=_pad_to_lanes(dual, lanes, dtype),
-        stiffness=_pad_to_lanes(pull * (squares @ free), lanes, dtype),
-        pull=_pad_to_lanes(pull, lanes, dtype),
-        signs=_pad_to_lanes(signs_of(problem, block), lanes, dtype),
-        active=_pad_to_lanes(np.ones((1, dual.shape[1])), lanes, dtype)[0],
+        weight=pad_to_lanes(compute_weights_from_dual(problem, block, dual), dtype),
+        free=pad_to_lanes(free, dtype),
+        dual=pad_to_lanes(dual, dtype),
+        stiffness=pad_to_lanes(pull * (squares @ free), dtype),
+        pull=pad_to_lanes(pull, dtype),
+        signs=pad_to_lanes(signs_of(problem, block), dtype),
+        active=pad_to_lanes(np.ones((1, dual.shape[1])), dtype)[0],
     )
 
 
@@ -261,7 +242,7 @@ def solve_block(problem: LinearProblem, block: slice, options: RowOptions, start
     sequence, sweep = iterate_orders(problem, block, options), _bind_pass(problem, lanes, options)
     while progress.running.any():
         sweep(next(sequence))
-        if (progress.passes + 1) % REFRESH[options.precision] == 0:
+        if (progress.passes + 1) % REFRESH_PASSES[options.precision] == 0:
             lanes.weight[:, :width] = compute_weights_from_dual(problem, block, dual())
         progress.end_pass(scores, measured)
         lanes.active[:width] = progress.running
