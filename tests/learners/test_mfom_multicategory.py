@@ -78,24 +78,24 @@ def test_slope_is_the_difference_quotient(score: ScoreKind, merit: Merit, seed: 
 
 
 @pytest.mark.parametrize(("score", "merit"), list(product(KINDS, ["f1", "mce"])))
-def test_learns_and_relabels(score: ScoreKind, merit: Merit) -> None:
+def test_descent_learns_and_permuted_categories_permute_the_model(score: ScoreKind, merit: Merit) -> None:
     X, Y = problem(3, documents=200)
     chosen = GpdSettings(merit=merit, iterations=300, alpha=2.0, kappa=0.5)
     found = fit_multicategory_mfom(X, Y, chosen, score=score)
     order = np.array([3, 1, 0, 2])
     moved = fit_multicategory_mfom(X, Y[:, order], chosen, score=score)
     assert found.objective[-1] < found.objective[0]
-    assert (found.model.predict(X) == Y.argmax(axis=1)).mean() > 0.75
+    assert (found.model.scores(X).argmax(axis=1) == Y.argmax(axis=1)).mean() > 0.75
     assert np.allclose(moved.model.coef, found.model.coef[:, order], atol=1e-6)
 
 
-def test_two_categories_are_told_by_the_difference_of_their_scores() -> None:
+def test_measure_of_two_categories_is_the_difference_of_their_scores() -> None:
     values = np.array([[0.3, -1.2], [2.0, 2.5]])
     measure, _ = measure_misclassification(values, 3.0, "exponential")
     assert np.allclose(measure, values[:, ::-1] - values)
 
 
-def test_refuses_several_labels_and_a_senseless_eta() -> None:
+def test_wrong_labels_and_settings_are_refused() -> None:
     X, Y = problem(3)
     with pytest.raises(UsageError, match="eta"):
         fit_multicategory_mfom(X, Y, eta=0)

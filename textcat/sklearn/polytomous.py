@@ -77,7 +77,7 @@ class PolytomousLinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignor
         self.classes_ = labels.classes
         self.coef_ = np.ascontiguousarray(self.model_.coef.T)
         self.intercept_ = self.model_.intercept
-        self.certificate_ = self.model_.certificate
+        self.certificate_ = self.model_.joint_certificate
         return self
 
     def decision_function(self, X: Any) -> Floats:

@@ -99,7 +99,7 @@ class SmoParameters(LearnerParameters):
     tolerance: float = Field(
         default=1e-3, gt=0, description="Relative duality gap at which a category is done."
     )
-    most_passes: int = Field(default=1000, ge=1, description="Most sweeps over the documents.")
+    most_passes: int = Field(default=1000, ge=1, description="Most passes over the documents per category.")
 
 
 class OnlineParameters(LearnerParameters):

@@ -18,16 +18,14 @@ from textcat.experiment.spec.learner_table import (
     SoftmaxParameters,
     TreeParameters,
 )
-from textcat.experiment.steps.fitting import LearningProblem, Model
+from textcat.experiment.steps.fitting import LearningProblem, Model, join_models
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
-from textcat.learners.perceptron import fit_dual_svm, fit_perceptron
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
-from textcat.learners.scorer import LinearScorer
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
-from textcat.learners.winnow import fit_large_margin_winnow, fit_winnow
+from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
 
 
@@ -114,8 +112,19 @@ def fit_smo(name: str, problem: LearningProblem, parameters: SmoParameters, jobs
     """Sequential minimal optimization, category by category."""
     if parameters.cost == "norm" and problem.mask is not None:
         return _fit_with_category_norms(problem, problem.mask, parameters, jobs)
-    lam = _resolve_lam(problem, parameters)
-    return fit_svm(problem.X, problem.labels, lam, problem.mask, tol=parameters.tolerance, n_jobs=jobs)
+    return _fit_svm(problem, _resolve_lam(problem, parameters), parameters, jobs)
+
+
+def _fit_svm(problem: LearningProblem, lam: float, parameters: SmoParameters, jobs: int) -> Model:
+    return fit_svm(
+        problem.X,
+        problem.labels,
+        lam,
+        problem.mask,
+        tol=parameters.tolerance,
+        max_rounds=parameters.most_passes,
+        n_jobs=jobs,
+    )
 
 
 def _resolve_lam(problem: LearningProblem, parameters: SmoParameters) -> float:
@@ -131,18 +140,13 @@ def _fit_with_category_norms(
     problem: LearningProblem, mask: object, parameters: SmoParameters, jobs: int
 ) -> Model:
     """With features of their own, categories see documents of different lengths, and C differs."""
-    models: list[LinearScorer] = []
+    models: list[Model] = []
     for column in range(problem.labels.shape[1]):
         alone = problem.restricted(np.array([column]))
         features = np.asarray(alone.mask)[:, 0]
         lam = lam_from_c(1.0 / max(_compute_mean_square(problem.X[:, features]), 1e-12), problem.X.shape[0])
-        models.append(fit_svm(alone.X, alone.labels, lam, alone.mask, tol=parameters.tolerance, n_jobs=jobs))
-    return replace(
-        models[0],
-        coef=np.hstack([model.coef for model in models]),
-        intercept=np.concatenate([model.intercept for model in models]),
-        certificate=[entry for model in models for entry in model.certificate],
-    )
+        models.append(_fit_svm(alone, lam, parameters, jobs))
+    return join_models(models)
 
 
 def _compute_mean_square(X: Any) -> float:

@@ -59,9 +59,10 @@ class LearningProblem:
 
 MODEL_CLASSES = {
     "LinearModel": "textcat.linear.model:LinearModel",
-    "LinearScorer": "textcat.learners.scorer:LinearScorer",
     "BinaryTrees": "textcat.learners.binary_tree:BinaryTrees",
-    "MulticlassModel": "textcat.learners.multiclass_model:MulticlassModel",
+    # Class names in models of earlier versions:
+    "LinearScorer": "textcat.linear.model:LinearModel",
+    "MulticlassModel": "textcat.linear.model:LinearModel",
 }
 
 

@@ -129,10 +129,12 @@ def test_continuation_comes_near_the_svm_and_reports_its_course() -> None:
     last = found.hinge_objective[-1]
     assert found.hinge_objective.size == 200
     assert last <= longer.hinge_objective[-1] + 3 * np.log(2) / 191
-    assert found.model.certificate is not None
-    assert found.model.certificate.objective >= last
-    assert "gamma 191" in found.model.certificate.reason
-    assert (found.model.predict(X) == Y.argmax(axis=1)).mean() > 0.8
+    certificate = found.model.joint_certificate
+    assert certificate is not None
+    assert certificate.objective is not None
+    assert certificate.objective >= last
+    assert "gamma 191" in certificate.reason
+    assert (found.model.scores(X).argmax(axis=1) == Y.argmax(axis=1)).mean() > 0.8
 
 
 def test_relabelling_categories_relabels_the_model() -> None:
