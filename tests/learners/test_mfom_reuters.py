@@ -13,7 +13,7 @@ import scipy.sparse
 
 from textcat.learners.lsi import learn_axes
 from textcat.learners.mfom import GpdSettings, fit_mfom, fit_mfom_at
-from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
+from textcat.learners.mmlr_cg import Continuation, MarginProblem, fit_mmlr_cg
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.softmax import SoftmaxProblem, certify, fit_softmax
 
@@ -125,8 +125,10 @@ def test_softmax_comes_with_a_small_gap_and_agrees_with_scikit_learn(news: News,
 def test_mmlr_cg_by_hestenes_stiefel_descends_below_fletcher_reeves(news: News) -> None:
     single = news.training & (news.labels.sum(axis=1) == 1)
     X, Y = (news.weighted[single] > 0).astype(float).tocsr(), news.labels[single]
-    ends = {
-        direction: fit_mmlr_cg(X, Y, Continuation(direction=direction, steps=60)).hinge_objective[-1]  # type: ignore[arg-type]
-        for direction in ("hestenes-stiefel", "fletcher-reeves")
-    }
+    ends = {}
+    for direction in ("hestenes-stiefel", "fletcher-reeves"):
+        settings = Continuation(direction=direction, steps=60)  # type: ignore[arg-type]
+        model, margin = fit_mmlr_cg(X, Y, settings), MarginProblem(X, Y, settings.lam)
+        weights = np.vstack([model.coef, model.intercept])
+        ends[direction] = margin.hinge(weights, margin.compute_leads(margin.scores(weights)))
     assert ends["hestenes-stiefel"] <= ends["fletcher-reeves"] * 1.02

@@ -3,7 +3,7 @@
 Problem:  minimise -(mean F1 over categories) or the mean error of equation 4.10, smoothed by a sigmoid of
           d_j = -g_j + [mean over i != j of g_i^eta]^(1/eta)  (equation 4.13); not convex.
 Inputs:   features, one category per document, the settings of the descent, eta and the kind of score g.
-Outputs:  LinearModel (the largest score decides, equation 4.11) and the objective before each step.
+Outputs:  LinearModel (the largest score decides, equation 4.11) with the last objective in its certificate.
 Paper:    gao_2003 section 4.3, GPD by equation 5.3.
 
 A power mean needs positive scores, but linear functions f_j = w_j.x - w0_j can be negative. "power" uses
@@ -13,8 +13,9 @@ ln(mean of exp(eta g_i)) / eta in place of the power mean. Both tend to the larg
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+import time
+from dataclasses import asdict
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -29,17 +30,10 @@ from textcat.learners.mfom import (
     compute_sigmoid_loss,
     compute_window_offset,
 )
+from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
 
 ScoreKind = Literal["power", "exponential"]
-
-
-@dataclass(frozen=True)
-class MulticategoryDescent:
-    """The model and the objective before each step."""
-
-    model: LinearModel
-    objective: Floats
 
 
 def fit_multicategory_mfom(
@@ -49,7 +43,7 @@ def fit_multicategory_mfom(
     *,
     eta: float = 4.0,
     score: ScoreKind = "exponential",
-) -> MulticategoryDescent:
+) -> LinearModel:
     """Run GPD from the means of the categories, each with the least value of its own documents as offset."""
     check_one_category_each(Y, X.shape[0])
     if eta <= 0:
@@ -63,16 +57,25 @@ def fit_multicategory_mfom(
         )
     weights, offsets = _compute_category_means(X, Y)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
-    course = np.empty(chosen.iterations)
+    began = time.perf_counter()
     for iteration in range(chosen.iterations):
         values = np.asarray(X @ weights - offsets)
-        course[iteration], slope = compute_multicategory_objective(values, Y, chosen, eta, score)
+        _, slope = compute_multicategory_objective(values, Y, chosen, eta, score)
         weights -= chosen.step(iteration) * np.asarray(across @ slope)
         offsets += chosen.step(iteration) * slope.sum(axis=0)
-    described: dict[str, Any] = {"learner": "mfom_multicategory", "eta": eta, "score": score}
-    kept = {name: value for name, value in asdict(chosen).items() if name != "perceptron"}
-    model = LinearModel(weights, -offsets, settings={**described, **kept}, kind="multiclass")
-    return MulticategoryDescent(model, course)
+    objective, _ = compute_multicategory_objective(np.asarray(X @ weights - offsets), Y, chosen, eta, score)
+    seconds = time.perf_counter() - began
+    described = {"learner": "mfom_multicategory", "eta": eta, "score": score, **asdict(chosen)}
+    del described["perceptron"]
+    return LinearModel(
+        weights,
+        -offsets,
+        settings=described,
+        kind="multiclass",
+        joint_certificate=Certificate(
+            objective, passes=chosen.iterations, seconds=seconds, reason="all iterations done"
+        ),
+    )
 
 
 def _compute_category_means(X: FeatureMatrix, Y: Bools) -> tuple[Floats, Floats]:

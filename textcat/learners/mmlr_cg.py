@@ -3,7 +3,7 @@
 Problem:  minimise O_g(W) = lam sum w^2 + (1/n) sum_i sum_{k!=y} (1/g) ln(1 + exp(-g (f_y(i) - f_k(i) - 2))),
           at most (categories - 1) ln 2 / g above the multiclass SVM objective, whose loss is the hinge at 2.
 Inputs:   features, one category per document, lam, the schedule of g, the conjugate direction.
-Outputs:  LinearModel with a joint certificate, and the SVM objective after each step.
+Outputs:  LinearModel with a joint certificate.
 Paper:    zhang_jin_2003 section 4, and algorithm 1 (section 3.3) for the schedule. Intercepts are not penalised.
 """
 
@@ -97,26 +97,17 @@ class MarginProblem:
         return slope
 
 
-@dataclass(frozen=True)
-class MmlrCgResult:
-    """A model and the SVM objective after each CG step."""
-
-    model: LinearModel
-    hinge_objective: Floats
-
-
-def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> MmlrCgResult:
+def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> LinearModel:
     """Run algorithm 1 on the multiclass objective, from zero weights."""
     check_one_category_each(Y, X.shape[0])
     chosen = settings or Continuation()
     problem = MarginProblem(X, Y, chosen.lam)
     began = time.perf_counter()
-    weights, gamma, course, passes = np.zeros(problem.shape), chosen.gamma, [], 0
+    weights, gamma, passes = np.zeros(problem.shape), chosen.gamma, 0
     for done in range(0, chosen.steps, chosen.steps_each):
         gamma = chosen.gamma + chosen.increase * (done // chosen.steps_each)
         steps = min(chosen.steps_each, chosen.steps - done)
-        weights, part, used = run_conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
-        course += part
+        weights, used = run_conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
         passes += used
     leads = problem.compute_leads(problem.scores(weights))
     certificate = Certificate(
@@ -126,23 +117,22 @@ def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> 
         seconds=time.perf_counter() - began,
         reason=f"{chosen.steps} steps done, the last at gamma {gamma:g}",
     )
-    model = LinearModel(
+    return LinearModel(
         weights[:-1],
         weights[-1],
         settings={"learner": "mmlr_cg", **asdict(chosen)},
         kind="multiclass",
         joint_certificate=certificate,
     )
-    return MmlrCgResult(model, np.array(course))
 
 
 def run_conjugate_gradient(
     problem: MarginProblem, weights: Floats, gamma: float, steps: int, kind: Direction
-) -> tuple[Floats, list[float], int]:
-    """Run CG steps on O_gamma from minus the gradient; return weights, SVM objectives and evaluations."""
+) -> tuple[Floats, int]:
+    """Run CG steps on O_gamma from minus the gradient; return weights and the number of evaluations."""
     scores = problem.scores(weights)
     slope = problem.gradient(weights, problem.compute_leads(scores), gamma)
-    direction, course, passes = -slope, [], 1
+    direction, passes = -slope, 1
     for _ in range(steps):
         if np.sum(direction * slope) >= 0:
             direction = -slope
@@ -150,12 +140,11 @@ def run_conjugate_gradient(
         step, trials = search_line(problem, weights, direction, scores, along, gamma)
         weights, scores = weights + step * direction, scores + step * along
         leads = problem.compute_leads(scores)
-        course.append(problem.hinge(weights, leads))
         new_slope = problem.gradient(weights, leads, gamma)
         direction = compute_conjugacy(kind, new_slope, slope, direction) * direction - new_slope
         slope = new_slope
         passes += 1 + trials
-    return weights, course, passes
+    return weights, passes
 
 
 def compute_conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> float:

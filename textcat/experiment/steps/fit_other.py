@@ -11,6 +11,7 @@ from scipy import sparse
 from textcat.errors import UsageError
 from textcat.experiment.spec.learner_table import (
     MeritParameters,
+    MulticategoryMeritParameters,
     MulticlassParameters,
     NaiveBayesParameters,
     OnlineParameters,
@@ -20,6 +21,7 @@ from textcat.experiment.spec.learner_table import (
 )
 from textcat.experiment.steps.fitting import LearningProblem, Model, join_models
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
+from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
@@ -62,9 +64,21 @@ def fit_multiclass_regression(
     name: str, problem: LearningProblem, parameters: MulticlassParameters, jobs: int
 ) -> Model:
     """MMLR-CG over the features selected for any class."""
-    return fit_mmlr_cg(
-        _clear_unused_columns(problem), problem.labels, Continuation(**parameters.model_dump())
-    ).model
+    settings = Continuation(**parameters.model_dump())
+    return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings)
+
+
+def fit_multicategory_merit(
+    name: str, problem: LearningProblem, parameters: MulticategoryMeritParameters, jobs: int
+) -> Model:
+    """Maximal figure of merit over all categories, over the features selected for any of them."""
+    return fit_multicategory_mfom(
+        _clear_unused_columns(problem),
+        problem.labels,
+        GpdSettings(**parameters.model_dump(exclude={"eta", "score"}, exclude_none=True)),
+        eta=parameters.eta,
+        score=parameters.score,
+    )
 
 
 def _clear_unused_columns(problem: LearningProblem) -> Any:
