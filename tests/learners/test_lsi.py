@@ -70,14 +70,6 @@ def test_a_length_leaves_an_empty_document_at_the_origin() -> None:
     assert np.all(np.isclose(lengths, 2.5, atol=1e-5) | (lengths == 0))
 
 
-def test_truncated_equals_a_smaller_decomposition() -> None:
-    matrix = sparse_documents(40, 30, seed=7)
-    whole, small = learn_axes(matrix, 20), learn_axes(matrix, 6)
-    assert np.allclose(whole.truncate(6).transform(matrix), small.transform(matrix), atol=1e-6)
-    with pytest.raises(UsageError, match="latent dimensions"):
-        small.truncate(7)
-
-
 @pytest.mark.parametrize("solver", ["gram", "lanczos"])
 def test_same_seed_same_axes_and_the_strongest_term_is_positive(solver: str) -> None:
     matrix = sparse_documents(40, 30, seed=9)
@@ -88,18 +80,18 @@ def test_same_seed_same_axes_and_the_strongest_term_is_positive(solver: str) -> 
     assert np.all(first.axes[strongest, np.arange(5)] > 0)
 
 
-def test_survives_arrays_and_a_description() -> None:
+def test_axes_are_rebuilt_from_arrays_and_description() -> None:
     matrix = sparse_documents(30, 20, seed=4)
     found = learn_axes(matrix, 5, projection="axis")
     again = LatentAxes.from_arrays(found.to_arrays(), json.loads(json.dumps(found.describe())))
     assert np.array_equal(again.transform(matrix), found.transform(matrix))
 
 
-def test_refuses_what_cannot_be_decomposed() -> None:
+def test_wrong_documents_and_settings_are_refused() -> None:
     matrix = sparse_documents(30, 20, seed=4)
     with pytest.raises(BadDataError, match="no term"):
         learn_axes(scipy.sparse.csr_matrix((4, 3)))
-    with pytest.raises(UsageError, match="must be told"):
+    with pytest.raises(UsageError, match="needs `dimensions`"):
         learn_axes(matrix, solver="lanczos")
     with pytest.raises(UsageError, match="dimensions"):
         learn_axes(matrix, 0)

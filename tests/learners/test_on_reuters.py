@@ -8,9 +8,8 @@ from sklearn.svm import SVC
 
 from tests.learners.reuters_words import binary_words
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
-from textcat.learners.perceptron import fit_dual_svm, fit_perceptron
 from textcat.learners.smo import fit_svm
-from textcat.learners.winnow import fit_large_margin_winnow, fit_winnow
+from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 
 TOPICS = ["earn", "acq", "crude", "corn", "no such topic"]
 

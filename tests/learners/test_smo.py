@@ -1,4 +1,4 @@
-"""The SVM with a free threshold against scikit-learn, and what its certificate must hold to."""
+"""The SVM with a free threshold against scikit-learn, its certificate and invariants."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
+from textcat.experiment.steps.fitting import LearningProblem, fit_learner
 
 from textcat.errors import UsageError
+from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.learners.smo import fit_svm
 
 
@@ -123,6 +125,18 @@ def test_the_gap_bounds_the_distance_to_the_optimum():
         entry = fit_svm(X, y, 1e-4, batch=5, tol=1e-10, max_rounds=rounds).certificate[0]
         assert entry.objective - optimum <= entry.gap + 1e-12
         assert entry.reason == "most rounds allowed"
+
+
+@pytest.mark.parametrize("cost", [{"lam": 1e-4}, {"cost": "norm"}])
+def test_most_passes_of_an_experiment_stop_the_training(cost):
+    X, y = random_problem(3, 400, 30, 0.3)
+    problem = LearningProblem(sp.csr_matrix(X), y[:, None], np.ones((30, 1), dtype=bool), seed=0)
+    stopped, done = (
+        fit_learner("smo", validate_parameters("smo", {**cost, **limit}), problem, 1).certificate[0]
+        for limit in ({"most_passes": 1}, {})
+    )
+    assert (stopped.reason, done.reason) == ("most rounds allowed", "gap reached")
+    assert stopped.passes < done.passes
 
 
 def test_a_mask_equals_training_without_the_other_features():

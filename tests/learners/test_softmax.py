@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from itertools import product
 
@@ -13,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.multiclass_model import MulticlassModel
 from textcat.learners.softmax import PriorName, SoftmaxProblem, certify, fit_softmax
 
 
@@ -50,10 +48,10 @@ def test_objective_is_that_of_scikit_learn(prior: PriorName, lam: float, shape: 
     weights = np.zeros((shape[1] + 1, Y.shape[1]))
     weights[:-1, oracle.classes_], weights[-1, oracle.classes_] = oracle.coef_.T, oracle.intercept_
     theirs = certify(SoftmaxProblem(X, Y, prior, lam, penalize_bias=False), weights, 1e-9, 0, 0.0).objective
-    assert model.certificate is not None
+    assert model.joint_certificate is not None
     if oracle.classes_.size == Y.shape[1]:
-        assert model.certificate.objective == pytest.approx(theirs, rel=1e-6)
-    assert model.certificate.objective <= theirs * (1 + 1e-6)
+        assert model.joint_certificate.objective == pytest.approx(theirs, rel=1e-6)
+    assert model.joint_certificate.objective <= theirs * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
@@ -61,7 +59,7 @@ def test_objective_is_that_of_scikit_learn(prior: PriorName, lam: float, shape: 
 @settings(max_examples=10, deadline=None)
 def test_gap_is_small_and_never_below_zero(prior: PriorName, seed: int, lam: float) -> None:
     X, Y = problem(seed, documents=40, features=6, categories=3)
-    found = fit_softmax(X, Y, prior=prior, lam=lam, tol=1e-8).certificate
+    found = fit_softmax(X, Y, prior=prior, lam=lam, tol=1e-8).joint_certificate
     assert found is not None
     assert found.gap >= -1e-9 * found.objective
     assert found.gap <= 1e-4 * found.objective + 1e-7
@@ -74,18 +72,18 @@ def test_a_feature_in_other_units_gives_the_same_probabilities(prior: PriorName)
     plain = fit_softmax(X, Y, prior=prior, lam=1e-4, bias=1.0)
     factor = 1e12 if prior == "gaussian" else 1e6
     large = fit_softmax(1e6 * X, Y, prior=prior, lam=1e-4 * factor, bias=1e6)
-    assert plain.certificate is not None
-    assert large.certificate is not None
-    assert large.certificate.objective == pytest.approx(plain.certificate.objective, rel=1e-7)
-    assert large.certificate.reason == plain.certificate.reason == "converged"
+    assert plain.joint_certificate is not None
+    assert large.joint_certificate is not None
+    assert large.joint_certificate.objective == pytest.approx(plain.joint_certificate.objective, rel=1e-7)
+    assert large.joint_certificate.reason == plain.joint_certificate.reason == "converged"
 
 
 @pytest.mark.parametrize("prior", ["gaussian", "laplace"])
 def test_gap_bounds_the_distance_of_any_weights(prior: PriorName) -> None:
     X, Y = problem(3)
     model = fit_softmax(X, Y, prior=prior, lam=1e-2, tol=1e-10)
-    assert model.certificate is not None
-    best = model.certificate.objective
+    assert model.joint_certificate is not None
+    best = model.joint_certificate.objective
     rng = np.random.default_rng(0)
     setting = SoftmaxProblem(X, Y, prior, 1e-2)
     for scale in (0.0, 0.1, 1.0, 100.0):
@@ -135,25 +133,20 @@ def test_hard_shapes_stay_finite(prior: PriorName, lam: float) -> None:
     assert np.all(model.coef[-2:] == 0)
 
 
-def test_bias_scales_the_constant_and_survives_arrays() -> None:
+def test_a_large_bias_is_an_unpenalised_constant() -> None:
     X, Y = problem(4)
     free = fit_softmax(X, Y, lam=1e-2, penalize_bias=False)
     wide = fit_softmax(X, Y, lam=1e-2, bias=1e3)
     assert np.allclose(free.coef, wide.coef, atol=1e-3)
-    again = MulticlassModel.from_arrays(free.to_arrays(), json.loads(json.dumps(free.describe())))
-    assert np.array_equal(again.scores(X), free.scores(X))
-    assert np.array_equal(again.decisions(X).argmax(axis=1), free.predict(X))
 
 
-def test_refuses_several_labels_and_senseless_settings() -> None:
+def test_wrong_labels_and_settings_are_refused() -> None:
     X, Y = problem(4)
     several = Y.copy()
     several[0] = True
     with pytest.raises(BadDataError, match="exactly one"):
         fit_softmax(X, several)
-    with pytest.raises(BadDataError, match="labels of shape"):
+    with pytest.raises(UsageError, match="has shape"):
         fit_softmax(X, Y[:3])
     with pytest.raises(UsageError, match="lam"):
         fit_softmax(X, Y, lam=0)
-    with pytest.raises(BadDataError, match="features"):
-        fit_softmax(X, Y).scores(X[:, :2])

@@ -1,4 +1,4 @@
-"""Every estimator keeps scikit-learn's own contract, with no exception listed."""
+"""Every estimator passes scikit-learn's own checks, without exception."""
 
 from __future__ import annotations
 

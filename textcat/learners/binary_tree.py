@@ -1,13 +1,12 @@
 """Trees of linear splits, one per category: the model, and growing it level by level.
 
-Paper: gao_2003 section 2.2, figure 1, equation 2.1 (a split says Yes where w.x - w0 > 0).
-
-Problem:  a tree a category that tells its documents from the others by recursive linear splits.
+Problem:  a tree per category that separates its documents from the others by recursive linear splits.
 Inputs:   features, labels, a learner of linear splits, the greatest depth.
 Outputs:  BinaryTrees.
-Paper:    gao_2003 section 2.2. The paper leaves open when a node is no longer split; here a node is a leaf
-          when its documents are all alike, when the greatest depth is reached, or when the learned split
-          makes no fewer training errors than the node's own label does.
+Paper:    gao_2003 section 2.2, figure 1, equation 2.1 (a split says Yes where w.x - w0 > 0). The paper does not
+          say when a node is no longer split; here a node is a leaf when its documents all have the same label,
+          when the greatest depth is reached, or when the learned split makes no fewer training errors than the
+          node's own label.
 """
 
 from __future__ import annotations
@@ -21,27 +20,29 @@ import numpy.typing as npt
 import scipy.sparse
 
 from textcat.errors import BadDataError, UsageError
+from textcat.learners.checks import Bools, as_labels
 
 FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
-Bools = npt.NDArray[np.bool_]
 
 LEAF = -1
 ROWS_PER_CHUNK = 4096
+SMALL_NODE = 8
+"""A node with fewer than 1 / SMALL_NODE of the documents is learned from its own rows only, which is faster."""
 
 
 @dataclass(frozen=True)
 class LinearNodes:
-    """Linear discriminant functions, one a column: w.x - w0 (equation 2.1)."""
+    """Linear discriminant functions, one per column: w.x - w0 (equation 2.1)."""
 
     weights: npt.NDArray[np.float32]
     offsets: npt.NDArray[np.float32]
 
     def values(self, X: FeatureMatrix) -> npt.NDArray[np.float32]:
-        """w.x - w0 for every document and column."""
+        """Return w.x - w0, documents x columns."""
         return np.asarray(X @ self.weights - self.offsets)
 
-    def columns(self, chosen: npt.NDArray[np.int64]) -> LinearNodes:
-        """Some of the columns."""
+    def select_columns(self, chosen: npt.NDArray[np.int64]) -> LinearNodes:
+        """Return some of the columns."""
         return LinearNodes(self.weights[:, chosen], self.offsets[chosen])
 
 
@@ -49,8 +50,9 @@ class LinearNodes:
 class BinaryTrees:
     """The trees of all categories in flat arrays; node k < categories is the root of category k.
 
-    A score is the value of the last split that the document met, so it belongs to a category exactly when its
-    score is above 0. A category whose training documents are all alike is a lone leaf of score 1 or -1.
+    A score is the value of the last split on the document's path, so a document belongs to a category exactly
+    when its score is above 0. A category whose training documents all have the same label is a single leaf of
+    score 1 or -1.
     """
 
     yes: npt.NDArray[np.int32]
@@ -61,16 +63,8 @@ class BinaryTrees:
     categories: int
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
-    def depth(self) -> int:
-        """The number of splits on the longest path of any tree."""
-        depths = np.zeros(self.yes.size, dtype=np.int64)
-        for node in np.flatnonzero(self.split != LEAF):  # parents stand before their children
-            depths[[self.yes[node], self.no[node]]] = depths[node] + 1
-        return int(depths.max(initial=0))
-
     def scores(self, X: FeatureMatrix) -> npt.NDArray[np.float64]:
-        """Documents x categories: the value of the last split on each document's way down."""
+        """Return the value of the last split on the path of each document, documents x categories."""
         if X.shape[1] != self.splits.weights.shape[0]:
             raise BadDataError(
                 f"documents of {X.shape[1]} features, trees of {self.splits.weights.shape[0]}",
@@ -80,31 +74,23 @@ class BinaryTrees:
         parts = [self._descend(X[at : at + ROWS_PER_CHUNK]) for at in range(0, X.shape[0], ROWS_PER_CHUNK)]
         return np.concatenate(parts) if parts else np.zeros((0, self.categories))
 
-    def decisions(self, X: FeatureMatrix) -> Bools:
-        """Documents x categories: the label of the leaf that each document reaches."""
-        return np.asarray(self.scores(X) > 0)
-
-    def thresholds(self) -> npt.NDArray[np.float64]:
-        """The least score of a Yes: the smallest number above 0, as a split says Yes above 0 only."""
-        return np.full(self.categories, np.nextafter(0.0, 1.0))
-
     def _descend(self, X: FeatureMatrix) -> npt.NDArray[np.float64]:
         values = self.splits.values(X)
         node = np.tile(np.arange(self.categories), (X.shape[0], 1))
         scores = np.where(self.label[node], 1.0, -1.0)
         row, column = np.nonzero(self.split[node] != LEAF)
         while row.size:
-            here = node[row, column]
-            met = values[row, self.split[here]]
-            scores[row, column] = met
-            below = np.where(met > 0, self.yes[here], self.no[here])
-            node[row, column] = below
-            going_on = self.split[below] != LEAF
-            row, column = row[going_on], column[going_on]
+            parent = node[row, column]
+            value = values[row, self.split[parent]]
+            scores[row, column] = value
+            child = np.where(value > 0, self.yes[parent], self.no[parent])
+            node[row, column] = child
+            inner = self.split[child] != LEAF
+            row, column = row[inner], column[inner]
         return scores
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that `from_arrays` needs."""
+        """Return the arrays that `from_arrays` needs."""
         return {
             "yes": self.yes,
             "no": self.no,
@@ -115,14 +101,14 @@ class BinaryTrees:
         }
 
     def describe(self) -> dict[str, Any]:
-        """Kind and settings, JSON-able."""
+        """Return kind and settings as JSON-able data."""
         return {"kind": "binary_trees", "categories": self.categories, "settings": dict(self.settings)}
 
     @classmethod
     def from_arrays(
         cls, arrays: Mapping[str, npt.NDArray[Any]], description: Mapping[str, Any]
     ) -> BinaryTrees:
-        """Rebuild what `to_arrays` and `describe` wrote, checked: a walk down trusts the nodes."""
+        """Rebuild the trees from their arrays and description; check the nodes, which `scores` trusts."""
         trees = cls(
             yes=arrays["yes"],
             no=arrays["no"],
@@ -134,12 +120,12 @@ class BinaryTrees:
         )
         if not trees._is_sound():
             raise BadDataError(
-                "nodes that do not make trees", where="binary_tree", hint="Train the model again."
+                "the nodes of the model do not form trees", where="binary_tree", hint="Train the model again."
             )
         return trees
 
     def _is_sound(self) -> bool:
-        """Whether every node is whole and every split leads to nodes behind it."""
+        """Check that every array fits and every split leads to later nodes."""
         nodes, columns = self.split.size, self.splits.offsets.size
         of_integers = all(np.issubdtype(part.dtype, np.integer) for part in (self.yes, self.no, self.split))
         shapes = {part.shape for part in (self.yes, self.no, self.split, self.label)} == {(nodes,)}
@@ -148,26 +134,22 @@ class BinaryTrees:
         if self.splits.weights.ndim != 2 or self.splits.weights.shape[1:] != self.splits.offsets.shape:
             return False
         inner = np.flatnonzero(self.split != LEAF)
-        below = np.concatenate([self.yes[inner], self.no[inner]])
-        leads_on = (below > np.tile(inner, 2)) & (below < nodes)
+        children = np.concatenate([self.yes[inner], self.no[inner]])
+        later = (children > np.tile(inner, 2)) & (children < nodes)
         known = (self.split[inner] >= 0) & (self.split[inner] < columns)
-        return bool(leads_on.all() and known.all())
-
-
-SMALL_NODE = 8
-"""A node with fewer than a SMALL_NODE-th of the documents is learned from its own rows only: cheaper."""
+        return bool(later.all() and known.all())
 
 
 class SplitLearner(Protocol):
-    """Learns one linear split a column from the documents that the column's node holds."""
+    """A function that learns one linear split per column from the documents of the column's node."""
 
     def __call__(self, X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-        """`positive` and `member` are documents x columns; positives are members."""
+        """Return the splits; `positive` and `member` are documents x columns, and positives are members."""
 
 
 @dataclass
 class _TreeBuilder:
-    """The nodes so far, in the order of their making: parents before children."""
+    """The nodes made so far, parents before children."""
 
     yes: list[int] = field(default_factory=list)
     no: list[int] = field(default_factory=list)
@@ -192,7 +174,7 @@ class _TreeBuilder:
 
 @dataclass(frozen=True)
 class _Level:
-    """Nodes that may be split, their categories, and the documents that reached each (documents x nodes)."""
+    """Nodes that may be split, their categories, and the documents that reach each (documents x nodes)."""
 
     nodes: npt.NDArray[np.int64]
     category: npt.NDArray[np.int64]
@@ -207,37 +189,27 @@ def grow_trees(
     max_depth: int = 1,
     settings: Mapping[str, Any] | None = None,
 ) -> BinaryTrees:
-    """Grow a tree for each column of Y; depth 1 is a single linear classifier a category."""
-    check_labels(X, Y)
+    """Grow a tree for each column of Y; depth 1 is a single linear classifier per category."""
+    Y = as_labels(Y, X.shape[0])
     if max_depth < 1:
         raise UsageError(
             f"max_depth is {max_depth}", where="tree.max_depth", hint="Give 1 or more; 1 is a single split."
         )
-    growth = _TreeBuilder()
+    builder = _TreeBuilder()
     categories = Y.shape[1]
     for column in range(categories):
-        growth.add_leaf(bool(Y.shape[0]) and bool(Y[:, column].all()))
+        builder.add_leaf(bool(Y[:, column].all()))
     level = _Level(np.arange(categories), np.arange(categories), np.ones(Y.shape, dtype=np.bool_))
     for depth in range(max_depth):
         level = _keep_mixed_nodes(level, Y)
         if level.nodes.size == 0:
             break
-        level = _split_level(growth, level, X, Y, learn_split, at_root=depth == 0)
-    return _build_trees(growth, X.shape[1], categories, {"max_depth": max_depth, **(settings or {})})
-
-
-def check_labels(X: FeatureMatrix, Y: Bools) -> None:
-    """Refuse labels that do not belong to these documents."""
-    if Y.ndim != 2 or Y.shape[0] != X.shape[0] or Y.dtype != np.bool_:
-        raise BadDataError(
-            f"labels of shape {Y.shape} and type {Y.dtype} for {X.shape[0]} documents",
-            where="labels",
-            hint="Give labels as a bool array, documents x categories.",
-        )
+        level = _split_level(builder, level, X, Y, learn_split, at_root=depth == 0)
+    return _build_trees(builder, X.shape[1], categories, {"max_depth": max_depth, **(settings or {})})
 
 
 def _keep_mixed_nodes(level: _Level, Y: Bools) -> _Level:
-    """Leave out the nodes whose documents are all alike."""
+    """Drop the nodes whose documents all have the same label."""
     positives = Y[:, level.category] & level.member
     count, total = positives.sum(axis=0), level.member.sum(axis=0)
     mixed = (count > 0) & (count < total)
@@ -245,7 +217,7 @@ def _keep_mixed_nodes(level: _Level, Y: Bools) -> _Level:
 
 
 def _split_level(
-    growth: _TreeBuilder,
+    builder: _TreeBuilder,
     level: _Level,
     X: FeatureMatrix,
     Y: Bools,
@@ -253,16 +225,16 @@ def _split_level(
     *,
     at_root: bool,
 ) -> _Level:
-    """Learn the splits of one level, keep those that help, and return the nodes they made."""
+    """Learn the splits of one level, keep those that reduce errors, and return the new nodes."""
     positive = Y[:, level.category] & level.member
     learned = _learn_splits(X, positive, level.member, learn_split)
     says_yes = learned.values(X) > 0
     wrong = level.member & (says_yes != positive)
-    labels = np.array([growth.label[node] for node in level.nodes])
+    labels = np.array([builder.label[node] for node in level.nodes])
     wrong_before = (level.member & (labels != positive)).sum(axis=0)
     kept = np.flatnonzero(np.logical_or(at_root, wrong.sum(axis=0) < wrong_before))
-    growth.learned.append(learned.columns(kept))
-    children = [child for column in kept for child in growth.add_split(int(level.nodes[column]))]
+    builder.learned.append(learned.select_columns(kept))
+    children = [child for column in kept for child in builder.add_split(int(level.nodes[column]))]
     member = np.empty((Y.shape[0], 2 * kept.size), dtype=np.bool_)
     member[:, 0::2] = level.member[:, kept] & says_yes[:, kept]
     member[:, 1::2] = level.member[:, kept] & ~says_yes[:, kept]
@@ -270,7 +242,7 @@ def _split_level(
 
 
 def _learn_splits(X: FeatureMatrix, positive: Bools, member: Bools, learn_split: SplitLearner) -> LinearNodes:
-    """Large nodes together over all documents, small nodes each over its own."""
+    """Learn the splits of large nodes together, and of each small node from its own documents."""
     documents, columns = member.shape
     small = member.sum(axis=0) * SMALL_NODE < documents
     weights = np.zeros((X.shape[1], columns), dtype=np.float32)
@@ -287,15 +259,15 @@ def _learn_splits(X: FeatureMatrix, positive: Bools, member: Bools, learn_split:
 
 
 def _build_trees(
-    growth: _TreeBuilder, features: int, categories: int, settings: Mapping[str, Any]
+    builder: _TreeBuilder, features: int, categories: int, settings: Mapping[str, Any]
 ) -> BinaryTrees:
     none = LinearNodes(np.zeros((features, 0), dtype=np.float32), np.zeros(0, dtype=np.float32))
-    learned = [none, *growth.learned]
+    learned = [none, *builder.learned]
     return BinaryTrees(
-        yes=np.array(growth.yes, dtype=np.int32),
-        no=np.array(growth.no, dtype=np.int32),
-        split=np.array(growth.split, dtype=np.int32),
-        label=np.array(growth.label, dtype=np.bool_),
+        yes=np.array(builder.yes, dtype=np.int32),
+        no=np.array(builder.no, dtype=np.int32),
+        split=np.array(builder.split, dtype=np.int32),
+        label=np.array(builder.label, dtype=np.bool_),
         splits=LinearNodes(
             np.concatenate([part.weights for part in learned], axis=1),
             np.concatenate([part.offsets for part in learned]),

@@ -1,4 +1,4 @@
-"""What every learner of this room asks of its documents, labels and masks, checked once."""
+"""Checks of the documents, labels, masks and settings that learners are given."""
 
 from __future__ import annotations
 
@@ -9,50 +9,53 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import BadDataError, UsageError
+from textcat.linear.problem import labels_as_columns
 
 Bools = NDArray[np.bool_]
+Floats = NDArray[np.float64]
+Features = NDArray[np.float32] | NDArray[np.float64] | sp.csr_matrix
 
 
 def as_documents(X: Any) -> sp.csr_matrix:
-    """Documents x features as canonical float64 CSR; refuses values that are not finite."""
+    """Return documents x features as canonical float64 CSR. Refuse values that are not finite."""
     matrix = sp.csr_matrix(X, dtype=np.float64)
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    if not np.isfinite(matrix.data).all():
-        row = (
-            int(np.searchsorted(matrix.indptr, np.flatnonzero(~np.isfinite(matrix.data))[0], side="right"))
-            - 1
-        )
-        raise BadDataError(
-            "a feature value is not finite",
-            where=f"document row {row}",
-            hint="Replace or leave out what is not a number.",
-        )
+    refuse_values(
+        matrix, ~np.isfinite(matrix.data), "a feature value is not finite", "Remove NaN and infinity first."
+    )
     return matrix
 
 
+def refuse_values(matrix: sp.csr_matrix, wrong: Bools, message: str, hint: str) -> None:
+    """Raise BadDataError with the document row of the first stored value that is wrong."""
+    if wrong.any():
+        row = int(np.searchsorted(matrix.indptr, int(np.argmax(wrong)), side="right")) - 1
+        raise BadDataError(message, where=f"document row {row}", hint=hint)
+
+
 def as_labels(Y: ArrayLike, documents: int) -> Bools:
-    """Labels as bool, documents x categories; one column may come as a vector."""
-    labels = np.asarray(Y)
-    if labels.ndim == 1:
-        labels = labels[:, None]
-    if labels.ndim != 2 or labels.shape[0] != documents or documents == 0:
-        raise UsageError(
-            f"labels of shape {np.shape(Y)} do not fit {documents} documents",
-            hint="Give a row of labels for each document.",
+    """Return labels as bool, documents x categories. Refuse a training set without documents."""
+    if documents == 0:
+        raise UsageError("there are no documents to train on", hint="Give at least one document.")
+    return labels_as_columns(Y, documents)
+
+
+def check_one_category_each(Y: ArrayLike, documents: int) -> None:
+    """Refuse labels that do not give each document exactly one of at least two categories."""
+    labels = as_labels(Y, documents)
+    wrong = int(np.sum(labels.sum(axis=1) != 1))
+    if wrong or labels.shape[1] < 2:
+        raise BadDataError(
+            f"{wrong} of {documents} documents do not have exactly one of {labels.shape[1]} categories",
+            where="labels",
+            hint="Give each document one category, and at least two categories in all.",
         )
-    if labels.dtype != np.bool_:
-        if not np.isin(labels, (0, 1)).all():
-            raise UsageError(
-                "labels must be bool (or 0 and 1)", hint="Make them bool: `Y > 0` where they are -1 and 1."
-            )
-        labels = labels.astype(np.bool_)
-    return np.ascontiguousarray(labels)
 
 
 def as_mask(mask: ArrayLike | None, features: int, categories: int) -> Bools:
-    """The mask as bool, features x categories; without one every feature is selected everywhere."""
+    """Return the mask as bool, features x categories. None selects every feature for every category."""
     if mask is None:
         return np.ones((features, categories), dtype=np.bool_)
     selected = np.asarray(mask, dtype=np.bool_)

@@ -1,10 +1,11 @@
 """Latent semantic features: documents as combinations of the leading singular axes of the training matrix.
 
-Problem:  H = U S V' (gao_2003 equation 3.1), H being terms x training documents, cut to the Q largest values.
-Inputs:   the weighted documents x terms matrix (H transposed), Q, and how a document is placed on the axes.
-Outputs:  U (terms x Q), S, and a mapping of new documents onto the axes.
-Paper:    gao_2003 section 3, after Deerwester et al. 1990 and Bellegarda 2000. The paper does not say how
-          long its document vectors are, yet the sigmoid and the steps of GPD depend on it: `length` sets it.
+Problem:  H = U S V' (gao_2003 equation 3.1), H being terms x training documents, truncated to the Q largest
+          singular values.
+Inputs:   the weighted documents x terms matrix (H transposed), Q, and how documents are projected.
+Outputs:  U (terms x Q), S, and a projection of new documents onto the axes.
+Paper:    gao_2003 section 3, after Deerwester et al. 1990 and Bellegarda 2000. The paper does not state the
+          length of its document vectors, on which the sigmoid and the steps of GPD depend: `length` sets it.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ Projection = Literal["document", "axis"]
 Solver = Literal["auto", "gram", "lanczos"]
 
 LARGE_SIDE = 2_000
-"""Up to so many documents or terms the whole decomposition takes a second."""
+"""Up to this many documents or terms the full decomposition takes at most a second."""
 
 GRAM_LIMIT = 12_000
-"""Sides up to this many are solved exactly: the square matrix of float64 takes 1.2 GB at the limit."""
+"""Up to this side the Gram matrix is solved exactly: it takes 1.2 GB of float64 at the limit."""
 
 FEW_AXES = 20
-"""Where the sides have so many times more than the axes asked for, Lanczos is the quicker way to the same axes."""
+"""Lanczos is faster when the sides are at least this many times the number of axes."""
 
 MIN_TOLERANCE = 1e-7
-"""A Gram matrix holds squared singular values: those below about 1e-8 of the largest are rounding."""
+"""A Gram matrix has squared singular values: those below about 1e-8 of the largest are rounding."""
 
 
 @dataclass(frozen=True)
 class LatentAxes:
-    """The leading left singular vectors, their singular values, and how documents are placed on them."""
+    """The leading left singular vectors, their singular values, and how documents are projected on them."""
 
     axes: npt.NDArray[np.float64]
     singular_values: npt.NDArray[np.float64]
@@ -51,39 +52,28 @@ class LatentAxes:
         """The number of axes, Q in the paper."""
         return int(self.singular_values.size)
 
-    def truncate(self, dimensions: int) -> LatentAxes:
-        """The first axes only: a smaller feature set of the same decomposition."""
-        if not 1 <= dimensions <= self.dimensions:
-            raise UsageError(
-                f"{dimensions} latent dimensions asked for, {self.dimensions} are there",
-                where="lsi.dimensions",
-                hint=f"choose from 1 to {self.dimensions}",
-            )
-        return LatentAxes(
-            self.axes[:, :dimensions], self.singular_values[:dimensions], self.projection, self.length
-        )
-
     def transform(self, documents: scipy.sparse.csr_matrix) -> npt.NDArray[np.float32]:
-        """Place documents on the axes: U'x ("document") or S^-1 U'x ("axis"), then to `length` if set."""
+        """Project documents: U'x ("document") or S^-1 U'x ("axis"), scaled to `length` if it is set."""
         if documents.shape[1] != self.axes.shape[0]:
             raise BadDataError(
-                f"documents of {documents.shape[1]} terms, axes of {self.axes.shape[0]}",
+                f"the documents have {documents.shape[1]} terms, the axes {self.axes.shape[0]}",
                 where="lsi",
                 hint="Count new documents with the lexicon of the training documents.",
             )
-        placed = np.asarray(documents @ self.axes)
+        projected = np.asarray(documents @ self.axes)
         if self.projection == "axis":
-            placed = placed / self.singular_values
+            projected = projected / self.singular_values
         if self.length is not None:
-            placed = self.length * _scale_to_unit_length(placed)
-        return np.ascontiguousarray(placed, dtype=np.float32)
+            lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+            projected = self.length * (projected / np.where(lengths > 0, lengths, 1.0))
+        return np.ascontiguousarray(projected, dtype=np.float32)
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
-        """The arrays that `from_arrays` needs."""
+        """Return the arrays that `from_arrays` needs."""
         return {"axes": self.axes, "singular_values": self.singular_values}
 
     def describe(self) -> dict[str, Any]:
-        """Kind and settings, JSON-able."""
+        """Return kind and settings as JSON-able data."""
         return {
             "kind": "lsi",
             "dimensions": self.dimensions,
@@ -93,7 +83,7 @@ class LatentAxes:
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, npt.NDArray[Any]], description: dict[str, Any]) -> LatentAxes:
-        """Rebuild what `to_arrays` and `describe` wrote."""
+        """Rebuild the axes from their arrays and description."""
         return cls(
             arrays["axes"],
             arrays["singular_values"],
@@ -112,9 +102,10 @@ def learn_axes(
     solver: Solver = "auto",
     seed: int = 0,
 ) -> LatentAxes:
-    """Decompose the training documents; `dimensions=None` keeps all axes above `tolerance` times the largest.
+    """Decompose the training documents and keep the axes above `tolerance` times the largest singular value.
 
-    `gram` solves the smaller Gram matrix exactly, `lanczos` asks ARPACK for the leading axes of a larger one.
+    `dimensions` limits their number. Solver `gram` solves the smaller Gram matrix exactly, `lanczos` computes
+    only the leading axes by ARPACK, `auto` takes the faster one.
     """
     _check_settings(documents, dimensions, tolerance, length)
     chosen = _choose_solver(documents, dimensions, solver)
@@ -130,9 +121,7 @@ def _check_settings(
     documents: scipy.sparse.csr_matrix, dimensions: int | None, tolerance: float, length: float | None
 ) -> None:
     if documents.nnz == 0 or not np.any(documents.data):
-        raise BadDataError(
-            "the training documents hold no term at all", where="lsi", hint="Check the lexicon."
-        )
+        raise BadDataError("the training documents contain no term", where="lsi", hint="Check the lexicon.")
     if dimensions is not None and dimensions < 1:
         raise UsageError(
             f"dimensions is {dimensions}", where="lsi.dimensions", hint="Ask for one axis or more."
@@ -147,7 +136,7 @@ def _check_settings(
         raise UsageError(
             f"length is {length}",
             where="lsi.length",
-            hint="Give a number above 0, or none to leave it as is.",
+            hint="Give a number above 0, or none to keep the lengths.",
         )
 
 
@@ -164,7 +153,7 @@ def _choose_solver(
 def _solve_by_gram_matrix(
     documents: scipy.sparse.csr_matrix, dimensions: int | None
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Eigenvectors of H'H (or HH' when terms are fewer): exact, and hardly dearer for a large Q."""
+    """Return axes and singular values from the eigenvectors of H'H (or HH' when terms are fewer)."""
     matrix = documents.astype(np.float64)
     by_terms = matrix.shape[1] <= matrix.shape[0]
     gram = (matrix.T @ matrix if by_terms else matrix @ matrix.T).toarray()
@@ -185,13 +174,13 @@ def _solve_by_gram_matrix(
 def _solve_by_lanczos(
     documents: scipy.sparse.csr_matrix, dimensions: int | None, seed: int
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """ARPACK from a start vector that the seed decides; it needs the number of axes beforehand."""
+    """Return axes and singular values by ARPACK, from a start vector determined by the seed."""
     smaller = min(documents.shape)
     if dimensions is None or dimensions >= smaller:
         raise UsageError(
-            f"the iterative solver finds fewer than {smaller} axes, and must be told how many",
+            f"the Lanczos solver needs `dimensions`, at least 1 and below {smaller}",
             where="lsi.dimensions",
-            hint="State the number of dimensions, or use solver: gram.",
+            hint="Set `dimensions`, or use `solver: gram`.",
         )
     start = np.random.default_rng(seed).standard_normal(smaller)
     _, values, right = scipy.sparse.linalg.svds(
@@ -202,12 +191,7 @@ def _solve_by_lanczos(
 
 
 def _fix_signs(axes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """The term that weighs most on an axis has a positive weight; between equals, the first term decides."""
+    """Make the weight of the strongest term of each axis positive; of equal terms the first decides."""
     strongest = np.argmax(np.abs(axes), axis=0)
     signs = np.sign(axes[strongest, np.arange(axes.shape[1])])
     return np.asarray(axes * signs)
-
-
-def _scale_to_unit_length(placed: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    lengths = np.linalg.norm(placed, axis=1, keepdims=True)
-    return np.asarray(placed / np.where(lengths > 0, lengths, 1.0))

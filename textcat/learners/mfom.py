@@ -1,14 +1,14 @@
 """MFoM: linear splits that maximise a smooth figure of merit by generalized probabilistic descent (GPD).
 
-Paper: gao_2003 equations 4.1-4.10. The loss l lies near 0 for a right decision and near 1 for a wrong one,
-so TP = sum over positives of 1 - l, FN = sum over positives of l, FP = sum over negatives of l. (Equation 4.5
-has 1 - l as there l is the loss of a positive; with equation 4.8's measure for negatives the two are one.)
-
 Problem:  minimise -F1 (or the balanced error) of each column's documents, smoothed by a sigmoid; not convex.
 Inputs:   features, the positives and members of each column, the settings of the descent.
-Outputs:  one linear split a column at each iteration asked for, and the course of the objective.
+Outputs:  one linear split per column at each requested iteration, and the objective before each step.
 Paper:    gao_2003 equations 4.1-4.10 and 5.3, starting point of section 5.3, constants of section 6.2.
-All columns descend together: an iteration is two products of the feature matrix with a thin float32 matrix.
+
+The loss l is near 0 for a right decision and near 1 for a wrong one, so TP = sum over positives of 1 - l,
+FN = sum over positives of l, FP = sum over negatives of l. (Equation 4.5 has 1 - l because there l is the loss
+of a positive; with equation 4.8's measure for negatives the two agree.) All columns descend together: an
+iteration is two products of the feature matrix with a thin float32 matrix.
 """
 
 from __future__ import annotations
@@ -22,29 +22,31 @@ import numpy.typing as npt
 import scipy.special
 
 from textcat.errors import UsageError
-from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.checks import Bools
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 
 Merit = Literal["f1", "mce"]
 Offset = Literal["zero", "mean"]
+Start = Literal["mean", "perceptron"]
 Array = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 
 
 class MeritSlopes(NamedTuple):
-    """An objective to minimise, a column, and its slope in the loss of any positive and of any negative."""
+    """The objective of each column and its slope in the loss of any positive and of any negative."""
 
     objective: Array
     positive: Array
     negative: Array
 
 
-def sigmoid_loss(measure: Array, alpha: float, beta: Array | float) -> Array:
-    """Equation 4.7: 1 / (1 + exp(-alpha (d + beta)))."""
+def compute_sigmoid_loss(measure: Array, alpha: float, beta: Array | float) -> Array:
+    """Return equation 4.7: 1 / (1 + exp(-alpha (d + beta)))."""
     return np.asarray(scipy.special.expit(alpha * (measure + beta)))
 
 
 def compute_window_offset(measure: Array, members: Array | int, offset: Offset) -> Array | float:
-    """beta of equation 4.7: 0, or the mean measure of the documents at hand, a constant at each iteration."""
+    """Return beta of equation 4.7: 0, or the mean measure of the documents."""
     if offset == "zero":
         return 0.0
     return np.asarray(measure.sum(axis=0) / members)
@@ -53,14 +55,14 @@ def compute_window_offset(measure: Array, members: Array | int, offset: Offset) 
 def compute_merit_slopes(
     merit: Merit, lost_positives: Array, lost_negatives: Array, positives: Array, negatives: Array
 ) -> MeritSlopes:
-    """The objective from the summed losses and the numbers of positives and negatives, a column each."""
+    """Return the objective of each column from summed losses and numbers of positives and negatives."""
     if merit == "f1":
-        return _minus_f1(lost_positives, lost_negatives, positives)
-    return _balanced_error(lost_positives, lost_negatives, positives, negatives)
+        return _compute_negative_f1(lost_positives, lost_negatives, positives)
+    return _compute_balanced_error(lost_positives, lost_negatives, positives, negatives)
 
 
-def _minus_f1(lost_positives: Array, lost_negatives: Array, positives: Array) -> MeritSlopes:
-    """-F1 by equation 4.3, whose denominator FP + FN + 2 TP is FP + TP + the number of positives."""
+def _compute_negative_f1(lost_positives: Array, lost_negatives: Array, positives: Array) -> MeritSlopes:
+    """Return -F1 by equation 4.3; its denominator FP + FN + 2 TP is FP + TP + the number of positives."""
     true_positives = positives - lost_positives
     denominator = np.where(positives > 0, positives + true_positives + lost_negatives, 1)
     return MeritSlopes(
@@ -70,10 +72,10 @@ def _minus_f1(lost_positives: Array, lost_negatives: Array, positives: Array) ->
     )
 
 
-def _balanced_error(
+def _compute_balanced_error(
     lost_positives: Array, lost_negatives: Array, positives: Array, negatives: Array
 ) -> MeritSlopes:
-    """Equation 4.10 with equal weight for the positive and the negative class (section 6.2.1)."""
+    """Return equation 4.10 with equal weights of the positive and the negative class (section 6.2.1)."""
     positive = 0.5 / np.maximum(positives, 1)
     negative = 0.5 / np.maximum(negatives, 1)
     return MeritSlopes(
@@ -81,15 +83,12 @@ def _balanced_error(
     )
 
 
-Start = Literal["mean", "perceptron"]
-
-
 @dataclass(frozen=True)
 class GpdSettings:
-    """The descent: objective, number of iterations, sigmoid and step size (section 6.2 of the paper).
+    """Objective, number of iterations, sigmoid and step size of the descent (section 6.2 of the paper).
 
-    The step falls linearly from `kappa` to 0 at the iteration `horizon`, by default the last one. The descent
-    starts from the means of section 5.3, or from a batch perceptron that did.
+    The step size falls linearly from `kappa` to 0 at iteration `horizon`, by default the last. The descent
+    starts from the means of section 5.3, or from a batch perceptron that starts from them.
     """
 
     merit: Merit = "f1"
@@ -106,7 +105,7 @@ class GpdSettings:
             raise UsageError(
                 f"{self.iterations} iterations with a horizon of {self.horizon}",
                 where="mfom.iterations",
-                hint="Give at least one iteration, and a horizon not before the last of them.",
+                hint="Give at least one iteration, and a horizon of at least as many.",
             )
         if self.alpha <= 0 or self.kappa <= 0:
             raise UsageError(
@@ -114,15 +113,15 @@ class GpdSettings:
             )
 
     def step(self, iteration: int) -> float:
-        """kappa at an iteration counted from 0."""
+        """Return the step size of an iteration, counted from 0."""
         return self.kappa * (1 - iteration / (self.horizon or self.iterations))
 
 
 @dataclass(frozen=True)
 class GpdDescent:
-    """What GPD leaves: the splits at each iteration asked for (0 is the start), and its course, a row a step.
+    """Splits at each requested iteration (0 is the start), and objective and F1 with a row per step.
 
-    `objective` is the smooth figure, `f1` the true F1 of the training documents (figure 3 of the paper).
+    `objective` is the smoothed figure of merit, `f1` the true F1 of the training documents (figure 3).
     """
 
     nodes: dict[int, LinearNodes]
@@ -133,7 +132,7 @@ class GpdDescent:
 def fit_mfom(
     X: FeatureMatrix, Y: Bools, settings: GpdSettings | None = None, *, max_depth: int = 1
 ) -> BinaryTrees:
-    """A tree a category whose splits maximise the figure of merit of the documents that reach them."""
+    """Train a tree per category; each split maximises the figure of merit of the documents that reach it."""
     chosen = settings or GpdSettings()
 
     def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
@@ -145,7 +144,7 @@ def fit_mfom(
 def fit_mfom_at(
     X: FeatureMatrix, Y: Bools, settings: GpdSettings, iterations: Iterable[int]
 ) -> dict[int, BinaryTrees]:
-    """Single-split models at several numbers of iterations, all taken from one run of the descent."""
+    """Train single-split models for several numbers of iterations by one run of the descent."""
     wanted = sorted(set(iterations))
     longest = replace(settings, iterations=max(wanted))
     models = {}
@@ -177,32 +176,31 @@ def descend(
     member: Bools,
     settings: GpdSettings,
     *,
-    initial: LinearNodes | None = None,
     keep: Iterable[int] = (),
 ) -> GpdDescent:
-    """Equation 5.3 for all columns at once; `keep` lists iterations wanted beside the last."""
+    """Run equation 5.3 for all columns at once; `keep` lists iterations to return besides the last."""
     wanted = {*keep, settings.iterations}
-    start = initial or _make_start(X, positive, member, settings)
+    start = _make_start(X, positive, member, settings)
     weights, offsets = start.weights.copy(), start.offsets.copy()
     sides = ColumnSides.of(positive, member)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
-    course = np.empty((settings.iterations, positive.shape[1]))
-    course_f1 = np.empty_like(course)
+    objective = np.empty((settings.iterations, positive.shape[1]))
+    f1 = np.empty_like(objective)
     nodes = {0: start} if 0 in wanted else {}
     for iteration in range(settings.iterations):
         values = LinearNodes(weights, offsets).values(X)
-        course_f1[iteration] = _compute_true_f1(values, positive, member)
-        course[iteration], slope = compute_objective_and_slope(values, sides, settings)
+        f1[iteration] = _compute_true_f1(values, positive, member)
+        objective[iteration], slope = compute_objective_and_slope(values, sides, settings)
         step = np.float32(settings.step(iteration))
         weights -= step * np.asarray(across @ slope)
         offsets += step * slope.sum(axis=0)
         if iteration + 1 in wanted:
             nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
-    return GpdDescent(nodes, course, course_f1)
+    return GpdDescent(nodes, objective, f1)
 
 
 def _compute_true_f1(values: npt.NDArray[Any], positive: Bools, member: Bools) -> npt.NDArray[np.float64]:
-    """Equation 4.3 counted, not smoothed; 1 where there is nothing to find and nothing was found."""
+    """Return equation 4.3 from counts; 1 where there are no positives and none was accepted."""
     accepted = (values > 0) & member
     found, whole = (accepted & positive).sum(axis=0), accepted.sum(axis=0) + positive.sum(axis=0)
     return np.where(whole > 0, 2 * found / np.maximum(whole, 1), 1.0)
@@ -215,21 +213,21 @@ def _make_start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdS
 
 
 class ColumnSides(NamedTuple):
-    """The positives and negatives of each column, as numbers: documents of no side are 0 in both."""
+    """Positives and negatives of each column as 0 and 1; documents outside the node are 0 in both."""
 
     positive: npt.NDArray[Any]
     negative: npt.NDArray[Any]
 
     @classmethod
     def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> ColumnSides:
-        """From bool arrays, documents x columns."""
+        """Convert bool arrays, documents x columns."""
         return cls(positive.astype(kind), (member & ~positive).astype(kind))
 
 
 def compute_objective_and_slope(
     values: npt.NDArray[Any], sides: ColumnSides, settings: GpdSettings
 ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """The objective of each column and its slope in each value w.x - w0 (beta held fixed, as in the paper).
+    """Return the objective of each column and its slope in each value w.x - w0 (for fixed beta, as printed).
 
     The measure of equation 4.8 is -value for a positive and +value for a negative.
     """
@@ -237,7 +235,7 @@ def compute_objective_and_slope(
     positives, negatives = positive.sum(axis=0), negative.sum(axis=0)
     measure = (negative - positive) * values
     beta = compute_window_offset(measure, np.maximum(positives + negatives, 1), settings.offset)
-    loss = sigmoid_loss(measure, settings.alpha, beta)
+    loss = compute_sigmoid_loss(measure, settings.alpha, beta)
     slopes = compute_merit_slopes(
         settings.merit,
         np.einsum("ij,ij->j", loss, positive),

@@ -1,20 +1,21 @@
-"""MFoM for one category a document: the misclassification measure sets each category against all others.
+"""MFoM for one category per document: each category is compared with all others.
 
 Problem:  minimise -(mean F1 over categories) or the mean error of equation 4.10, smoothed by a sigmoid of
           d_j = -g_j + [mean over i != j of g_i^eta]^(1/eta)  (equation 4.13); not convex.
-Inputs:   features, one category a document, the settings of the descent, eta and the kind of score g.
-Outputs:  MulticlassModel (the greatest score decides, equation 4.11) and the course of the objective.
+Inputs:   features, one category per document, the settings of the descent, eta and the kind of score g.
+Outputs:  LinearModel (the largest score decides, equation 4.11) with the last objective in its certificate.
 Paper:    gao_2003 section 4.3, GPD by equation 5.3.
 
-A power of a score needs scores above 0, which linear functions f_j = w_j.x - w0_j are not. "power" takes
-g = ln(1 + exp(f)), which keeps their order; "exponential" takes g = f and the exponential mean
-ln(mean of exp(eta g_i)) / eta in place of the power mean. Both become the greatest competitor as eta grows.
+A power mean needs positive scores, but linear functions f_j = w_j.x - w0_j can be negative. "power" uses
+g = ln(1 + exp(f)), which keeps their order; "exponential" uses g = f and the exponential mean
+ln(mean of exp(eta g_i)) / eta in place of the power mean. Both tend to the largest competitor as eta grows.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+import time
+from dataclasses import asdict
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -22,18 +23,17 @@ import scipy.special
 
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix
-from textcat.learners.mfom import GpdSettings, compute_merit_slopes, compute_window_offset, sigmoid_loss
-from textcat.learners.multiclass_model import Bools, Floats, MulticlassModel, check_one_category_each
+from textcat.learners.checks import Bools, Floats, check_one_category_each
+from textcat.learners.mfom import (
+    GpdSettings,
+    compute_merit_slopes,
+    compute_sigmoid_loss,
+    compute_window_offset,
+)
+from textcat.linear.certificate import Certificate
+from textcat.linear.model import LinearModel
 
 ScoreKind = Literal["power", "exponential"]
-
-
-@dataclass(frozen=True)
-class MulticategoryDescent:
-    """The model and the objective before each step."""
-
-    model: MulticlassModel
-    objective: Floats
 
 
 def fit_multicategory_mfom(
@@ -43,34 +43,43 @@ def fit_multicategory_mfom(
     *,
     eta: float = 4.0,
     score: ScoreKind = "exponential",
-) -> MulticategoryDescent:
-    """Descend from the categories' means, each with the least value of its own documents as offset."""
-    check_one_category_each(X, Y)
+) -> LinearModel:
+    """Run GPD from the means of the categories, each with the least value of its own documents as offset."""
+    check_one_category_each(Y, X.shape[0])
     if eta <= 0:
         raise UsageError(f"eta is {eta}", where="mfom.eta", hint="Give a number above 0.")
     chosen = settings or GpdSettings()
     if chosen.start != "mean":
         raise UsageError(
-            f"no {chosen.start} start here",
+            f"the multi-category form cannot start from {chosen.start}",
             where="mfom.start",
-            hint="Leave `start` out: the multi-category form starts from means.",
+            hint="Leave `start` out: it starts from the means.",
         )
     weights, offsets = _compute_category_means(X, Y)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
-    course = np.empty(chosen.iterations)
+    began = time.perf_counter()
     for iteration in range(chosen.iterations):
         values = np.asarray(X @ weights - offsets)
-        course[iteration], slope = compute_multicategory_objective(values, Y, chosen, eta, score)
+        _, slope = compute_multicategory_objective(values, Y, chosen, eta, score)
         weights -= chosen.step(iteration) * np.asarray(across @ slope)
         offsets += chosen.step(iteration) * slope.sum(axis=0)
-    described: dict[str, Any] = {"learner": "mfom_multicategory", "eta": eta, "score": score}
-    kept = {name: value for name, value in asdict(chosen).items() if name != "perceptron"}
-    model = MulticlassModel(weights, -offsets, settings={**described, **kept})
-    return MulticategoryDescent(model, course)
+    objective, _ = compute_multicategory_objective(np.asarray(X @ weights - offsets), Y, chosen, eta, score)
+    seconds = time.perf_counter() - began
+    described = {"learner": "mfom_multicategory", "eta": eta, "score": score, **asdict(chosen)}
+    del described["perceptron"]
+    return LinearModel(
+        weights,
+        -offsets,
+        settings=described,
+        kind="multiclass",
+        joint_certificate=Certificate(
+            objective, passes=chosen.iterations, seconds=seconds, reason="all iterations done"
+        ),
+    )
 
 
 def _compute_category_means(X: FeatureMatrix, Y: Bools) -> tuple[Floats, Floats]:
-    """Section 5.3 for each category: the mean of its documents and the least value among them."""
+    """Return the mean of the documents of each category and their least value (section 5.3)."""
     weights = np.asarray(X.T @ Y.astype(np.float64)) / np.maximum(Y.sum(axis=0), 1)
     lowest = np.where(Y, np.asarray(X @ weights), np.inf).min(axis=0)
     return weights, np.where(np.isfinite(lowest), lowest, 0.0)
@@ -79,7 +88,7 @@ def _compute_category_means(X: FeatureMatrix, Y: Bools) -> tuple[Floats, Floats]
 def compute_multicategory_objective(
     values: Floats, Y: Bools, settings: GpdSettings, eta: float, score: ScoreKind
 ) -> tuple[float, Floats]:
-    """The objective and its slope in each value f_j(x), beta held fixed."""
+    """Return the objective and its slope in each value f_j(x), for fixed beta."""
     measure, competitors = measure_misclassification(values, eta, score)
     if settings.merit == "f1":
         objective, by_measure = _mean_f1(measure, Y, settings)
@@ -89,9 +98,9 @@ def compute_multicategory_objective(
 
 
 def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
-    """Equation 4.9: a document of another category is falsely accepted by j to the degree 1 - l_j (4.5)."""
+    """Return equation 4.9 and its slope; j accepts a document of another category to the degree 1 - l_j."""
     beta = compute_window_offset(measure, measure.shape[0], settings.offset)
-    loss = sigmoid_loss(measure, settings.alpha, beta).astype(np.float64)
+    loss = compute_sigmoid_loss(measure, settings.alpha, beta).astype(np.float64)
     positives = Y.sum(axis=0).astype(np.float64)
     accepted = np.where(Y, 0.0, 1 - loss).sum(axis=0)
     slopes = compute_merit_slopes(
@@ -102,20 +111,20 @@ def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, F
 
 
 def _mean_error(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
-    """Equation 4.10: the mean over documents of the loss of their own category."""
+    """Return equation 4.10 and its slope: the mean over documents of the loss of their own category."""
     own = measure[Y]
     beta = float(own.mean()) if settings.offset == "mean" else 0.0
-    loss = sigmoid_loss(own, settings.alpha, beta)
+    loss = compute_sigmoid_loss(own, settings.alpha, beta)
     slope = np.zeros(measure.shape)
     slope[Y] = settings.alpha * loss * (1 - loss) / own.size
     return float(loss.mean()), slope
 
 
 class Competitors:
-    """Sums of exponentials over categories from which any one category can be left out exactly.
+    """Sums of exponentials over all categories except one, for each category.
 
-    The sum over all but category j is the whole sum less j's own term; where j's is the
-    greatest term the others are summed by themselves, so that nothing cancels.
+    The sum without category j is the total minus j's term. Where j's term is the largest, the others are
+    summed by themselves, so that nothing cancels.
     """
 
     def __init__(self, exponents: Floats) -> None:
@@ -133,11 +142,11 @@ class Competitors:
         self.shift[rows, self.best] = second
 
     def log_mean(self) -> Floats:
-        """ln of the mean of exp(exponent) over the other categories."""
+        """Return ln of the mean of exp(exponent) over the other categories."""
         return np.asarray(np.log(self.without) + self.shift - np.log(self.terms.shape[1] - 1))
 
-    def spread(self, slope: Floats) -> Floats:
-        """What a slope in each log_mean makes of a slope in each exponent."""
+    def backpropagate(self, slope: Floats) -> Floats:
+        """Return the slope in each exponent for a slope in each log_mean."""
         rows = np.arange(slope.shape[0])
         share = slope / self.without
         of_best = share[rows, self.best][:, None] * self.terms_without_best
@@ -148,7 +157,7 @@ class Competitors:
 def measure_misclassification(
     values: Floats, eta: float, score: ScoreKind
 ) -> tuple[Floats, tuple[Competitors, Floats]]:
-    """d_j of equation 4.13 for every document and category, and what its derivative needs."""
+    """Return d_j of equation 4.13, documents x categories, and the parts of its derivative."""
     values = np.asarray(values, dtype=np.float64)
     if score == "exponential":
         competitors = Competitors(eta * values)
@@ -161,16 +170,16 @@ def measure_misclassification(
 
 
 def _log_softplus(values: Floats) -> Floats:
-    """ln(ln(1 + exp(f))), which is f itself where exp(f) is lost in rounding."""
+    """Return ln(ln(1 + exp(f))), which is f where exp(f) is below rounding."""
     return np.where(values < -30, values, np.log(np.logaddexp(0, np.maximum(values, -30))))
 
 
 def _backpropagate_measure(
     slope: Floats, values: Floats, parts: tuple[Competitors, Floats], score: ScoreKind
 ) -> npt.NDArray[np.float64]:
-    """The chain rule from d_j back to f_i: exponential d ln-mean = eta df, power g' = sigmoid(f)."""
+    """Apply the chain rule from d_j to f_i: exponential d ln-mean = eta df, power g' = sigmoid(f)."""
     competitors, rival = parts
-    spread = competitors.spread(slope * rival)
+    spread = competitors.backpropagate(slope * rival)
     if score == "exponential":
         return np.asarray(spread - slope)
     own = scipy.special.expit(values)

@@ -1,10 +1,10 @@
-"""MMLR-CG: the multiclass support vector machine by conjugate gradients on ever closer smooth objectives.
+"""MMLR-CG: the multiclass support vector machine by conjugate gradients on a series of smooth objectives.
 
 Problem:  minimise O_g(W) = lam sum w^2 + (1/n) sum_i sum_{k!=y} (1/g) ln(1 + exp(-g (f_y(i) - f_k(i) - 2))),
           at most (categories - 1) ln 2 / g above the multiclass SVM objective, whose loss is the hinge at 2.
-Inputs:   features, one category a document, lam, the schedule of g, the conjugate direction.
-Outputs:  MulticlassModel with a certificate, and the course of the SVM objective.
-Paper:    zhang_jin_2003 section 4, and algorithm 1 (section 3.3) for the schedule. Intercepts are free.
+Inputs:   features, one category per document, lam, the schedule of g, the conjugate direction.
+Outputs:  LinearModel with a joint certificate.
+Paper:    zhang_jin_2003 section 4, and algorithm 1 (section 3.3) for the schedule. Intercepts are not penalised.
 """
 
 from __future__ import annotations
@@ -17,20 +17,15 @@ import numpy as np
 import scipy.special
 
 from textcat.errors import UsageError
-from textcat.learners.multiclass_model import (
-    Bools,
-    Features,
-    Floats,
-    MulticlassCertificate,
-    MulticlassModel,
-    check_one_category_each,
-)
+from textcat.learners.checks import Bools, Features, Floats, check_one_category_each
+from textcat.linear.certificate import Certificate
+from textcat.linear.model import LinearModel
 
 Direction = Literal["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
 
 MARGIN = 2.0
 REMAINING_SLOPE_SHARE = 0.1
-"""A step ends where the slope along the direction is this part of the slope at its start."""
+"""A line search ends when the slope along the direction is at most this share of the slope at its start."""
 MAX_TRIALS = 40
 
 
@@ -50,13 +45,13 @@ class Continuation:
             raise UsageError(
                 f"settings out of range: {asdict(self)}",
                 where="mmlr_cg",
-                hint="Give lam, steps, steps_each and gamma above 0, and increase not below.",
+                hint="Give lam, steps, steps_each and gamma above 0, and increase at least 0.",
             )
 
 
 @dataclass(frozen=True)
 class MarginProblem:
-    """The objectives of one training set; weights have a row a feature and a last row of intercepts."""
+    """The objectives of one training set; weights have a row per feature and a last row of intercepts."""
 
     X: Features
     Y: Bools
@@ -68,20 +63,20 @@ class MarginProblem:
         return self.X.shape[1] + 1, self.Y.shape[1]
 
     def scores(self, weights: Floats) -> Floats:
-        """f_k(x_i), documents x categories."""
+        """Return f_k(x_i), documents x categories."""
         return np.asarray(self.X @ weights[:-1] + weights[-1])
 
     def compute_leads(self, scores: Floats) -> Floats:
-        """f_y - f_k; 0 in the column of y itself."""
+        """Return f_y - f_k; 0 in the column of y itself."""
         return scores[self.Y][:, None] - scores
 
     def smooth(self, weights: Floats, leads: Floats, gamma: float) -> float:
-        """O_gamma at weights with these leads."""
+        """Return O_gamma of weights that have these leads."""
         losses = np.logaddexp(0, -gamma * (leads - MARGIN)) / gamma
         return self._compute_total(losses, weights)
 
     def hinge(self, weights: Floats, leads: Floats) -> float:
-        """O_svm, the objective that O_gamma approaches from above."""
+        """Return O_svm, the objective that O_gamma approaches from above."""
         return self._compute_total(np.maximum(0, MARGIN - leads), weights)
 
     def _compute_total(self, losses: Floats, weights: Floats) -> float:
@@ -89,12 +84,12 @@ class MarginProblem:
         return float(mean + self.lam * np.sum(weights[:-1] ** 2))
 
     def pull(self, leads: Floats, gamma: float) -> Floats:
-        """Minus the slope of each loss in its lead, over n: sigmoid of gamma (2 - lead), 0 for y."""
+        """Return minus the slope of each loss in its lead, over n: sigmoid of gamma (2 - lead), 0 for y."""
         sigmoid = np.asarray(scipy.special.expit(gamma * (MARGIN - leads)))
         return np.asarray(sigmoid * ~self.Y / self.Y.shape[0])
 
     def gradient(self, weights: Floats, leads: Floats, gamma: float) -> Floats:
-        """The slope of O_gamma in every weight."""
+        """Return the slope of O_gamma in every weight."""
         pull = self.pull(leads, gamma)
         pull[self.Y] = -pull.sum(axis=1)
         slope = np.vstack([np.asarray(self.X.T @ pull), pull.sum(axis=0)])
@@ -102,47 +97,42 @@ class MarginProblem:
         return slope
 
 
-@dataclass(frozen=True)
-class MmlrCgResult:
-    """A model and the SVM objective after each CG step."""
-
-    model: MulticlassModel
-    hinge_objective: Floats
-
-
-def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> MmlrCgResult:
-    """Algorithm 1 on the multiclass objective, from zero weights."""
-    check_one_category_each(X, Y)
+def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> LinearModel:
+    """Run algorithm 1 on the multiclass objective, from zero weights."""
+    check_one_category_each(Y, X.shape[0])
     chosen = settings or Continuation()
     problem = MarginProblem(X, Y, chosen.lam)
     began = time.perf_counter()
-    weights, gamma, course, passes = np.zeros(problem.shape), chosen.gamma, [], 0
+    weights, gamma, passes = np.zeros(problem.shape), chosen.gamma, 0
     for done in range(0, chosen.steps, chosen.steps_each):
         gamma = chosen.gamma + chosen.increase * (done // chosen.steps_each)
         steps = min(chosen.steps_each, chosen.steps - done)
-        weights, part, used = run_conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
-        course += part
+        weights, used = run_conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
         passes += used
     leads = problem.compute_leads(problem.scores(weights))
-    certificate = MulticlassCertificate(
+    certificate = Certificate(
         objective=problem.smooth(weights, leads, gamma),
         violation=float(np.max(np.abs(problem.gradient(weights, leads, gamma)))),
-        gap=float("nan"),
         passes=passes,
         seconds=time.perf_counter() - began,
         reason=f"{chosen.steps} steps done, the last at gamma {gamma:g}",
     )
-    model = MulticlassModel(weights[:-1], weights[-1], certificate, {"learner": "mmlr_cg", **asdict(chosen)})
-    return MmlrCgResult(model, np.array(course))
+    return LinearModel(
+        weights[:-1],
+        weights[-1],
+        settings={"learner": "mmlr_cg", **asdict(chosen)},
+        kind="multiclass",
+        joint_certificate=certificate,
+    )
 
 
 def run_conjugate_gradient(
     problem: MarginProblem, weights: Floats, gamma: float, steps: int, kind: Direction
-) -> tuple[Floats, list[float], int]:
-    """Steps of CG on O_gamma, begun from minus the gradient; also the SVM objective after each."""
+) -> tuple[Floats, int]:
+    """Run CG steps on O_gamma from minus the gradient; return weights and the number of evaluations."""
     scores = problem.scores(weights)
     slope = problem.gradient(weights, problem.compute_leads(scores), gamma)
-    direction, course, passes = -slope, [], 1
+    direction, passes = -slope, 1
     for _ in range(steps):
         if np.sum(direction * slope) >= 0:
             direction = -slope
@@ -150,16 +140,15 @@ def run_conjugate_gradient(
         step, trials = search_line(problem, weights, direction, scores, along, gamma)
         weights, scores = weights + step * direction, scores + step * along
         leads = problem.compute_leads(scores)
-        course.append(problem.hinge(weights, leads))
         new_slope = problem.gradient(weights, leads, gamma)
         direction = compute_conjugacy(kind, new_slope, slope, direction) * direction - new_slope
         slope = new_slope
         passes += 1 + trials
-    return weights, course, passes
+    return weights, passes
 
 
 def compute_conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> float:
-    """How much of the last direction is kept, by the three rules that the paper compares."""
+    """Return the factor of the last direction, by one of the three rules that the paper compares."""
     if kind == "fletcher-reeves":
         above, below = np.sum(new * new), np.sum(old * old)
     elif kind == "polak-ribiere":
@@ -172,9 +161,10 @@ def compute_conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floa
 def search_line(
     problem: MarginProblem, weights: Floats, direction: Floats, scores: Floats, along: Floats, gamma: float
 ) -> tuple[float, int]:
-    """A step that lowers O_gamma and leaves a tenth of the slope at most: Newton inside a closing bracket.
+    """Return a step that lowers O_gamma and leaves at most a tenth of the slope, and the number of trials.
 
-    O_gamma is convex along the direction, so the sign of the slope says on which side the minimum lies.
+    Newton's method inside a shrinking bracket: O_gamma is convex along the direction, so the sign of the slope
+    tells on which side the minimum is.
     """
     leads, change = problem.compute_leads(scores), problem.compute_leads(along)
     start = problem.smooth(weights, leads, gamma)
@@ -194,7 +184,7 @@ def search_line(
 
 
 def _choose_next_trial(step: float, slope: float, curvature: float, low: float, high: float) -> float:
-    """Newton's step where it stays inside the bracket; else its middle, or twice as far where it is open."""
+    """Return Newton's step if it is inside the bracket, else the middle, or twice the step if it is open."""
     newton = step - slope / curvature if curvature > 0 else np.inf
     if low < newton < min(high, 4 * step):
         return float(newton)
@@ -204,7 +194,7 @@ def _choose_next_trial(step: float, slope: float, curvature: float, low: float, 
 def _differentiate_along(
     problem: MarginProblem, weights: Floats, direction: Floats, leads: Floats, change: Floats, gamma: float
 ) -> tuple[float, float]:
-    """First and second derivative of O_gamma along the direction."""
+    """Return the first and second derivative of O_gamma along the direction."""
     pull = problem.pull(leads, gamma)
     rest = 1 - pull * problem.Y.shape[0]
     slope = 2 * problem.lam * np.sum(weights[:-1] * direction[:-1]) - np.sum(pull * change)

@@ -1,13 +1,13 @@
-"""What the online learners share: kernels of one pass, blocks of lanes, passes until nothing moves.
+"""Online training in blocks of categories: the compiled passes of the Perceptron and Winnow families.
 
-Each category keeps exponents s = sum_i a_i y_i x_i, where a_i sums the updates that document i caused. The
-weights are a function of them, feature by feature: s itself for the additive family (prior 0), and for the
-balanced multiplicative family with prior mu > 0 the difference mu exp(s) - mu exp(-s) of the two halves of
-the embedding [x, -x], which is therefore never laid out (zhang_2000, section 2).
+Each category keeps exponents s = sum_i a_i y_i x_i, where a_i sums the updates caused by document i. The
+weights are a function of the exponents, feature by feature. In the additive family (prior 0) they are s
+itself. In the balanced multiplicative family (prior mu > 0) they are mu exp(s) - mu exp(-s), the difference of
+the two halves of the embedding [x, -x] (zhang_2000, section 2), so the embedding is never built.
 
-Categories are trained in blocks of a few lanes: wide enough that one read of a document serves many
-categories by vector instructions, narrow enough that the weights stay in the processor's cache. A lane
-never looks at its neighbours, so neither the blocks nor the number of jobs change a result.
+Categories are trained in blocks of lanes, one lane per category. A block is wide enough that one read of a
+document serves many categories by vector instructions, and narrow enough that its weights stay in the
+processor's cache. Lanes are independent, so neither the blocks nor the number of jobs change a result.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.compile import compile_kernel
 from textcat.errors import UsageError
-from textcat.learners.checks import as_documents, as_labels, as_mask, require_positive
-from textcat.learners.scorer import LinearScorer, ScorerCertificate
+from textcat.learners.checks import Bools, Floats, as_documents, as_labels, as_mask, require_positive
+from textcat.linear.certificate import Certificate
 from textcat.linear.lane_math import exponential
+from textcat.linear.model import LinearModel
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
-TIE_TOLERANCE = 1e-9  # a multiplicative score within this many priors of 0 is rounding, and counts as 0
-MAX_EXPONENT = 300.0  # exponents act as if they ended here, far beyond sense and well before overflow
+TIE_TOLERANCE = 1e-9  # a multiplicative score within this many priors of 0 counts as 0: rounding
+MAX_EXPONENT = 300.0  # exponents are clipped here, well before overflow
+ONLINE_LANES = 32  # 32 lanes of 14,000 float64 weights are 3.5 MB; fastest between 16 and 118 on Reuters
 
 
 @compile_kernel
 def compute_halves(exponent: float, prior: float) -> tuple[float, float]:
-    """The weights that a feature and its negative copy have under this exponent."""
+    """Return the weights of a feature and of its negative copy for this exponent."""
     grown = math.exp(min(max(exponent, -MAX_EXPONENT), MAX_EXPONENT))
     return prior * grown, prior / grown
 
 
 @compile_kernel
 def _score_lanes(indices: Integers, data: Floats, weights: Floats, scores: Floats) -> None:
-    """scores <- the document's inner product with every lane of weights."""
+    """Write the document's inner product with every lane of weights to `scores`."""
     scores[:] = 0.0
     for position in range(indices.size):
         value, row = data[position], weights[indices[position]]
@@ -55,15 +55,30 @@ def _score_lanes(indices: Integers, data: Floats, weights: Floats, scores: Float
 
 
 @compile_kernel
-def _move_lane(
-    indices: Integers, data: Floats, kept: Bools, lane: int, step: float, exponents: Floats, weights: Floats
+def _update_lane(
+    indices: Integers,
+    data: Floats,
+    kept: Bools,
+    lane: int,
+    step: float,
+    rate: float,
+    prior: float,
+    exponents: Floats,
+    weights: Floats,
 ) -> None:
-    """exponents += step * x in one lane on its kept features; additive weights are the exponents."""
+    """Add step * x to the lane's exponents and set its weights, on its kept features only.
+
+    Multiplicative weights use rate * exponent; additive weights are the exponents.
+    """
     for position in range(indices.size):
         j = indices[position]
         if kept[j, lane]:
             exponents[j, lane] += step * data[position]
-            weights[j, lane] = exponents[j, lane]
+            if prior == 0.0:
+                weights[j, lane] = exponents[j, lane]
+            else:
+                grown, shrunk = compute_halves(rate * exponents[j, lane], prior)
+                weights[j, lane] = grown - shrunk
 
 
 @compile_kernel
@@ -78,10 +93,10 @@ def _grow_lane(
     weights: Floats,
     grown: Floats,
 ) -> float:
-    """The same with multiplicative weights; returns the change of the lane's one-norm.
+    """Add step * x to the exponents of a multiplicative lane; return the change of the lane's one-norm.
 
-    `grown` is room for the document's exponents, laid side by side so that exp becomes vector instructions.
-    A feature that is not kept has exponent 0 and so adds nothing anywhere.
+    `grown` is a buffer for the document's exponents, contiguous so that exp becomes vector instructions.
+    A feature that is not kept has exponent 0 and changes nothing.
     """
     for position in range(indices.size):
         j = indices[position]
@@ -111,10 +126,10 @@ def run_mistake_pass(
     exponents: Floats,
     weights: Floats,
 ) -> Integers:
-    """One mistake-driven pass: Perceptron for prior 0, else balanced Winnow; returns each lane's mistakes.
+    """Run one mistake-driven pass (Perceptron for prior 0, else balanced Winnow); return mistakes per lane.
 
-    A score of exactly 0 counts as "in the category" (zhang_2000, section 1). Exponents are kept in units of
-    the learning rate, so that with 0/1 features they are whole numbers and ties are exact.
+    A score of exactly 0 counts as "in the category" (zhang_2000, section 1). Exponents are in units of the
+    learning rate, so that they are integers for 0/1 features and ties are exact.
     """
     mistakes, scores = np.zeros(sign.shape[1], np.int64), np.empty(sign.shape[1])
     for i in range(sign.shape[0]):
@@ -123,31 +138,8 @@ def run_mistake_pass(
         for k in range(scores.size):
             if (scores[k] >= -TIE_TOLERANCE * prior) != (sign[i, k] > 0.0):
                 mistakes[k] += 1
-                _correct_mistake(features, values, kept, k, sign[i, k], rate, prior, exponents, weights)
+                _update_lane(features, values, kept, k, sign[i, k], rate, prior, exponents, weights)
     return mistakes
-
-
-@compile_kernel
-def _correct_mistake(
-    indices: Integers,
-    data: Floats,
-    kept: Bools,
-    lane: int,
-    step: float,
-    rate: float,
-    prior: float,
-    exponents: Floats,
-    weights: Floats,
-) -> None:
-    for position in range(indices.size):
-        j = indices[position]
-        if kept[j, lane]:
-            exponents[j, lane] += step * data[position]
-            if prior == 0.0:
-                weights[j, lane] = exponents[j, lane]
-            else:
-                grown, shrunk = compute_halves(rate * exponents[j, lane], prior)
-                weights[j, lane] = grown - shrunk
 
 
 @compile_kernel
@@ -165,10 +157,10 @@ def run_margin_pass(
     weights: Floats,
     alpha: Floats,
 ) -> Integers:
-    """One pass of dual ascent: alpha_i <- min(C, max(0, alpha_i + rate (1 - w.x_i y_i))) in every lane.
+    """Run one pass of dual ascent in every lane; return the number of multipliers that moved per lane.
 
-    `limit` is C. A positive norm[k] scales lane k's weights to that one-norm before they score (normalized
-    Winnow). Returns how many multipliers moved in each lane.
+    alpha_i <- min(C, max(0, alpha_i + rate (1 - w.x_i y_i))), where C is `limit`. A positive norm[k] scales
+    the weights of lane k to that one-norm before they score (normalized Winnow).
     """
     moved, scores = np.zeros(sign.shape[1], np.int64), np.empty(sign.shape[1])
     totals, grown = compute_one_norms(exponents, kept, prior, norm), np.empty(np.diff(indptr).max())
@@ -182,18 +174,17 @@ def run_margin_pass(
             if step != 0.0:
                 moved[k] += 1
                 alpha[i, k] += step
+                step *= sign[i, k]
                 if prior == 0.0:
-                    _move_lane(features, values, kept, k, step * sign[i, k], exponents, weights)
+                    _update_lane(features, values, kept, k, step, 1.0, prior, exponents, weights)
                 else:
-                    totals[k] += _grow_lane(
-                        features, values, kept, k, step * sign[i, k], prior, exponents, weights, grown
-                    )
+                    totals[k] += _grow_lane(features, values, kept, k, step, prior, exponents, weights, grown)
     return moved
 
 
 @compile_kernel
 def compute_one_norms(exponents: Floats, kept: Bools, prior: float, norm: Floats) -> Floats:
-    """The one-norm of both halves of every lane that is normalized, summed anew; 0 for the others."""
+    """Return the one-norm of both halves of every normalized lane, and 0 for the other lanes."""
     totals = np.zeros(norm.size)
     if norm.max() > 0.0:
         for j in range(kept.shape[0]):
@@ -204,16 +195,13 @@ def compute_one_norms(exponents: Floats, kept: Bools, prior: float, norm: Floats
     return totals
 
 
-ONLINE_LANES = (
-    32  # 32 lanes of 14,000 float64 weights are 3.5 MB; measured fastest between 16 and 118 on Reuters
-)
-
 LaneState = tuple[Floats, ...]
+"""Exponents and weights (features x lanes), and for dual ascent the multipliers (documents x lanes)."""
 
 
 @dataclass(frozen=True)
 class OnlineDocuments:
-    """Documents x features in visiting order, the constant feature last in every document."""
+    """Documents x features in visiting order; the constant feature is the last of every document."""
 
     indptr: Integers
     indices: Integers
@@ -222,45 +210,61 @@ class OnlineDocuments:
 
     @property
     def arrays(self) -> tuple[Integers, Integers, Floats]:
-        """Row starts, features and values, as kernels take them."""
+        """Row starts, features and values, in the order of the kernels' arguments."""
         return self.indptr, self.indices, self.data
 
 
 @dataclass(frozen=True)
 class OnlineLanes:
-    """Labels (+1, -1) and selected features of the categories that are trained side by side."""
+    """Labels (+1, -1), selected features and one-norms (0: not normalized) of categories trained together."""
 
     sign: Floats
     kept: Bools
+    norm: Floats
 
     def select_lanes(self, lanes: Integers) -> OnlineLanes:
-        """The given lanes, laid out contiguously again."""
-        return OnlineLanes(
-            np.ascontiguousarray(self.sign[:, lanes]), np.ascontiguousarray(self.kept[:, lanes])
-        )
+        """Return the given lanes as contiguous arrays."""
+        sign, kept = self.sign[:, lanes], self.kept[:, lanes]
+        return OnlineLanes(np.ascontiguousarray(sign), np.ascontiguousarray(kept), self.norm[lanes])
 
 
 @dataclass(frozen=True)
-class TrainedBlock:
-    """The state of a block's lanes after their last pass, and for each lane its passes and seconds."""
+class OnlineProblem:
+    """The training set of an online learner; `bias` is the value of the constant feature."""
 
+    documents: OnlineDocuments
     lanes: OnlineLanes
+    bias: float
+
+    def sum_hinge_losses(self, weights: Floats) -> Floats:
+        """Return the sum over documents of max(0, 1 - y w.x), per category."""
+        documents, sign = self.documents, self.lanes.sign
+        matrix = sp.csr_matrix(
+            (documents.data, documents.indices, documents.indptr), shape=(sign.shape[0], documents.features)
+        )
+        margins = sign * np.asarray(matrix @ weights)
+        return np.asarray(np.maximum(0.0, 1.0 - margins).sum(axis=0))
+
+
+@dataclass(frozen=True)
+class TrainedLanes:
+    """The state of lanes after their last pass, with passes, convergence and seconds of each lane."""
+
     state: LaneState
     passes: Integers
     settled: Bools
-    seconds: float
+    seconds: Floats
 
 
 PassFunction = Callable[[OnlineDocuments, OnlineLanes, LaneState], Integers]
 
 
-def prepare_documents(
+def prepare_problem(
     X: Any, Y: ArrayLike, mask: ArrayLike | None, bias: float, seed: int | None
-) -> tuple[OnlineDocuments, Floats, Bools]:
-    """Documents with the constant feature, labels as +1 and -1, and the mask, which always keeps the
-    constant.
+) -> OnlineProblem:
+    """Append the constant feature, which every mask keeps, and convert labels to +1 and -1.
 
-    Documents are visited in the order given, or in one random order that `seed` determines.
+    Documents are visited in the given order, or in one random order determined by `seed`.
     """
     matrix = as_documents(X)
     labels = as_labels(Y, matrix.shape[0])
@@ -276,38 +280,46 @@ def prepare_documents(
         extended.indptr.astype(np.int64), extended.indices.astype(np.int64), extended.data, extended.shape[1]
     )
     kept = np.vstack([selected, np.ones((1, labels.shape[1]), dtype=np.bool_)])
-    return documents, np.where(labels, 1.0, -1.0), kept
+    lanes = OnlineLanes(np.where(labels, 1.0, -1.0), kept, np.zeros(labels.shape[1]))
+    return OnlineProblem(documents, lanes, bias)
 
 
 def train_in_blocks(
-    documents: OnlineDocuments,
-    sign: Floats,
-    kept: Bools,
-    start: Callable[[OnlineLanes], LaneState],
-    one_pass: PassFunction,
-    passes: int,
-    n_jobs: int,
-) -> list[TrainedBlock]:
-    """Train every block of lanes for `passes` passes, or until a whole pass moves nothing."""
+    problem: OnlineProblem, one_pass: PassFunction, passes: int, n_jobs: int, *, dual: bool = False
+) -> TrainedLanes:
+    """Train every block of lanes for `passes` passes, or until a whole pass changes nothing.
+
+    With `dual` the state includes a multiplier for each document and lane.
+    """
     require_positive("passes", passes)
-    everything = OnlineLanes(sign, kept)
+    lanes = problem.lanes
+    count = lanes.sign.shape[1]
     blocks = [
-        everything.select_lanes(np.arange(begin, min(begin + ONLINE_LANES, sign.shape[1])))
-        for begin in range(0, sign.shape[1], ONLINE_LANES)
+        lanes.select_lanes(np.arange(begin, min(begin + ONLINE_LANES, count)))
+        for begin in range(0, count, ONLINE_LANES)
     ]
-    return list(
-        Parallel(n_jobs=n_jobs, backend="threading")(
-            delayed(_train_lanes)(documents, block, start(block), one_pass, passes) for block in blocks
-        )
+    trained = Parallel(n_jobs=n_jobs, backend="threading")(
+        delayed(_train_block)(problem.documents, block, one_pass, passes, dual) for block in blocks
+    )
+    return TrainedLanes(
+        tuple(
+            np.concatenate(parts, axis=1) for parts in zip(*(block.state for block in trained), strict=True)
+        ),
+        np.concatenate([block.passes for block in trained]),
+        np.concatenate([block.settled for block in trained]),
+        np.concatenate([block.seconds for block in trained]),
     )
 
 
-def _train_lanes(
-    documents: OnlineDocuments, block: OnlineLanes, state: LaneState, one_pass: PassFunction, passes: int
-) -> TrainedBlock:
-    """Lanes that a whole pass left untouched have settled for good and leave once they are a quarter."""
+def _train_block(
+    documents: OnlineDocuments, block: OnlineLanes, one_pass: PassFunction, passes: int, dual: bool
+) -> TrainedLanes:
+    """Train one block. Drop converged lanes (no update in a full pass) when they make up a quarter of it."""
     began, count = perf_counter(), block.sign.shape[1]
     taken, settled = np.full(count, passes, dtype=np.int64), np.zeros(count, dtype=np.bool_)
+    state: LaneState = (np.zeros(block.kept.shape), np.zeros(block.kept.shape))
+    if dual:
+        state = (*state, np.zeros(block.sign.shape))
     final, running, lanes = state, np.arange(count), block
     for number in range(1, passes + 1):
         still = one_pass(documents, lanes, state) == 0
@@ -321,7 +333,7 @@ def _train_lanes(
             state = tuple(np.ascontiguousarray(part[:, staying]) for part in state)
             lanes, running = lanes.select_lanes(staying), running[staying]
     _store_lanes(final, state, running)
-    return TrainedBlock(block, final, taken, settled, perf_counter() - began)
+    return TrainedLanes(final, taken, settled, np.full(count, (perf_counter() - began) / count))
 
 
 def _store_lanes(final: LaneState, state: LaneState, running: Integers) -> None:
@@ -330,38 +342,21 @@ def _store_lanes(final: LaneState, state: LaneState, running: Integers) -> None:
             whole[:, running] = part
 
 
-def merge_state(trained: list[TrainedBlock], part: int) -> Floats:
-    """One part of the state, all lanes side by side."""
-    return np.concatenate([block.state[part] for block in trained], axis=1)
-
-
-def as_model(
-    weights: Floats,
-    trained: list[TrainedBlock],
+def make_model(
     kind: str,
-    parameters: Mapping[str, Any],
-    bias: float,
+    problem: OnlineProblem,
+    trained: TrainedLanes,
+    weights: Floats,
+    settings: Mapping[str, Any],
     values: tuple[Floats, Floats] | None = None,
-) -> LinearScorer:
-    """The model, its constant feature turned into an intercept; `values`: primal and dual objectives."""
-    passes = np.concatenate([block.passes for block in trained])
-    settled = np.concatenate([block.settled for block in trained])
-    seconds = np.concatenate(
-        [np.full(block.passes.size, block.seconds / block.passes.size) for block in trained]
-    )
+) -> LinearModel:
+    """Return the model, with the constant feature as intercept; `values` are primal and dual objectives."""
     certificate = []
-    for k in range(passes.size):
+    for k, passes in enumerate(trained.passes.tolist()):
         primal = None if values is None else float(values[0][k])
         gap = None if values is None else max(0.0, float(values[0][k] - values[1][k]))
-        reason = "a whole pass moved nothing" if settled[k] else "all passes done"
-        certificate.append(ScorerCertificate(primal, gap, int(passes[k]), float(seconds[k]), reason))
-    return LinearScorer(weights[:-1].copy(), bias * weights[-1], kind, dict(parameters), tuple(certificate))
-
-
-def sum_hinge_losses(documents: OnlineDocuments, sign: Floats, weights: Floats) -> Floats:
-    """The sum over documents of max(0, 1 - y w.x), one a category."""
-    matrix = sp.csr_matrix(
-        (documents.data, documents.indices, documents.indptr), shape=(sign.shape[0], documents.features)
+        reason = "a whole pass moved nothing" if trained.settled[k] else "all passes done"
+        certificate.append(Certificate(primal, None, gap, passes, float(trained.seconds[k]), reason))
+    return LinearModel(
+        weights[:-1].copy(), problem.bias * weights[-1], certificate, dict(settings), kind=kind
     )
-    margins = sign * np.asarray(matrix @ weights)
-    return np.asarray(np.maximum(0.0, 1.0 - margins).sum(axis=0))

@@ -1,12 +1,11 @@
-"""The baseline trees of gao_2003: each split learned by the batch perceptron.
-
-Paper: gao_2003 section 5.3, for the batch perceptron and for GPD alike.
+"""The baseline trees of gao_2003: each split is learned by the batch perceptron.
 
 Problem:  minimise the sum over misclassified documents of -z (w.x - w0), z = +1 or -1 (equation 5.1).
 Inputs:   features, the positives and members of each column, iterations and learning constant.
-Outputs:  one linear split a column.
-Paper:    gao_2003 section 5.1, equation 5.2, starting point of section 5.3. The paper leaves the learning
-          constant and the stop open: here the constant falls linearly to 0, and no error left is the end.
+Outputs:  one linear split per column.
+Paper:    gao_2003 section 5.1, equation 5.2, starting point of section 5.3 (also that of GPD). The paper does
+          not state the learning constant and the stopping rule: here the constant falls linearly to 0, and
+          training stops when no error is left.
 """
 
 from __future__ import annotations
@@ -16,21 +15,22 @@ from dataclasses import asdict, dataclass
 import numpy as np
 
 from textcat.errors import UsageError
-from textcat.learners.binary_tree import BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.checks import Bools
 
 
 def make_initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-    """Section 5.3: w is the mean of the class with fewer documents, w0 the least w.x of that class.
+    """Return the mean of the class with fewer documents as w, and the least w.x of that class as w0 (5.3).
 
-    Where the negatives are fewer the same is done with the sign turned: a split still says Yes above 0.
+    Where the negatives are fewer both change sign, so that the split still says Yes above 0.
     """
     negative = member & ~positive
-    turned = negative.sum(axis=0) < positive.sum(axis=0)
-    fewer = np.where(turned, negative, positive)
+    flipped = negative.sum(axis=0) < positive.sum(axis=0)
+    fewer = np.where(flipped, negative, positive)
     counts = np.maximum(fewer.sum(axis=0), 1).astype(np.float32)
     weights = np.asarray(X.T @ fewer.astype(np.float32)) / counts
     lowest = np.where(fewer, np.asarray(X @ weights), np.inf).min(axis=0, initial=np.inf)
-    sign = np.where(turned, -1, 1).astype(np.float32)
+    sign = np.where(flipped, -1, 1).astype(np.float32)
     return LinearNodes(
         (weights * sign).astype(np.float32),
         (np.where(np.isfinite(lowest), lowest, 0) * sign).astype(np.float32),
@@ -39,7 +39,7 @@ def make_initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> Line
 
 @dataclass(frozen=True)
 class PerceptronSettings:
-    """The number of iterations and the learning constant at the first of them."""
+    """The number of iterations and the learning constant of the first one."""
 
     iterations: int = 500
     rate: float = 0.01
@@ -56,7 +56,7 @@ class PerceptronSettings:
 def fit_perceptron_trees(
     X: FeatureMatrix, Y: Bools, settings: PerceptronSettings | None = None, *, max_depth: int = 1
 ) -> BinaryTrees:
-    """A tree a category with splits by the batch perceptron."""
+    """Train a tree per category with splits by the batch perceptron."""
     chosen = settings or PerceptronSettings()
 
     def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
@@ -69,7 +69,7 @@ def fit_perceptron_trees(
 def run_batch_perceptron(
     X: FeatureMatrix, positive: Bools, member: Bools, settings: PerceptronSettings
 ) -> LinearNodes:
-    """Equation 5.2: add the misclassified documents, signed by their class, until none is left."""
+    """Run equation 5.2: add the misclassified documents, signed by their class, until none is left."""
     start = make_initial_nodes(X, positive, member)
     weights, offsets = start.weights.copy(), start.offsets.copy()
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()

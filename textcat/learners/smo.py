@@ -1,25 +1,24 @@
 """The SVM with an explicit, unpenalised threshold (zhang_oles_2001, equations 7 and 8), by SMO to optimality.
 
-Multipliers are kept with their sign, beta_i = y_i alpha_i, each in a box [low_i, high_i] that holds 0, so
-that w = sum_i beta_i x_i; the dual objective is sum_i y_i beta_i - |w|^2 / 2, and the sum of all beta_i is 0.
-The error of a document is y_i - w.x_i; the multipliers are optimal when no document that can go up
-(beta < high) has a larger error than one that can go down (beta > low).
-
-Problem  min over w, theta of (1/n) sum_i max(0, 1 - y_i (w.x_i - theta)) + lam |w|^2, one a category.
+Problem  min over w, theta of (1/n) sum_i max(0, 1 - y_i (w.x_i - theta)) + lam |w|^2, one per category.
     Input    X documents x features (sparse or dense); Y bool documents x categories; lam > 0;
              mask features x categories: the features a category may use; tol: relative duality gap to reach.
-    Output   coef = w, intercept = -theta, and for each category a certificate: objective, duality gap, pair
-             steps, seconds, why it stopped.
+    Output   coef = w, intercept = -theta, and a certificate for each category; its `passes` are pair steps.
     Dual     max sum_i alpha_i - |w|^2 / 2 with w = sum_i alpha_i y_i x_i, 0 <= alpha_i <= C = 1 / (2 lam n)
              and sum_i alpha_i y_i = 0; times 2 lam it equals the primal at the optimum.
 
-Algorithm: sequential minimal optimization (Platt, chapter 12 of the book that the paper cites), carried out
-by `optimise_pairs`. Pairs are sought among active documents whose Gram matrix is at hand; their set grows by
-the documents that violate optimality most under the explicitly kept w, until none does (Osuna's chunking
-around SMO). Documents that never come near the margin therefore never cost a kernel row.
+Multipliers keep their sign, beta_i = y_i alpha_i, each in a box [low_i, high_i] that contains 0, so that
+w = sum_i beta_i x_i, the dual objective is sum_i y_i beta_i - |w|^2 / 2, and all beta_i sum to 0. The error
+of a document is y_i - w.x_i. The multipliers are optimal when no document that can go up (beta < high) has a
+larger error than one that can go down (beta > low).
 
-Ties in the choice of documents are broken by document order. Of an interval of optimal thresholds the middle
-is taken, or its finite end.
+Algorithm: sequential minimal optimization (Platt, chapter 12 of the book that the paper cites), in
+`optimise_pairs`. Pairs are chosen among active documents, whose Gram matrix is stored. Each round adds the
+documents that violate optimality most under the current w, until none does (Osuna's chunking around SMO).
+Documents that never come near the margin therefore never cost a kernel row.
+
+Ties between documents are broken by document order. Of an interval of optimal thresholds the middle is taken,
+or its finite end.
 """
 
 from __future__ import annotations
@@ -33,13 +32,16 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.compile import compile_kernel
-from textcat.learners.checks import Bools, as_documents, as_labels, as_mask, require_positive
-from textcat.learners.scorer import LinearScorer, ScorerCertificate
+from textcat.learners.checks import Bools, Floats, as_documents, as_labels, as_mask, require_positive
+from textcat.linear.certificate import Certificate
+from textcat.linear.model import LinearModel
 
-Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
+CsrArrays = tuple[Integers, Integers, Floats]  # row starts, features, values
+
 MIN_PAIR_CURVATURE = 1e-12  # curvature below which two documents count as the same point
+INNER_SHARE = 0.1  # a round ends when pair steps have reduced the largest violation to this share
 
 
 @compile_kernel
@@ -64,7 +66,7 @@ def add_documents(
     steps: Floats,
     weights: Floats,
 ) -> None:
-    """w <- w + sum of steps_r x_r over the rows, on the kept features only."""
+    """Add the sum of steps_r x_r over the rows to w, on the kept features only."""
     for r in range(rows.size):
         if steps[r] != 0.0:
             for position in range(indptr[rows[r]], indptr[rows[r] + 1]):
@@ -76,9 +78,9 @@ def add_documents(
 def fill_gram_matrix(
     indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers, known: int, gram: Floats
 ) -> None:
-    """Fill the Gram matrix of `rows` on the kept features; its first `known` rows and columns stand already.
+    """Fill the Gram matrix of `rows` on the kept features; its first `known` rows and columns are filled.
 
-    Goes through postings (for each feature the rows that hold it), so that only common features cost time.
+    Uses postings (for each feature the rows that contain it), so only common features cost time.
     """
     starts, holders, values = _build_postings(indptr, indices, data, kept, rows)
     for a in range(known, rows.size):
@@ -94,7 +96,7 @@ def fill_gram_matrix(
 def _build_postings(
     indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers
 ) -> tuple[Integers, Integers, Floats]:
-    """The kept part of the rows turned over: where each feature's entries start, their rows, their values."""
+    """Return the kept part of the rows by feature: entry starts, row positions, values."""
     starts = np.zeros(kept.size + 2, np.int64)
     for row in rows:
         for position in range(indptr[row], indptr[row + 1]):
@@ -114,7 +116,7 @@ def _build_postings(
 
 @compile_kernel
 def find_steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
-    """The document that can go up with the largest error, or -1."""
+    """Return the document with the largest error among those that can go up, or -1."""
     best = -1
     for i in range(beta.size):
         if beta[i] < high[i] and (best < 0 or error[i] > error[best]):
@@ -124,7 +126,7 @@ def find_steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
 
 @compile_kernel
 def find_best_partner(gram: Floats, up: int, beta: Floats, low: Floats, error: Floats) -> tuple[int, float]:
-    """The document to go down whose pair step with `up` gains most, and the largest violation with `up`."""
+    """Return the document whose pair step with `up` gains most (-1: none), and the largest violation."""
     best, best_gain, violation = -1, 0.0, 0.0
     for j in range(beta.size):
         difference = error[up] - error[j]
@@ -141,10 +143,10 @@ def find_best_partner(gram: Floats, up: int, beta: Floats, low: Floats, error: F
 def optimise_pairs(
     gram: Floats, low: Floats, high: Floats, beta: Floats, error: Floats, tolerance: float, max_steps: int
 ) -> int:
-    """Pair steps until the largest violation is at most `tolerance`; beta and error change in place.
+    """Optimise pairs until the largest violation is at most `tolerance`; return the number of pair steps.
 
-    Input    gram q x q, box, multipliers and errors of the q documents.     Output   number of pair steps.
-    Algorithm: sequential minimal optimization (Platt 1999), the pair by second order (Fan, Chen & Lin 2005).
+    Input    gram q x q, box, multipliers and errors of the q documents; beta and error change in place.
+    Algorithm: sequential minimal optimization (Platt 1999), pairs by second order (Fan, Chen & Lin 2005).
     """
     for step in range(max_steps):
         up = find_steepest_upward(beta, high, error)
@@ -171,22 +173,15 @@ def optimise_pairs(
 def _move_pair(
     rising: float, falling: float, floor: float, ceiling: float, room: float
 ) -> tuple[float, float]:
-    """Both multipliers after the longest step in the box; the one that meets its bound lies on it exactly."""
+    """Return both multipliers after the longest step in the box; the one at its bound is exact."""
     if ceiling - rising <= falling - floor:
         return ceiling, (floor if ceiling - rising == falling - floor else falling - room)
     return rising + room, floor
 
 
-CsrArrays = tuple[Integers, Integers, Floats]  # row starts, features, values
-
-INNER_SHARE = (
-    0.1  # pairs are optimised until this share of the outermost violation is left, then the set grows
-)
-
-
 @dataclass(frozen=True)
 class SmoSettings:
-    """What moves the answer (lam, tol) and what moves only the time."""
+    """Settings of the solution (lam, tol) and of the work (batch, capacity, max_rounds)."""
 
     lam: float
     tol: float
@@ -206,12 +201,13 @@ def fit_svm(
     capacity: int = 3000,
     max_rounds: int = 1000,
     n_jobs: int = 1,
-) -> LinearScorer:
-    """One SVM with a free threshold a category; the answer does not depend on n_jobs.
+) -> LinearModel:
+    """Train one SVM with a free threshold per category; the result does not depend on n_jobs.
 
-    `batch`: documents brought in at either end a round; `capacity`: active documents above which those that
-    rest at a bound are let go (Gram memory is 8 capacity^2 bytes, more only when more multipliers are free).
-    With both at the number of documents this is SMO on the whole Gram matrix, as first published.
+    batch: documents of each side that a round adds. capacity: number of active documents above which those
+    with a multiplier at a bound are dropped (Gram memory is 8 capacity^2 bytes, more only when more
+    multipliers are free). max_rounds: rounds per category, each with one pass over the documents. With batch
+    and capacity at the number of documents this is SMO on the whole Gram matrix, as first published.
     """
     require_positive("lam", lam)
     require_positive("tol", tol)
@@ -227,13 +223,13 @@ def fit_svm(
     )
     coef = np.stack([weights for weights, _, _ in solved], axis=1)
     intercept = np.array([intercept for _, intercept, _ in solved])
-    certificate = tuple(entry for _, _, entry in solved)
-    return LinearScorer(coef, intercept, "svm-smo", {"lam": lam, "tol": tol}, certificate)
+    certificate = [entry for _, _, entry in solved]
+    return LinearModel(coef, intercept, certificate, {"lam": lam, "tol": tol}, kind="svm-smo")
 
 
 def _solve_category(
     arrays: CsrArrays, labels: Bools, selected: Bools, settings: SmoSettings
-) -> tuple[Floats, float, ScorerCertificate]:
+) -> tuple[Floats, float, Certificate]:
     began = perf_counter()
     state = _SmoState(arrays, labels, selected, settings)
     reason = "most rounds allowed"
@@ -245,9 +241,8 @@ def _solve_category(
             reason = "no pair improves"
             break
     state.refresh(exactly=True)
-    entry = ScorerCertificate(
-        state.objective(), state.gap(), state.pair_steps, perf_counter() - began, reason
-    )
+    seconds = perf_counter() - began
+    entry = Certificate(state.objective(), None, state.gap(), state.pair_steps, seconds, reason)
     return state.weights, state.find_best_intercept(), entry
 
 
@@ -269,7 +264,7 @@ class _SmoState:
         self.pair_steps = 0
 
     def refresh(self, *, exactly: bool = False) -> None:
-        """Outputs from the weights; `exactly`: the weights too, from the multipliers."""
+        """Compute outputs from the weights; with `exactly`, first the weights from the multipliers."""
         if exactly:
             self.weights[:] = 0.0
             support = np.flatnonzero(self.beta)
@@ -277,10 +272,11 @@ class _SmoState:
         compute_outputs(*self.arrays, self.weights, self.output)
 
     def find_best_intercept(self) -> float:
-        """The intercept with the least hinge loss under the present weights.
+        """Return the intercept with the least hinge loss under the current weights.
 
-        The loss is convex and piecewise linear with a breakpoint y_i - w.x_i a document; its slope starts at
-        minus the number of positives and gains 1 at each, so two order statistics enclose the minimum.
+        The loss is convex and piecewise linear with a breakpoint y_i - w.x_i for each document. Its slope
+        starts at minus the number of positives and gains 1 at each, so two order statistics enclose the
+        minimum.
         """
         breakpoints = self.sign - self.output
         positives = int(np.count_nonzero(self.sign > 0))
@@ -292,22 +288,22 @@ class _SmoState:
         return float((ordered[positives - 1] + ordered[positives]) / 2.0)
 
     def objective(self) -> float:
-        """The primal objective at the best intercept."""
+        """Return the primal objective at the best intercept."""
         margins = self.sign * (self.output + self.find_best_intercept())
         loss = float(np.maximum(0.0, 1.0 - margins).mean())
         return loss + self.settings.lam * self._compute_squared_norm()
 
     def gap(self) -> float:
-        """The primal objective less the dual, never below 0 by rounding."""
+        """Return the primal objective minus the dual, at least 0 despite rounding."""
         dual = float(np.abs(self.beta).sum()) - self._compute_squared_norm() / 2.0
         return max(0.0, self.objective() - 2.0 * self.settings.lam * dual)
 
     def _compute_squared_norm(self) -> float:
-        # Not a BLAS product: its threads cost more than they bring, and their number moves the last digit.
+        # Not a BLAS product: its threads cost more than they save, and their number changes the last digit.
         return float(np.square(self.weights).sum())
 
     def improve(self) -> bool:
-        """One round: let the worst violators in, optimise pairs, bring weights and outputs up to date."""
+        """Run one round: add the worst violators, optimise pairs, update weights and outputs."""
         error = self.sign - self.output
         rising, falling = self.beta < self.high, self.beta > self.low
         if not (rising.any() and falling.any()):
@@ -321,7 +317,7 @@ class _SmoState:
         return self._optimise(error, INNER_SHARE * float(highest - lowest))
 
     def _activate_violators(self, error: Floats, rising: Integers, falling: Integers) -> None:
-        """Active documents grow by the worst `batch` of either kind."""
+        """Add the worst `batch` documents of either side to the active ones, and their Gram rows."""
         batch = self.settings.batch
         worst = np.concatenate(
             [
@@ -342,7 +338,7 @@ class _SmoState:
         fill_gram_matrix(*self.arrays, self.kept, self.active, known, self.gram)
 
     def _drop_inactive(self, worst: Integers) -> None:
-        """Only documents with a free multiplier and the worst violators stay active."""
+        """Keep only the documents with a free multiplier and the worst violators active."""
         beta = self.beta[self.active]
         free = (beta > self.low[self.active]) & (beta < self.high[self.active])
         staying = np.flatnonzero(free | np.isin(self.active, worst))

@@ -1,15 +1,15 @@
 """Polytomous logistic regression: the softmax of linear scores gives the probability of each category.
 
-Near the optimum the objective is flat to within rounding and a descent can no longer tell which way is down; the
-gradient still can. Weights that the Laplace prior holds at 0 stay there, and no weight changes its sign.
-
 Problem:  minimise (1/n) sum_i [log sum_k exp(f_k(i)) - f_y(i)] + lam * penalty(W), f_k = w_k.x + bias * b_k,
-          the penalty being the sum of squares (Gaussian prior) or of absolute values (Laplace prior).
-Inputs:   features, one category a document, prior, lam. A Gaussian prior of variance tau is
+          where the penalty is the sum of squares (Gaussian prior) or of absolute values (Laplace prior).
+Inputs:   features, one category per document, prior, lam. A Gaussian prior of variance tau is
           lam = 1 / (2 tau n), a Laplace prior with parameter lambda is lam = lambda / n.
-Outputs:  MulticlassModel with a certificate (objective, optimality violation, duality gap).
+Outputs:  LinearModel with a joint certificate (objective, optimality violation, duality gap).
 Paper:    genkin_2004 section 7; the priors of its equations 10 and 11 on the weights of every category.
-The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros at the bounds.
+
+Algorithm: rounds of L-BFGS-B. The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros
+at the bounds. Near the optimum the objective is flat to within rounding while the gradient is not, so Newton
+steps finish the solution.
 """
 
 from __future__ import annotations
@@ -25,73 +25,21 @@ import scipy.special
 from scipy.sparse.linalg import LinearOperator, cg
 
 from textcat.errors import UsageError
-from textcat.learners.multiclass_model import (
-    Bools,
-    Features,
-    Floats,
-    MulticlassCertificate,
-    MulticlassModel,
-    check_one_category_each,
-)
-
-MAX_NEWTON_STEPS = 5
-MAX_INNER_STEPS = 100
-
-
-def polish_weights(problem: SoftmaxProblem, weights: Floats, aim: float) -> Floats:
-    """Weights whose violation, in units, is at `aim` or as near to it as Newton steps bring it."""
-    units = problem.compute_units()
-    downhill = problem.compute_downhill(weights)
-    for _ in range(MAX_NEWTON_STEPS):
-        violation = np.max(np.abs(downhill) / units)
-        if violation <= aim:
-            break
-        trial = weights + _compute_newton_step(problem, weights, downhill, units)
-        ahead = problem.compute_downhill(trial)
-        turned = problem.prior == "laplace" and bool(
-            (trial * weights < 0)[problem.compute_penalties()[:, 0] > 0].any()
-        )
-        if turned or not np.max(np.abs(ahead) / units) < violation:
-            break
-        weights, downhill = trial, ahead
-    return weights
-
-
-def _compute_newton_step(problem: SoftmaxProblem, weights: Floats, downhill: Floats, units: Floats) -> Floats:
-    """Minus the inverse Hessian times the gradient, over the weights that move, by conjugate gradient."""
-    moving = (weights != 0) | (problem.prior == "gaussian") | (problem.compute_penalties() == 0)
-    scale = np.broadcast_to(units, problem.shape)[moving]
-    chances = problem.probabilities(weights)
-
-    def spread(flat: Floats) -> Floats:
-        whole = np.zeros(problem.shape)
-        whole[moving] = flat / scale
-        return whole
-
-    def curved(flat: Floats) -> Floats:
-        direction = spread(flat)
-        change = problem.scores(direction)
-        bent = chances * (change - (chances * change).sum(axis=1, keepdims=True))
-        product = problem.multiply_backward(problem.apply_weights(bent) / problem.total)
-        if problem.prior == "gaussian":
-            product = product + 2 * problem.compute_penalties() * direction
-        return np.asarray(product[moving] / scale)
-
-    size = int(moving.sum())
-    hessian = LinearOperator((size, size), matvec=curved, dtype=np.float64)
-    step, _ = cg(hessian, downhill[moving] / scale, rtol=1e-6, maxiter=MAX_INNER_STEPS)
-    return spread(step)
-
+from textcat.learners.checks import Bools, Features, Floats, check_one_category_each
+from textcat.linear.certificate import Certificate
+from textcat.linear.model import LinearModel
 
 PriorName = Literal["gaussian", "laplace"]
 
+MAX_NEWTON_STEPS = 5
+MAX_INNER_STEPS = 100
 SMALL_VIOLATION_SHARE = 1e-2
-"""A violation counts as small only well below the Laplace penalty itself, however small that is."""
+"""Under a Laplace prior the violation must fall below this share of the penalty, however small that is."""
 
 
 @dataclass(frozen=True)
 class SoftmaxProblem:
-    """The objective of one training set; weights have a row a feature and a last row of constants."""
+    """The objective of one training set; weights have a row per feature and a last row of constants."""
 
     X: Features
     Y: Bools
@@ -103,11 +51,11 @@ class SoftmaxProblem:
 
     @property
     def total(self) -> float:
-        """What a sum over documents is divided by: their number, or their weights together."""
+        """The divisor of sums over documents: their number, or the sum of their weights."""
         return float(self.Y.shape[0] if self.weights is None else self.weights.sum())
 
     def apply_weights(self, values: Floats) -> Floats:
-        """Each document's values times its weight."""
+        """Multiply the values of each document by its weight."""
         if self.weights is None:
             return values
         return values * (self.weights if values.ndim == 1 else self.weights[:, None])
@@ -118,15 +66,15 @@ class SoftmaxProblem:
         return self.X.shape[1] + 1, self.Y.shape[1]
 
     def compute_penalties(self) -> Floats:
-        """lam for every row of weights, 0 for a constant that is left free."""
+        """Return lam for every row of weights, 0 for an unpenalised constant."""
         lam = np.full((self.shape[0], 1), self.lam)
         lam[-1] *= self.penalize_bias
         return lam
 
     def compute_units(self) -> Floats:
-        """The root of a bound on the curvature in each row of weights: descents and violations count in it.
+        """Return the root of a bound on the curvature in each row of weights.
 
-        A feature measured in other units, even a million times larger, then gives the same course.
+        The solver and the violation use these units, so that the scale of a feature changes nothing.
         """
         squares = self.X.multiply(self.X) if scipy.sparse.issparse(self.X) else self.X * self.X
         mean = squares.mean(axis=0) if self.weights is None else squares.T @ self.weights / self.total
@@ -137,26 +85,26 @@ class SoftmaxProblem:
         return np.sqrt(np.where(curvature > 0, curvature, 1.0))
 
     def scores(self, weights: Floats) -> Floats:
-        """f_k(x_i), documents x categories."""
+        """Return f_k(x_i), documents x categories."""
         return np.asarray(self.X @ weights[:-1] + self.bias * weights[-1])
 
     def multiply_backward(self, residual: Floats) -> Floats:
-        """The transposed features, constant included, times documents x categories."""
+        """Multiply the transposed features, constant included, by documents x categories."""
         return np.vstack([np.asarray(self.X.T @ residual), self.bias * residual.sum(axis=0)])
 
     def compute_loss_and_residual(self, weights: Floats) -> tuple[float, Floats]:
-        """Mean loss, and its slope in every score: (probability - label) / n, by the documents' weights."""
+        """Return the mean loss and its slope in every score: (probability - label) / n, weighted."""
         scores = self.scores(weights)
         normaliser = scipy.special.logsumexp(scores, axis=1, keepdims=True)
         loss = float(np.sum(self.apply_weights(normaliser[:, 0] - scores[self.Y]))) / self.total
         return loss, self.apply_weights(np.exp(scores - normaliser) - self.Y) / self.total
 
-    def probabilities(self, weights: Floats) -> Floats:
-        """Of each category, documents x categories."""
+    def compute_probabilities(self, weights: Floats) -> Floats:
+        """Return the probability of each category, documents x categories."""
         return np.asarray(scipy.special.softmax(self.scores(weights), axis=1))
 
     def compute_least_subgradient(self, weights: Floats, slope: Floats) -> Floats:
-        """Of the objective, where the loss has the gradient `slope`."""
+        """Return the least subgradient of the objective where the loss has the gradient `slope`."""
         lam = self.compute_penalties()
         if self.prior == "gaussian":
             return slope + 2 * lam * weights
@@ -164,13 +112,13 @@ class SoftmaxProblem:
         return np.where(weights == 0, at_zero, slope + lam * np.sign(weights))
 
     def compute_downhill(self, weights: Floats) -> Floats:
-        """Minus the least subgradient of the objective."""
+        """Return minus the least subgradient of the objective."""
         return -self.compute_least_subgradient(
             weights, self.multiply_backward(self.compute_loss_and_residual(weights)[1])
         )
 
-    def penalty(self, weights: Floats) -> float:
-        """lam * penalty."""
+    def compute_penalty(self, weights: Floats) -> float:
+        """Return lam * penalty(W)."""
         size = weights**2 if self.prior == "gaussian" else np.abs(weights)
         return float(np.sum(self.compute_penalties() * size))
 
@@ -186,17 +134,17 @@ def fit_softmax(
     tol: float = 1e-7,
     max_passes: int = 5000,
     sample_weight: Floats | None = None,
-) -> MulticlassModel:
-    """Train all categories in one problem; `tol` bounds the violation, `max_passes` the iterations.
+) -> LinearModel:
+    """Train all categories in one problem; `tol` bounds the violation, `max_passes` the evaluations.
 
-    With weights of documents, all above 0, the mean loss is the weighted mean.
+    With `sample_weight`, all above 0, the mean loss is the weighted mean.
     """
-    check_one_category_each(X, Y)
+    check_one_category_each(Y, X.shape[0])
     if sample_weight is not None and not (sample_weight.shape == Y.shape[:1] and (sample_weight > 0).all()):
         raise UsageError(
-            "sample_weight does not hold one weight above 0 a document",
+            "sample_weight must have one weight above 0 for each document",
             where="softmax",
-            hint="Give a number above 0 for each document; leave out the documents that should not count.",
+            hint="Remove the documents that should not count.",
         )
     if lam <= 0 or tol <= 0 or max_passes < 1:
         raise UsageError(
@@ -214,71 +162,58 @@ def fit_softmax(
         "tol": tol,
         "max_passes": max_passes,
     }
-    return MulticlassModel(
-        weights[:-1],
-        bias * weights[-1],
-        certificate=certify(problem, weights, tol, passes, time.perf_counter() - began),
-        settings=settings,
+    certificate = certify(problem, weights, tol, passes, time.perf_counter() - began)
+    return LinearModel(
+        weights[:-1], bias * weights[-1], settings=settings, kind="multiclass", joint_certificate=certificate
     )
 
 
 def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
-    """Solve, and solve again from there while the violation is not small beside the objective reached.
+    """Run rounds of L-BFGS-B until the violation is small relative to the objective.
 
-    Where the objective says no more, Newton's method goes on from there.
-    With the Laplace prior each round stays in one orthant, where the penalty is linear: weights at 0 that are
-    optimal stay there, others may move to the side that is downhill.
+    When a round no longer lowers the objective, Newton steps finish. With the Laplace prior each round stays
+    in one orthant: weights at 0 that are optimal stay there, others may move to the side that is downhill.
     """
     weights, passes, reached = np.zeros(problem.shape), 0, np.inf
     units = problem.compute_units()
     while passes < max_passes:
         loss, residual = problem.compute_loss_and_residual(weights)
-        objective = loss + problem.penalty(weights)
+        objective = loss + problem.compute_penalty(weights)
         downhill = -problem.compute_least_subgradient(weights, problem.multiply_backward(residual))
-        aim = tol * min(1.0, objective)
+        target = tol * min(1.0, objective)
         if problem.prior == "laplace":
-            aim = min(aim, SMALL_VIOLATION_SHARE * problem.lam / float(units.max()))
-        if np.max(np.abs(downhill) / units) <= aim:
+            target = min(target, SMALL_VIOLATION_SHARE * problem.lam / float(units.max()))
+        if np.max(np.abs(downhill) / units) <= target:
             break
         if not objective < reached:
-            weights = polish_weights(problem, weights, aim)
+            weights = _polish_weights(problem, weights, target)
             break
         reached = objective
         side = np.where(weights != 0, np.sign(weights), np.sign(downhill))
-        weights, used = _minimise_round(problem, weights, side, aim, max_passes - passes)
+        weights, used = _minimise_round(problem, weights, side, target, max_passes - passes)
         passes += used
     return weights, passes
 
 
 def _minimise_round(
-    problem: SoftmaxProblem, weights: Floats, side: Floats, tol: float, max_passes: int
+    problem: SoftmaxProblem, start: Floats, side: Floats, tol: float, max_passes: int
 ) -> tuple[Floats, int]:
-    """One call of L-BFGS-B: without bounds for the Gaussian prior, in the orthant of `side` for Laplace."""
-    if problem.prior == "gaussian":
+    """Run L-BFGS-B, without bounds for the Gaussian prior, in the orthant of `side` for Laplace.
+
+    The penalty is stiffness w^2 / 2 + tilt w there; only weights that the bounds let move are optimised.
+    """
+    gaussian = problem.prior == "gaussian"
+    if gaussian:
         side = np.zeros(problem.shape)
-    free = np.full(problem.shape, problem.prior == "gaussian")
+    free = np.full(problem.shape, gaussian)
     free[-1] |= not problem.penalize_bias
-    box = (np.where((side < 0) | free, -np.inf, 0.0), np.where((side > 0) | free, np.inf, 0.0))
-    stiffness = 2 * problem.compute_penalties() if problem.prior == "gaussian" else 0.0
-    return _minimise_in_box(
-        problem, weights, stiffness, problem.compute_penalties() * side, box, tol, max_passes
-    )
-
-
-def _minimise_in_box(
-    problem: SoftmaxProblem,
-    start: Floats,
-    stiffness: Floats | float,
-    tilt: Floats | float,
-    box: tuple[Floats, Floats],
-    tol: float,
-    max_passes: int,
-) -> tuple[Floats, int]:
-    """L-BFGS-B on loss + stiffness w^2 / 2 + tilt w between bounds, over weights that the bounds let move."""
-    moving = box[0] < box[1]
+    low, high = np.where((side < 0) | free, -np.inf, 0.0), np.where((side > 0) | free, np.inf, 0.0)
+    stiffness = 2 * problem.compute_penalties() if gaussian else 0.0
+    tilt = problem.compute_penalties() * side
+    moving = low < high
     units = np.broadcast_to(problem.compute_units(), problem.shape)[moving]
 
-    def objective(flat: Floats) -> tuple[float, Floats]:
+    def compute_objective(flat: Floats) -> tuple[float, Floats]:
         weights = np.zeros(problem.shape)
         weights[moving] = flat / units
         loss, residual = problem.compute_loss_and_residual(weights)
@@ -287,11 +222,11 @@ def _minimise_in_box(
         return loss + float(np.sum(0.5 * weights * (push + tilt))), slope[moving] / units
 
     found = scipy.optimize.minimize(
-        objective,
+        compute_objective,
         start[moving] * units,
         jac=True,
         method="L-BFGS-B",
-        bounds=scipy.optimize.Bounds(box[0][moving], box[1][moving]),
+        bounds=scipy.optimize.Bounds(low[moving], high[moving]),
         options={"gtol": tol, "ftol": 1e-16, "maxiter": max_passes, "maxfun": 2 * max_passes, "maxcor": 30},
     )
     weights = np.zeros(problem.shape)
@@ -299,32 +234,69 @@ def _minimise_in_box(
     return weights, int(found.nfev)
 
 
-def certify(
-    problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float
-) -> MulticlassCertificate:
-    """Objective, largest component of the least subgradient (in units), and duality gap of any weights."""
+def _polish_weights(problem: SoftmaxProblem, weights: Floats, target: float) -> Floats:
+    """Take Newton steps while they reduce the violation, until it is at most `target` (in units).
+
+    Weights that the Laplace prior holds at 0 stay there, and no penalised weight changes its sign.
+    """
+    units = problem.compute_units()
+    downhill = problem.compute_downhill(weights)
+    for _ in range(MAX_NEWTON_STEPS):
+        violation = np.max(np.abs(downhill) / units)
+        if violation <= target:
+            break
+        trial = weights + _compute_newton_step(problem, weights, downhill, units)
+        new_downhill = problem.compute_downhill(trial)
+        sign_changed = problem.prior == "laplace" and bool(
+            (trial * weights < 0)[problem.compute_penalties()[:, 0] > 0].any()
+        )
+        if sign_changed or not np.max(np.abs(new_downhill) / units) < violation:
+            break
+        weights, downhill = trial, new_downhill
+    return weights
+
+
+def _compute_newton_step(problem: SoftmaxProblem, weights: Floats, downhill: Floats, units: Floats) -> Floats:
+    """Return minus the inverse Hessian times the gradient, over the free weights, by conjugate gradient."""
+    moving = (weights != 0) | (problem.prior == "gaussian") | (problem.compute_penalties() == 0)
+    scale = np.broadcast_to(units, problem.shape)[moving]
+    probabilities = problem.compute_probabilities(weights)
+
+    def spread(flat: Floats) -> Floats:
+        whole = np.zeros(problem.shape)
+        whole[moving] = flat / scale
+        return whole
+
+    def multiply_hessian(flat: Floats) -> Floats:
+        direction = spread(flat)
+        change = problem.scores(direction)
+        curved = probabilities * (change - (probabilities * change).sum(axis=1, keepdims=True))
+        product = problem.multiply_backward(problem.apply_weights(curved) / problem.total)
+        if problem.prior == "gaussian":
+            product = product + 2 * problem.compute_penalties() * direction
+        return np.asarray(product[moving] / scale)
+
+    size = int(moving.sum())
+    hessian = LinearOperator((size, size), matvec=multiply_hessian, dtype=np.float64)
+    step, _ = cg(hessian, downhill[moving] / scale, rtol=1e-6, maxiter=MAX_INNER_STEPS)
+    return spread(step)
+
+
+def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float) -> Certificate:
+    """Return objective, maximum subgradient component (in units) and duality gap for the given weights."""
     loss, residual = problem.compute_loss_and_residual(weights)
-    objective = loss + problem.penalty(weights)
+    objective = loss + problem.compute_penalty(weights)
     slope = problem.multiply_backward(residual)
-    violation = float(
-        np.max(np.abs(problem.compute_least_subgradient(weights, slope)) / problem.compute_units())
-    )
-    return MulticlassCertificate(
-        objective=objective,
-        violation=violation,
-        gap=objective - _compute_dual_value(problem, residual, slope)
-        if problem.penalize_bias
-        else float("nan"),
-        passes=passes,
-        seconds=seconds,
-        reason="converged"
-        if violation <= tol * min(1.0, objective)
-        else "no further progress or out of passes",
-    )
+    subgradient = problem.compute_least_subgradient(weights, slope)
+    violation = float(np.max(np.abs(subgradient) / problem.compute_units()))
+    gap = objective - _compute_dual_value(problem, residual, slope) if problem.penalize_bias else None
+    converged = violation <= tol * min(1.0, objective)
+    reason = "converged" if converged else "no further progress or out of passes"
+    return Certificate(objective, violation, gap, passes, seconds, reason)
 
 
 def _compute_dual_value(problem: SoftmaxProblem, residual: Floats, slope: Floats) -> float:
-    """The dual objective at the residual, shrunk by s until feasible: the entropy of (1 - s) y + s p."""
+    """Return the dual objective at the residual, shrunk by s until feasible: the entropy of (1 - s) y + s p."""
     shrink, cost = 1.0, 0.0
     if problem.prior == "laplace":
         shrink = min(1.0, problem.lam / max(float(np.max(np.abs(slope))), np.finfo(float).tiny))

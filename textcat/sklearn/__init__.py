@@ -1,7 +1,7 @@
-"""Estimators for scikit-learn: install textcat[sklearn], and import this package by its name.
+"""Estimators for scikit-learn; they need the extra `textcat[sklearn]`.
 
-textcat itself never imports it. Every estimator clones, pickles, stands in pipelines and grid searches, and
-gives the same numbers as the function of textcat that it stands for.
+The rest of textcat never imports this package. Every estimator can be cloned, pickled and used in pipelines and
+grid searches, and gives the same numbers as the function of textcat that it wraps.
 """
 
 try:

@@ -1,4 +1,4 @@
-"""`textcat.thresholds` around any classifier with scores: one threshold a category, tuned on held-out parts."""
+"""Tune the decision thresholds of any classifier, one per category, on held-out documents."""
 
 from __future__ import annotations
 
@@ -32,19 +32,22 @@ from textcat.thresholds.rules import (
 
 
 class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fits `estimator`, and sets a threshold for each category by a rule of `ThresholdSettings`.
+    """Fit `estimator` and set a threshold for each category by a rule of `textcat.thresholds`.
 
-    rule: tuned, scut, break-even, scut-fbr, rcut, pcut, expected-f1 or default; criterion, combination, point,
-    among_equal, least_f1, fallback, per_document and value are as there. cv: a number of folds, a splitter or
-    splits, on whose held-out parts thresholds are tuned; None tunes on the scores of the training documents.
-    For two classes and for indicator matrices; of one label among several the highest score decides, and
-    there is nothing to tune. Weights of documents go to the estimator; tuning counts each document once, and
-    those of weight 0 not at all. A classifier without decision_function gives the log odds of its
-    probabilities. With cv None, pcut and expected-f1 look at all documents that are predicted together.
-    expected-f1 is for estimators with probabilities whose scores are their log odds. Probabilities are those of
-    `estimator_`, and do not know the thresholds.
+    rule: tuned, scut, break-even, scut-fbr, rcut, pcut, expected-f1 or default. criterion, combination, point,
+    among_equal, least_f1, fallback, per_document and value are as in `ThresholdSettings`. cv: a number of folds,
+    a splitter or splits; thresholds are tuned on the scores of the held-out documents. With cv None they are
+    tuned on the scores of the training documents, and pcut and expected-f1 decide on all documents that are
+    predicted together.
 
-    Fitted: estimator_ (trained on everything), thresholds_ (one a category), per_document_, priors_, classes_.
+    The target has two classes, or is an indicator matrix: of one label among several the highest score decides,
+    so there is nothing to tune. Sample weights are passed to the estimator; tuning counts each document once,
+    and ignores those of weight 0. A classifier without decision_function is scored by the log odds of its
+    probabilities. expected-f1 needs an estimator whose scores are the log odds of its probabilities. The
+    probabilities of `estimator_` do not depend on the thresholds.
+
+    Fitted: estimator_ (trained on all documents), thresholds_ (one per category), per_document_, priors_,
+    classes_.
     """
 
     def __init__(
@@ -77,15 +80,15 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, **params: Any) -> ThresholdTuner:
-        """Fit on all documents, and on all but each fold in turn; `params` go to the estimator's fit."""
+        """Fit on all documents and tune on held-out ones; `params` are passed to the estimator's fit."""
         if y is None:
             raise ValueError("ThresholdTuner requires y to be passed, but the target y is None")
         X, y = indexable(X, y)
-        X, y, counting = _drop_zero_weights(X, y, params)
+        X, y, kept_params = _drop_zero_weights(X, y, params)
         labels = _read_two_sided_labels(y)
         settings = self._settings()
-        given = self._route_params(counting)
-        self.estimator_ = clone(self.estimator).fit(X, y, **given)
+        routed = self._route_params(kept_params)
+        self.estimator_ = clone(self.estimator).fit(X, y, **routed)
         self._kind = labels.kind
         self.classes_ = labels.classes
         self.priors_ = labels.columns.mean(axis=0)
@@ -95,27 +98,23 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         if self.cv is None or settings.rule == "default":
             scores, folds = _compute_scores(self.estimator_, X), np.zeros(len(labels.columns), dtype=np.int64)
         else:
-            scores, folds = self._score_held_out(X, y, labels, given)
-        seen = folds >= 0
-        self._set_thresholds(settings, scores[seen], labels.columns[seen], folds[seen])
+            scores, folds = self._score_held_out(X, y, labels, routed)
+        scored = folds >= 0
+        scores, columns = scores[scored], labels.columns[scored]
+        with raise_value_errors():
+            probabilities = self._compute_probabilities(settings, scores)
+            self.thresholds_ = set_thresholds(settings, scores, columns, folds[scored], probabilities)
+            self.per_document_ = set_categories_per_document(settings, scores, columns)
         return self
 
-    def _set_thresholds(
-        self, settings: ThresholdSettings, scores: Floats, labels: Any, folds: NDArray[np.int64]
-    ) -> None:
-        with raise_value_errors():
-            chances = self._compute_probabilities(settings, scores)
-            self.thresholds_ = set_thresholds(settings, scores, labels, folds, chances)
-            self.per_document_ = set_categories_per_document(settings, scores, labels)
-
     def _compute_probabilities(self, settings: ThresholdSettings, scores: Floats) -> Floats | None:
-        """Probabilities for expected-f1: of an estimator that has them, whose scores are log odds."""
+        """Return the probabilities that expected-f1 needs, if the estimator has any."""
         if settings.rule != "expected-f1" or not hasattr(self.estimator_, "predict_proba"):
             return None
         return np.asarray(expit(scores))
 
     def _route_params(self, params: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What goes to the estimator's fit: everything, unless metadata routing is switched on."""
+        """Return the parameters of the estimator's fit: all, unless metadata routing is enabled."""
         if not (params and get_config()["enable_metadata_routing"]):
             return params
         routed: Mapping[str, Any] = process_routing(self, "fit", **params).estimator.fit
@@ -128,34 +127,34 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def _score_held_out(
         self, X: Any, y: Any, labels: TargetLabels, params: Mapping[str, Any]
     ) -> tuple[Floats, NDArray[np.int64]]:
-        """Scores of each document by an estimator that has not seen it, and the number of its fold."""
+        """Return scores by estimators not trained on the document, and its fold (-1: in none)."""
         scores = np.zeros(labels.columns.shape)
         folds = np.full(len(scores), -1, dtype=np.int64)
-        for fold, (kept, held) in enumerate(self._make_splits(X, y, labels)):
+        for fold, (kept, held_out) in enumerate(self._make_splits(X, y, labels)):
             part = {name: _select_part(value, kept, len(scores)) for name, value in params.items()}
             inner = clone(self.estimator).fit(_safe_indexing(X, kept), _safe_indexing(y, kept), **part)
-            scores[held] = _compute_scores(inner, _safe_indexing(X, held))
-            folds[held] = fold
+            scores[held_out] = _compute_scores(inner, _safe_indexing(X, held_out))
+            folds[held_out] = fold
         return scores, folds
 
     def _make_splits(self, X: Any, y: Any, labels: TargetLabels) -> Iterable[tuple[Any, Any]]:
+        splits: Iterable[tuple[Any, Any]]
         if not isinstance(self.cv, int):
-            splits: Iterable[tuple[Any, Any]] = check_cv(self.cv).split(X, y)
+            splits = check_cv(self.cv).split(X, y)
             return splits
         kind = StratifiedKFold if labels.kind == "binary" else KFold
-        cut: Iterable[tuple[Any, Any]] = kind(self.cv, shuffle=True, random_state=self.random_state).split(
-            np.zeros(len(labels.columns)), labels.columns[:, 0]
-        )
-        return cut
+        splitter = kind(self.cv, shuffle=True, random_state=self.random_state)
+        splits = splitter.split(np.zeros(len(labels.columns)), labels.columns[:, 0])
+        return splits
 
     def decision_function(self, X: Any) -> Floats:
-        """Scores above the thresholds, documents x categories; of two classes one a document."""
+        """Return scores minus thresholds, documents x categories; for two classes, one per document."""
         check_is_fitted(self)
         above = np.asarray(_compute_scores(self.estimator_, X) - self.thresholds_)
         return above[:, 0] if self._kind == "binary" else above
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Labels in the form of the training labels, by the rule."""
+        """Return labels in the form of the training labels, by the rule."""
         check_is_fitted(self)
         scores = _compute_scores(self.estimator_, X)
         with raise_value_errors():
@@ -171,7 +170,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return format_predictions(self._kind, self.classes_, accepted, scores)
 
     def get_metadata_routing(self) -> MetadataRouter:
-        """Weights and the like are the estimator's."""
+        """Route all metadata, such as sample weights, to the estimator's fit."""
         mapping = MethodMapping().add(caller="fit", callee="fit")
         return MetadataRouter(owner=self.__class__.__name__).add(
             estimator=self.estimator, method_mapping=mapping
@@ -190,7 +189,7 @@ THRESHOLD_KEYS = frozenset(ThresholdSettings.model_fields)
 
 
 def _drop_zero_weights(X: Any, y: Any, params: Mapping[str, Any]) -> tuple[Any, Any, Mapping[str, Any]]:
-    """Without the documents of weight 0: they have no say in thresholds either."""
+    """Drop the documents of weight 0, which must not influence thresholds."""
     weights = params.get("sample_weight")
     if weights is None or np.all(np.asarray(weights) != 0):
         return X, y, params
@@ -205,13 +204,13 @@ def _read_two_sided_labels(y: Any) -> TargetLabels:
     if labels.kind == "multiclass":
         raise ValueError(
             "Only binary classification is supported. The type of the target is multiclass. "
-            "Of one label among several the highest score decides; an indicator matrix has thresholds."
+            "Of one label among several the highest score decides; thresholds need an indicator matrix."
         )
     return labels
 
 
 def _select_part(value: Any, rows: Any, documents: int) -> Any:
-    """Of what is given by document, such as weights, that of some documents; anything else as it is."""
+    """Return the entries of some documents if there is one per document, else the value unchanged."""
     by_document = (
         hasattr(value, "__len__") and not isinstance(value, str | Mapping) and len(value) == documents
     )
@@ -219,18 +218,18 @@ def _select_part(value: Any, rows: Any, documents: int) -> Any:
 
 
 def _compute_scores(estimator: Any, X: Any) -> Floats:
-    """Documents x categories, by the estimator's decision_function or else the log odds of its probabilities."""
+    """Return decision_function, or the log odds of predict_proba, documents x categories."""
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
         return scores[:, None] if scores.ndim == 1 else scores
-    chances = estimator.predict_proba(X)
-    if isinstance(chances, list):
-        chances = np.column_stack([each[:, 1] for each in chances])
-        return _compute_log_odds(chances)
+    probabilities = estimator.predict_proba(X)
+    if isinstance(probabilities, list):
+        probabilities = np.column_stack([each[:, 1] for each in probabilities])
+        return _compute_log_odds(probabilities)
     two_classes = len(estimator.classes_) == 2 and np.ndim(estimator.classes_[0]) == 0
-    return _compute_log_odds(chances[:, 1:] if two_classes else chances)
+    return _compute_log_odds(probabilities[:, 1:] if two_classes else probabilities)
 
 
-def _compute_log_odds(chances: Any) -> Floats:
+def _compute_log_odds(probabilities: Any) -> Floats:
     least = np.finfo(np.float64).eps
-    return np.asarray(logit(np.clip(np.asarray(chances, dtype=np.float64), least, 1.0 - least)))
+    return np.asarray(logit(np.clip(np.asarray(probabilities, dtype=np.float64), least, 1.0 - least)))

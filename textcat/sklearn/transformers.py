@@ -29,15 +29,15 @@ from textcat.text.weighting import (
 
 
 class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Keeps the best features by a score: gini_gain, information_gain, bi_normal_separation, chi_square, ...
+    """Keep the best features by a score: gini_gain, information_gain, bi_normal_separation, chi_square, ...
 
-    `rank_by` is the score's name; `features` (a number or "all"), `scope` and `minimum_documents` are those of
-    `textcat.selection.SelectionSettings`: the scores of the categories are pooled by `scope` (max, mean,
-    weighted_mean or sum) into one set for all. With scope "category" or "common", categories choose for
-    themselves and the features that any of them chose are kept; to give each category only its own, see the
-    `features` of `OneVsRestLinearClassifier`.
+    `rank_by` is the name of the score; `features` (a number or "all"), `scope` and `minimum_documents` are those
+    of `textcat.selection.SelectionSettings`. Scopes max, mean, weighted_mean and sum pool the scores of the
+    categories and keep one set of features. With scope "category" or "common" each category chooses its own, and
+    the union is kept; to give each category only its own features, use `features` of
+    `OneVsRestLinearClassifier`.
 
-    Fitted: mask_ (features x categories; of two classes one column), n_features_in_, feature_names_in_.
+    Fitted: mask_ (features x categories; one column for two classes), n_features_in_, feature_names_in_.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         self.minimum_documents = minimum_documents
 
     def fit(self, X: Any, y: Any) -> FeatureSelector:
-        """Score the features of X by labels y: one a document, or an indicator matrix."""
+        """Score the features of X by the labels y, one per document or an indicator matrix."""
         X, y = check_training_documents(self, X, y)
         labels = read_labels(y)
         self.mask_ = select_features(copy_as_canonical(X), labels.columns, self._settings())
@@ -78,11 +78,11 @@ class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """From counts, documents x terms, to weights: binary, tf, log_tf, tf_idf, log_tf_idf or entropy_share.
+    """Turn counts, documents x terms, into weights: binary, tf, log_tf, tf_idf, log_tf_idf or entropy_share.
 
-    log_tf is 1 + ln n, idf is ln((documents + 1) / (documents with the term + 1)), and entropy_share is the
-    count's share of its document times 1 less the term's entropy over the training documents. With `cosine`
-    documents are brought to length 1. What comes sparse leaves sparse.
+    log_tf is 1 + ln n. idf is ln((documents + 1) / (documents with the term + 1)). entropy_share is the count's
+    share of its document times 1 minus the term's entropy over the training documents. With `cosine` documents
+    are scaled to length 1. Sparse input gives sparse output.
 
     Fitted: n_documents_, document_frequency_, concentration_, n_features_in_, feature_names_in_.
     """
@@ -92,10 +92,10 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         self.cosine = cosine
 
     def fit(self, X: Any, y: Any = None) -> TermWeighting:
-        """Note how many of the training documents hold each term, and how evenly."""
+        """Learn how many of the training documents contain each term, and how evenly."""
         if self.weighting not in get_args(WeightingName):
             known = ", ".join(get_args(WeightingName))
-            raise ValueError(f"there is no weighting {self.weighting!r}; there are {known}")
+            raise ValueError(f"unknown weighting {self.weighting!r}; known: {known}")
         counts = self._counts(X, reset=True)
         self.n_documents_ = int(counts.shape[0])
         self.document_frequency_ = document_frequencies(counts)
@@ -103,7 +103,7 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         return self
 
     def transform(self, X: Any) -> Any:
-        """Weights of documents by what was noted."""
+        """Return the weights of documents."""
         check_is_fitted(self)
         counts = self._counts(X, reset=False)
         inverse = inverse_document_frequencies(self.document_frequency_, self.n_documents_)

@@ -1,4 +1,4 @@
-"""What all estimators share: checked documents, labels, sample and class weights."""
+"""What all estimators share: checks of documents, labels and weights, and the base of linear classifiers."""
 
 from __future__ import annotations
 
@@ -11,21 +11,26 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_array, check_is_fitted, column_or_1d, validate_data
 
 from textcat.errors import TextcatError
+from textcat.linear.model import LinearModel
+from textcat.linear.regularization import lam_from_c
 
+Floats = NDArray[np.float64]
+SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
 Bools = NDArray[np.bool_]
 TargetKind = Literal["binary", "multiclass", "multilabel"]
 
 
 @dataclass(frozen=True)
 class TargetLabels:
-    """What kind of problem it is, its classes in sorted order, and documents x categories.
+    """The kind of problem, its classes in sorted order, and the labels, documents x categories.
 
-    A binary problem has one column, that of the second class; of a multi-label problem the classes are the
-    numbers of the columns.
+    A binary problem has one column, for the second class. The classes of a multi-label problem are the numbers
+    of the columns.
     """
 
     kind: TargetKind
@@ -33,12 +38,12 @@ class TargetLabels:
     columns: Bools
 
     def members(self) -> Bools:
-        """Documents x classes: of a binary problem both, one column each."""
+        """Return labels, documents x classes, with both classes of a binary problem."""
         return np.hstack([~self.columns, self.columns]) if self.kind == "binary" else self.columns
 
 
 def read_labels(y: Any) -> TargetLabels:
-    """The labels of training documents; a ValueError where they are not of classification."""
+    """Read the labels of training documents. Raise ValueError if they are not for classification."""
     given: Any = y.toarray() if hasattr(y, "toarray") else np.asarray(y)
     if given.ndim == 2 and given.shape[1] == 1:
         given = column_or_1d(given, warn=True)
@@ -50,8 +55,8 @@ def read_labels(y: Any) -> TargetLabels:
     classes, numbers = np.unique(given, return_inverse=True)
     if len(classes) < 2:
         raise ValueError(
-            f"there is only one class to learn, {classes.tolist()}, among the documents with a sample_weight "
-            "above 0; a classifier needs two classes"
+            f"the documents with a sample_weight above 0 have only one class, {classes.tolist()}; a classifier "
+            "needs two classes"
         )
     columns = numbers.reshape(-1, 1) == np.arange(len(classes))
     return (
@@ -64,20 +69,16 @@ def read_labels(y: Any) -> TargetLabels:
 def format_predictions(
     kind: TargetKind, classes: NDArray[Any], accepted: Bools, scores: NDArray[np.float64]
 ) -> NDArray[Any]:
-    """Predictions as they were given for training: of one class a document the one with the highest score."""
+    """Return predictions in the form of the training labels; of several classes the highest score wins."""
     if kind == "multilabel":
         return accepted.astype(np.int64)
     chosen = accepted[:, 0].astype(np.intp) if kind == "binary" else np.argmax(scores, axis=1)
     return np.asarray(classes[chosen])
 
 
-Floats = NDArray[np.float64]
-SettingsModel = TypeVar("SettingsModel", bound=BaseModel)
-
-
 @contextmanager
 def raise_value_errors() -> Iterator[None]:
-    """Turn a message of textcat into the ValueError that scikit-learn's users expect."""
+    """Raise errors of textcat as ValueError, as scikit-learn's users expect."""
     try:
         yield
     except TextcatError as error:
@@ -85,21 +86,15 @@ def raise_value_errors() -> Iterator[None]:
 
 
 def check_training_documents(estimator: Any, X: Any, y: Any) -> tuple[Any, Any]:
-    """X as float64, dense or CSR, and y as it came, both checked; the names of features are noted."""
+    """Return checked X (float64, dense or CSR) and y; record the names and the number of features."""
     checked: tuple[Any, Any] = validate_data(
         estimator, X, y, accept_sparse="csr", dtype=np.float64, multi_output=True, reset=True
     )
     return checked
 
 
-def check_new_documents(estimator: Any, X: Any) -> Any:
-    """Documents for an estimator that was fitted, with the same features."""
-    check_is_fitted(estimator)
-    return validate_data(estimator, X, accept_sparse="csr", dtype=np.float64, reset=False)
-
-
 def validate_settings(kind: type[SettingsModel], **given: Any) -> SettingsModel:
-    """Settings of textcat from an estimator's parameters; what is wrong with them is one line."""
+    """Return settings of textcat from an estimator's parameters. Report all wrong ones in one line."""
     try:
         return kind.model_validate(given)
     except ValidationError as error:
@@ -108,33 +103,27 @@ def validate_settings(kind: type[SettingsModel], **given: Any) -> SettingsModel:
 
 
 def copy_as_canonical(X: Any) -> sp.csr_array:
-    """A copy as CSR with sorted indices and each entry once."""
+    """Return a CSR copy with sorted indices and no duplicate entries."""
     matrix = sp.csr_array(X, copy=True)
     matrix.sum_duplicates()
     return matrix
 
 
-def count_stored_values(X: Any) -> int:
-    """How many values a matrix stores."""
-    return int(getattr(X, "nnz", X.size))
-
-
-def drop_zero_weight_documents(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Floats | None]:
-    """Without the documents of weight 0, and the weights of the others."""
-    weights = check_sample_weights(sample_weight, X.shape[0])
-    if weights is None or weights.all():
-        return X, y, weights
-    return X[weights > 0], y[weights > 0], weights[weights > 0]
+def convert_cost(C: float, total: float, prior: str) -> float:
+    """Return the lam of cost C for documents of this total weight."""
+    if not C > 0:
+        raise ValueError(f"C must be above 0, not {C}")
+    return lam_from_c(C, total, "laplace" if prior == "laplace" else "gaussian")
 
 
 def check_sample_weights(given: Any, documents: int) -> Floats | None:
-    """One weight of 0 or more a document, not all of them 0."""
+    """Return the weights, one per document, at least 0 and not all 0."""
     if given is None:
         return None
     weights = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
     if weights.shape != (documents,):
         raise ValueError(
-            f"sample_weight has shape {weights.shape}; it must be 1D, one number for each of {documents} documents"
+            f"sample_weight has shape {weights.shape}; it must be 1D with one number for each of {documents} documents"
         )
     if (weights < 0).any() or not weights.any():
         raise ValueError("sample_weight must not be negative, and not zero for all documents")
@@ -144,7 +133,7 @@ def check_sample_weights(given: Any, documents: int) -> Floats | None:
 def compute_class_weights(
     given: str | Mapping[Any, float] | None, labels: TargetLabels, weights: Floats | None
 ) -> Floats | None:
-    """The weights of documents that carry one class each, times the weight of their class.
+    """Return the weights of documents with one class each, times the weight of their class.
 
     "balanced" gives each class the same total.
     """
@@ -156,10 +145,47 @@ def compute_class_weights(
         totals = ones @ members
         by_class = ones.sum() / (len(totals) * np.where(totals > 0, totals, 1.0))
     elif isinstance(given, Mapping):
-        strange = set(given) - set(labels.classes.tolist())
-        if strange:
-            raise ValueError(f"class_weight names {sorted(map(str, strange))}, which no document has")
+        unknown = set(given) - set(labels.classes.tolist())
+        if unknown:
+            raise ValueError(f"class_weight names {sorted(map(str, unknown))}, which no document has")
         by_class = np.array([given.get(name, 1.0) for name in labels.classes.tolist()], dtype=np.float64)
     else:
-        raise ValueError(f'class_weight is "balanced", a mapping of weights by class or None, not {given!r}')
+        raise ValueError(f'class_weight must be "balanced", weights by class or None, not {given!r}')
     return np.asarray(ones * (members @ by_class))
+
+
+class LinearClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Base of the classifiers that wrap a function which returns a `LinearModel`."""
+
+    model_: LinearModel
+    _kind: TargetKind
+
+    def _read_training_set(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, TargetLabels, Floats | None]:
+        """Return checked documents, labels and weights without the documents of weight 0."""
+        X, y = check_training_documents(self, X, y)
+        weights = check_sample_weights(sample_weight, X.shape[0])
+        if weights is not None and not weights.all():
+            kept = weights > 0
+            X, y, weights = X[kept], y[kept], weights[kept]
+        return X, read_labels(y), weights
+
+    def _keep_model(self, model: LinearModel, labels: TargetLabels, certificate: Any) -> None:
+        """Set the fitted attributes."""
+        self.model_ = model
+        self._kind = labels.kind
+        self.classes_ = labels.classes
+        self.coef_ = np.ascontiguousarray(model.coef.T)
+        self.intercept_ = model.intercept
+        self.certificate_ = certificate
+
+    def _scores(self, X: Any) -> Floats:
+        check_is_fitted(self)
+        documents = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        return self.model_.scores(documents)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

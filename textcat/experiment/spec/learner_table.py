@@ -102,7 +102,7 @@ class SmoParameters(LearnerParameters):
     tolerance: float = Field(
         default=1e-3, gt=0, description="Relative duality gap at which a category is done."
     )
-    most_passes: int = Field(default=1000, ge=1, description="Most sweeps over the documents.")
+    most_passes: int = Field(default=1000, ge=1, description="Most passes over the documents per category.")
 
 
 class OnlineParameters(LearnerParameters):
@@ -126,12 +126,22 @@ class TreeParameters(LearnerParameters):
     depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
 
 
-class MeritParameters(LearnerParameters):
+class DescentParameters(LearnerParameters):
+    """Of the descent that maximises a figure of merit."""
+
+    merit: Literal["f1", "mce"] = Field(default="f1", description="What is optimised: F1, or the error.")
+    alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
+    offset: Literal["zero", "mean"] | None = Field(
+        default=None,
+        description="Offset beta of the sigmoid: zero (default), or the documents' mean measure.",
+    )
+    kappa: float = Field(default=0.05, gt=0, description="Step size of the first iteration.")
+    horizon: int | None = Field(default=None, ge=1, description="Iteration at which the step size reaches 0.")
+
+
+class MeritParameters(DescentParameters):
     """Of binary trees learned by maximal figure of merit."""
 
-    merit: Literal["f1", "mce"] = Field(
-        default="f1", description="What is optimised: F1, or both classes' error."
-    )
     iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
     start: Literal["mean", "perceptron"] = Field(
         default="mean", description="Start from the means of the smaller class, or from a batch perceptron."
@@ -140,13 +150,21 @@ class MeritParameters(LearnerParameters):
     checkpoints: list[int] = Field(
         default=[], description="Iterations kept of one descent, to be shared by runs."
     )
-    alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
-    offset: str | None = Field(
-        default=None, description="How the sigmoid's offset beta follows the documents."
-    )
-    kappa: float = Field(default=0.05, gt=0, description="Step size of the first iteration.")
-    horizon: int | None = Field(default=None, ge=1, description="Iteration at which the step size reaches 0.")
     depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+
+
+class MulticategoryMeritParameters(DescentParameters):
+    """Of maximal figure of merit for one category per document."""
+
+    iterations: int = Field(default=2000, ge=1, description="Steps of the descent.")
+    eta: float = Field(
+        default=4.0,
+        gt=0,
+        description="Exponent of the mean over competitors; large: only the strongest counts.",
+    )
+    score: Literal["power", "exponential"] = Field(
+        default="exponential", description="Mean over competitors: of powers of ln(1 + exp(f)), or of exp(f)."
+    )
 
 
 class SoftmaxParameters(LearnerParameters):
@@ -229,6 +247,10 @@ LEARNERS: dict[str, LearnerEntry] = {
     "mfom": LearnerEntry(
         "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
         MeritParameters,
+    ),
+    "mfom_multicategory": LearnerEntry(
+        "linear scores of maximal figure of merit, one category per document (gao_2003, section 4.3)",
+        MulticategoryMeritParameters,
     ),
     "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",

@@ -13,6 +13,7 @@ from textcat.experiment.spec.learner_table import (
     LEARNERS,
     LinearParameters,
     MeritParameters,
+    MulticategoryMeritParameters,
     MulticlassParameters,
     NaiveBayesParameters,
     OnlineParameters,
@@ -22,16 +23,15 @@ from textcat.experiment.spec.learner_table import (
 )
 from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
 from textcat.experiment.steps.linear_learner import LinearLearner
-from textcat.experiment.steps.models import Model
+from textcat.experiment.steps.models import Model, join_models
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
+from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
-from textcat.learners.perceptron import fit_dual_svm, fit_perceptron
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
-from textcat.learners.scorer import LinearScorer
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
-from textcat.learners.winnow import fit_large_margin_winnow, fit_winnow
+from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
 
 
@@ -62,7 +62,20 @@ def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs
 def fit_multiclass_regression(problem: LearningProblem, parameters: MulticlassParameters, jobs: int) -> Model:
     """Train MMLR-CG on the features selected for any class."""
     settings = Continuation(**parameters.model_dump())
-    return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings).model
+    return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings)
+
+
+def fit_multicategory_merit(
+    problem: LearningProblem, parameters: MulticategoryMeritParameters, jobs: int
+) -> Model:
+    """Train maximal figure of merit over all categories, on the features selected for any of them."""
+    return fit_multicategory_mfom(
+        _clear_unused_columns(problem),
+        problem.labels,
+        GpdSettings(**parameters.model_dump(exclude={"eta", "score"}, exclude_none=True)),
+        eta=parameters.eta,
+        score=parameters.score,
+    )
 
 
 def _clear_unused_columns(problem: LearningProblem) -> Any:
@@ -112,8 +125,19 @@ def fit_smo(problem: LearningProblem, parameters: SmoParameters, jobs: int) -> M
     """Train support vector machines by sequential minimal optimization."""
     if parameters.cost == "norm" and problem.mask is not None:
         return _fit_with_category_norms(problem, problem.mask, parameters, jobs)
-    lam = _resolve_lam(problem, parameters)
-    return fit_svm(problem.X, problem.labels, lam, problem.mask, tol=parameters.tolerance, n_jobs=jobs)
+    return _fit_svm(problem, _resolve_lam(problem, parameters), parameters, jobs)
+
+
+def _fit_svm(problem: LearningProblem, lam: float, parameters: SmoParameters, jobs: int) -> Model:
+    return fit_svm(
+        problem.X,
+        problem.labels,
+        lam,
+        problem.mask,
+        tol=parameters.tolerance,
+        max_rounds=parameters.most_passes,
+        n_jobs=jobs,
+    )
 
 
 def _resolve_lam(problem: LearningProblem, parameters: SmoParameters) -> float:
@@ -129,18 +153,13 @@ def _fit_with_category_norms(
     problem: LearningProblem, mask: object, parameters: SmoParameters, jobs: int
 ) -> Model:
     """Train each category with its own C: its selected features determine the lengths of documents."""
-    models: list[LinearScorer] = []
+    models: list[Model] = []
     for column in range(problem.labels.shape[1]):
         alone = problem.restricted(np.array([column]))
         features = np.asarray(alone.mask)[:, 0]
         lam = lam_from_c(1.0 / max(_compute_mean_square(problem.X[:, features]), 1e-12), problem.X.shape[0])
-        models.append(fit_svm(alone.X, alone.labels, lam, alone.mask, tol=parameters.tolerance, n_jobs=jobs))
-    return replace(
-        models[0],
-        coef=np.hstack([model.coef for model in models]),
-        intercept=np.concatenate([model.intercept for model in models]),
-        certificate=[entry for model in models for entry in model.certificate],
-    )
+        models.append(_fit_svm(alone, lam, parameters, jobs))
+    return join_models(models)
 
 
 def _compute_mean_square(X: Any) -> float:
@@ -195,6 +214,7 @@ _OTHERS: dict[str, Learner[Any]] = {
     "perceptron_tree": FunctionLearner("perceptron_tree", fit_perceptron_tree),
     "mfom": MeritTreeLearner("mfom"),
     "softmax": FunctionLearner("softmax", fit_polytomous),
+    "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
     "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
 }
 

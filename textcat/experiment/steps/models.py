@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, StageFailedError
 from textcat.learners.binary_tree import BinaryTrees
-from textcat.learners.multiclass_model import MulticlassModel
-from textcat.learners.scorer import LinearScorer
 from textcat.linear.model import LinearModel
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 
@@ -40,9 +38,10 @@ class Model(Protocol):
 
 MODEL_CLASSES: dict[str, Any] = {
     "LinearModel": LinearModel,
-    "LinearScorer": LinearScorer,
     "BinaryTrees": BinaryTrees,
-    "MulticlassModel": MulticlassModel,
+    # Class names in models of earlier versions:
+    "LinearScorer": LinearModel,
+    "MulticlassModel": LinearModel,
 }
 
 

@@ -1,4 +1,4 @@
-"""Binary trees: descending, growing and stopping, against a walk of one document at a time."""
+"""Binary trees: scoring, growing and stopping, against the path of one document at a time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.binary_tree import LEAF, BinaryTrees, Bools, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.binary_tree import LEAF, BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.checks import Bools
 from textcat.learners.mfom import GpdSettings, fit_mfom
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees, run_batch_perceptron
 
@@ -19,14 +20,14 @@ RINGS = 160
 
 
 def rings(seed: int = 0) -> tuple[np.ndarray, Bools]:
-    """A category between two parallel lines: one split cannot tell it, two can."""
+    """Return a category between two parallel lines: it takes two splits to separate it."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-1, 1, (RINGS, 2)).astype(np.float32)
     return X, (np.abs(X[:, :1]) < 0.4)
 
 
 def walk(model: BinaryTrees, document: np.ndarray, category: int) -> tuple[float, bool]:
-    """The path of one document in plain steps."""
+    """Follow the path of one document step by step; return its last value and its leaf's label."""
     node, score = category, 1.0 if model.label[category] else -1.0
     while model.split[node] != LEAF:
         column = model.split[node]
@@ -37,7 +38,7 @@ def walk(model: BinaryTrees, document: np.ndarray, category: int) -> tuple[float
 
 @given(seed=st.integers(0, 500), depth=st.integers(1, 4))
 @settings(max_examples=25, deadline=None)
-def test_scores_are_those_of_a_walk_and_their_sign_is_the_leaf(seed: int, depth: int) -> None:
+def test_scores_are_the_last_values_on_the_path_and_their_sign_is_the_leaf(seed: int, depth: int) -> None:
     X, Y = rings(seed)
     Y = np.column_stack([Y, X[:, :1] > 0.2, np.zeros_like(Y), np.ones_like(Y)])
     model = fit_perceptron_trees(X, Y, PerceptronSettings(iterations=30), max_depth=depth)
@@ -47,15 +48,14 @@ def test_scores_are_those_of_a_walk_and_their_sign_is_the_leaf(seed: int, depth:
             score, label = walk(model, X[row], category)
             assert scores[row, category] == pytest.approx(score, abs=1e-5)
             assert label == (score > 0)
-    assert np.array_equal(model.decisions(X), scores >= model.thresholds())
-    assert not model.decisions(X)[:, 2].any()
-    assert model.decisions(X)[:, 3].all()
+    assert (scores[:, 2] == -1).all()
+    assert (scores[:, 3] == 1).all()
 
 
 def test_deeper_trees_make_fewer_training_errors() -> None:
     X, Y = rings()
     errors = [
-        int((fit_mfom(X, Y, GpdSettings(iterations=300), max_depth=depth).decisions(X) != Y).sum())
+        int(((fit_mfom(X, Y, GpdSettings(iterations=300), max_depth=depth).scores(X) > 0) != Y).sum())
         for depth in (1, 2, 6)
     ]
     assert errors[0] > errors[1] >= errors[2]
@@ -66,8 +66,7 @@ def test_a_perfect_split_ends_the_tree() -> None:
     X, _ = rings()
     Y = X[:, :1] > 0.0
     model = fit_perceptron_trees(X, Y, PerceptronSettings(iterations=2000, rate=0.1), max_depth=5)
-    assert np.array_equal(model.decisions(X), Y)
-    assert model.depth == 1
+    assert np.array_equal(model.scores(X) > 0, Y)
     assert model.yes.size == 3
 
 
@@ -79,7 +78,7 @@ def test_a_split_that_does_not_help_is_not_kept_below_the_root() -> None:
         return LinearNodes(np.zeros((2, columns), dtype=np.float32), -np.ones(columns, dtype=np.float32))
 
     model = grow_trees(X, Y, all_yes, max_depth=4)
-    assert model.depth == 1
+    assert model.yes.size == 3
 
 
 def test_small_nodes_are_learned_as_they_would_be_among_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,7 +92,7 @@ def test_small_nodes_are_learned_as_they_would_be_among_all_rows(monkeypatch: py
 
 
 @pytest.mark.parametrize("depth", [1, 3])
-def test_survives_arrays_and_a_description(depth: int) -> None:
+def test_trees_are_rebuilt_from_arrays_and_description(depth: int) -> None:
     X, Y = rings()
     model = fit_mfom(X, Y, GpdSettings(iterations=20), max_depth=depth)
     again = BinaryTrees.from_arrays(model.to_arrays(), json.loads(json.dumps(model.describe())))

@@ -1,4 +1,4 @@
-"""The estimators in the hands of a scikit-learn user: pipelines, searches, pandas, sparse input, pickles, names."""
+"""The estimators as scikit-learn users use them: pipelines, searches, pandas, sparse input, pickles, names."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ def test_clones_and_pickles(estimator: Any) -> None:
         )
 
 
-def test_words_to_labels_in_one_pipeline() -> None:
+def test_a_pipeline_from_texts_to_labels() -> None:
     texts = ["wheat and maize", "maize prices", "gold mine", "gold and silver"] * 5
     model = make_pipeline(CountVectorizer(), TermWeighting(), PolytomousLinearClassifier())
     model.fit(texts, ["grain", "grain", "metal", "metal"] * 5)
@@ -248,7 +248,7 @@ def test_probabilities_only_where_the_loss_has_them() -> None:
     ],
     ids=lambda each: str(each)[:40],
 )
-def test_what_cannot_be_is_a_value_error_in_one_line(estimator: Any, message: str) -> None:
+def test_impossible_parameters_are_value_errors_in_one_line(estimator: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message.replace("(", r"\(")) as caught:
         estimator.fit(X, Y)
     assert not isinstance(caught.value, UsageError)
