@@ -45,7 +45,7 @@ def write_and_print_results(
     from textcat.report.diagnostics import diagnose_runs
     from textcat.report.results_folder import find_damage, seal, sweep
     from textcat.report.writer import format_for_terminal, write_report
-    from textcat.store.files import folder_held, write_atomically
+    from textcat.store.files import hold_lock, write_atomically
 
     collected = collect_results(plan, workshop)
     folder = place.results / plan.experiment.name
@@ -53,7 +53,7 @@ def write_and_print_results(
     seconds = collect_timings(plan, workshop, timings)
     timed = add_timings(collected, seconds)
     empty = most_empty(plan, workshop)
-    with folder_held(folder):
+    with hold_lock(folder, folder=True):
         damage = find_damage(folder, content)
         if anew or timings.built.get("train") or damage:
             log.info("writing %s%s", folder, f": {damage}" if damage else "")
