@@ -38,12 +38,12 @@ def bench_backends(
     rows: list[BackendRow] = []
     for backend in backends:
         with ExitStack() as stack:
-            crews = [
+            executors = [
                 stack.enter_context(start_workers(backend, workers)) or SerialExecutor()
                 for workers in WORKERS
             ]
             for name, work in works.items():
-                seconds = _measure_best_seconds(work, crews, repeats, expected[name])
+                seconds = _measure_best_seconds(work, executors, repeats, expected[name])
                 rows += [
                     {"work": name, "backend": backend, "workers": workers, "seconds": best}
                     for workers, best in zip(WORKERS, seconds, strict=True)
@@ -58,18 +58,20 @@ def _find_one_worker_seconds(rows: Sequence[BackendRow], of: BackendRow) -> floa
     )
 
 
-def _measure_best_seconds(work: Work, crews: Sequence[Executor], repeats: int, expected: Any) -> list[float]:
-    """The least seconds of each crew; they take turns, so that whatever else runs here slows all of them."""
-    times: list[list[float]] = [[] for _ in crews]
+def _measure_best_seconds(
+    work: Work, executors: Sequence[Executor], repeats: int, expected: Any
+) -> list[float]:
+    """Return the least seconds of each executor; they take turns, so that other load slows all of them alike."""
+    times: list[list[float]] = [[] for _ in executors]
     for _ in range(repeats + 1):
-        for crew, taken in zip(crews, times, strict=True):
+        for executor, taken in zip(executors, times, strict=True):
             started = perf_counter()
-            found = work(crew)
+            found = work(executor)
             taken.append(perf_counter() - started)
             if not _are_equal(found, expected):
                 raise StageFailedError(
                     "workers came to other numbers than one process",
-                    where=repr(crew),
+                    where=repr(executor),
                     hint="Look for a version of a library that differs between them.",
                 )
     return [min(taken[1:]) for taken in times]
@@ -87,8 +89,8 @@ def _make_text_settings(documents: Sequence[Document]) -> TextSettings:
 def _make_counting_work(documents: Sequence[Document]) -> Work:
     settings = _make_text_settings(documents)
 
-    def work(crew: Executor) -> list[Any]:
-        counted = count_terms(documents, settings, crew=crew).counts
+    def work(executor: Executor) -> list[Any]:
+        counted = count_terms(documents, settings, executor=executor).counts
         return [counted.data, counted.indices, counted.indptr]
 
     return work
@@ -102,9 +104,9 @@ def _make_grid_work(documents: Sequence[Document]) -> Work:
     )
     labels = counted.make_label_matrix(count_categories(documents).in_both())
 
-    def work(crew: Executor) -> list[Any]:
+    def work(executor: Executor) -> list[Any]:
         choice = choose_lam_by_cross_validation(
-            vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, crew=crew,
+            vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, executor=executor,
             algorithm="fast", tol=1e-3, options={"stop": "optimality"},
         )  # fmt: skip
         return [choice.likelihood, choice.best]

@@ -108,7 +108,7 @@ def test_workers_that_count_compiled_find_the_same() -> None:
     chosen = TextSettings(fields=("body",), tokenizer="alphanumeric")
     alone = count_terms(documents(*bodies), chosen, chunk_size=40)
     for chunk_size in (1, 2, 7):
-        found = count_terms(documents(*bodies), chosen, chunk_size=chunk_size, crew=SerialExecutor())
+        found = count_terms(documents(*bodies), chosen, chunk_size=chunk_size, executor=SerialExecutor())
         assert found.terms == alone.terms
         assert (found.counts != alone.counts).nnz == 0
 

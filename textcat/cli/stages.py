@@ -92,13 +92,19 @@ def make_stage_command(stage: str, summary: str, detail: str) -> click.Command:
     return command
 
 
-def make_run_context(place: CommandSettings, crew: Executor | None = None) -> RunContext:
+def make_run_context(place: CommandSettings, executor: Executor | None = None) -> RunContext:
     """The workplace as the runner knows it, with progress on standard error when someone watches."""
     from textcat.cli.options import make_download_bar, make_progress_bar
     from textcat.experiment.run.runner import RunContext
 
     return RunContext(
-        place.data, place.mirror, place.jobs, place.offline, make_progress_bar(), make_download_bar(), crew
+        place.data,
+        place.mirror,
+        place.jobs,
+        place.offline,
+        make_progress_bar(),
+        make_download_bar(),
+        executor,
     )
 
 
@@ -117,11 +123,13 @@ def run_experiments(
 
     worst = 0
     with (
-        nullcontext() if place.dry_run else start_workers(place.backend, place.jobs, place.scheduler) as crew
+        nullcontext()
+        if place.dry_run
+        else start_workers(place.backend, place.jobs, place.scheduler) as executor
     ):
         for name in experiments:
             try:
-                _run_experiment(name, place, crew, until, anew, quote)
+                _run_experiment(name, place, executor, until, anew, quote)
             except TextcatError as error:
                 if not keep_going or len(experiments) == 1:
                     raise
@@ -131,14 +139,14 @@ def run_experiments(
 
 
 def _run_experiment(
-    name: str, place: CommandSettings, crew: Executor | None, until: str, anew: bool, quote: bool | None
+    name: str, place: CommandSettings, executor: Executor | None, until: str, anew: bool, quote: bool | None
 ) -> None:
     from textcat.experiment.run.document_checks import most_empty
     from textcat.experiment.run.runner import prepare_plan, run_plan
     from textcat.experiment.spec.loading import load_experiment
 
     experiment = load_experiment(name)
-    site = make_run_context(place, crew)
+    site = make_run_context(place, executor)
     if place.dry_run:
         _print_plan(experiment, site, until)
         return

@@ -170,18 +170,17 @@ def count_terms(
     chunk_size: int = DOCUMENTS_PER_CHUNK,
     progress: Callable[[int], None] | None = None,
     missing_fields: bool = False,
-    crew: Executor | None = None,
+    executor: Executor | None = None,
 ) -> CountedDocuments:
-    """Count the terms of documents; the result is the same for any `n_jobs`, `chunk_size` and `crew`.
+    """Count the terms of documents; the result is the same for any `n_jobs`, `chunk_size` and `executor`.
 
-    With more than one of `n_jobs` chunks are counted in so many processes, with a crew by the crew. `progress`
-    is called with the number of documents just done. A field of the settings that no document has is an error
-    unless `missing_fields` allows it.
+    Chunks are counted by the executor, or without one in `n_jobs` processes. `progress` is called with the number
+    of documents just counted. A field of the settings that no document has is an error unless `missing_fields`.
     """
     roll = _DocumentLog()
     chunks = roll.chunks(documents, settings, chunk_size)
     tell = progress or (lambda documents: None)
-    with nullcontext(crew) if crew or n_jobs == 1 else start_workers("processes", n_jobs) as workers:
+    with nullcontext(executor) if executor or n_jobs == 1 else start_workers("processes", n_jobs) as workers:
         counting = _count_serially if workers is None else partial(_count_in_parallel, workers)
         pieces, parts = counting(chunks, settings, tell)
     if roll.ids and not missing_fields:
@@ -218,7 +217,9 @@ def _count_in_parallel(
     vocabularies = [make_vocabulary() for _ in settings.groups]
     parts: list[list[ChunkCounts]] = []
     while wave := [some for _ in range(workers.size) if (some := list(islice(chunks, CHUNKS_PER_WORKER)))]:
-        for some, (pieces, counted) in zip(wave, workers.each(count_chunks, settings, wave), strict=True):
+        for some, (pieces, counted) in zip(
+            wave, workers.map_items(count_chunks, settings, wave), strict=True
+        ):
             numbers = [number_pieces(own, known) for own, known in zip(pieces, vocabularies, strict=True)]
             for chunk, groups in zip(some, counted, strict=True):
                 parts.append([counts.renumber(new) for counts, new in zip(groups, numbers, strict=True)])

@@ -72,7 +72,7 @@ def search_linear(
     parameters: LinearParameters,
     search: SearchSettings,
     jobs: int,
-    crew: Executor | None = None,
+    executor: Executor | None = None,
 ) -> tuple[Model, HyperparameterChoice]:
     """One strength of the prior a category, by the likelihood of held-out parts, and the model trained with it."""
     if search.parameter not in ("rate", "variance"):
@@ -85,7 +85,7 @@ def search_linear(
         grid = grid / 2.0
     choice = choose_lam_by_cross_validation(
         problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-        crew=crew, **{**settings, "seed": search.seed},
+        executor=executor, **{**settings, "seed": search.seed},
     )  # fmt: skip
     return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 

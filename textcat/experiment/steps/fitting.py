@@ -94,13 +94,18 @@ def fit_grid(
 
 
 def search_each_category(
-    name: str, parameters: BaseModel, search: Any, problem: LearningProblem, jobs: int, crew: Executor | None
+    name: str,
+    parameters: BaseModel,
+    search: Any,
+    problem: LearningProblem,
+    jobs: int,
+    executor: Executor | None,
 ) -> tuple[Model, Any]:
     """A model with a hyperparameter of its own for each category, and how it was chosen."""
     searcher = LEARNERS[name].searcher
     if searcher is None:
         raise UsageError(f"{name} cannot search for each category", hint="Leave `per_category` out.")
-    found: tuple[Model, Any] = _import_object(searcher)(name, problem, parameters, search, jobs, crew)
+    found: tuple[Model, Any] = _import_object(searcher)(name, problem, parameters, search, jobs, executor)
     return found
 
 

@@ -65,7 +65,9 @@ def _score_parts(
     model = load_model(trained.build_artifact(workshop).folder)
     shared = _FoldInputs(run, problem, model, workshop.jobs_per_task)
     together = workshop.executor is None and LEARNERS[run.learner].folds is not None
-    yield from workshop.each(_score_fold_batch, shared, [parts] if together else [[part] for part in parts])
+    yield from workshop.map_items(
+        _score_fold_batch, shared, [parts] if together else [[part] for part in parts]
+    )
 
 
 def _search_and_score(

@@ -105,7 +105,7 @@ def _evaluate_grid(
     pieces = [(some, fold) for some in values for fold in range(len(parts))]
     shared = _TrialInputs(run, search, problem, parts, workshop.jobs_per_task)
     found = []
-    for goodness in workshop.each(_evaluate_trial, shared, pieces):
+    for goodness in workshop.map_items(_evaluate_trial, shared, pieces):
         found.append(goodness)
         workshop.progress(len(found), len(pieces), f"{search.parameter} of {run.title or run.learner}")
     return np.concatenate(

@@ -26,10 +26,10 @@ def ignore_progress(done: int, total: int | None, what: str) -> None:
 
 @dataclass(frozen=True)
 class StepContext:
-    """Where artifacts stand, how many threads may be used, who is told of progress, and who works.
+    """The artifact store, the number of threads, the progress reporter and the executor of a run.
 
-    Without a crew words are counted in `jobs` processes, and folds, grid points and blocks of categories follow
-    one another, each on `jobs` threads. A crew works on several of them at a time.
+    Without an executor folds, grid points and blocks of categories run one after another, each on `jobs` threads,
+    and text of a tokenizer plugin is split in `jobs` processes. With an executor several tasks run at a time.
     """
 
     store: Store
@@ -42,11 +42,11 @@ class StepContext:
         """Threads that a fold, grid point or block of categories may use."""
         return 1 if self.executor else self.jobs
 
-    def each(
+    def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """function(shared, item) of each item, in their order, by the crew where there is one."""
-        return (self.executor or SerialExecutor()).each(function, shared, items)
+        """Yield `function(shared, item)` for each item, in order, computed by the executor if there is one."""
+        return (self.executor or SerialExecutor()).map_items(function, shared, items)
 
 
 @dataclass(frozen=True)

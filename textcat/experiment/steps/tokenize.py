@@ -77,7 +77,7 @@ def _count_terms(opened: Any, text: TextSettings, workshop: StepContext) -> Coun
     # Our own tokenizers are done with a text before another process has got it; a plugin's may take any time.
     own = isinstance(load_tokenizer(text.tokenizer), Tokenizer)
     jobs = 1 if own else workshop.jobs
-    counted = count_terms(documents, text, n_jobs=jobs, crew=workshop.executor, progress=tell)
+    counted = count_terms(documents, text, n_jobs=jobs, executor=workshop.executor, progress=tell)
     return Counts(counted, list(opened.categories))
 
 

@@ -152,7 +152,7 @@ def _build_blocks(
     missing = [
         block for block, recipe in zip(blocks, recipes, strict=True) if workshop.store.find(recipe) is None
     ]
-    trained = workshop.each(_train_block, _BlockInputs(run, problem, workshop.jobs_per_task), missing)
+    trained = workshop.map_items(_train_block, _BlockInputs(run, problem, workshop.jobs_per_task), missing)
     for block, recipe in zip(blocks, recipes, strict=True):
         yield workshop.store.build(recipe, lambda target: save_model(target, next(trained))).folder
         workshop.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
