@@ -203,7 +203,7 @@ def test_files_of_another_place(tmp_path):
     pinned.write_text(f'"{BEP}": high\n')
     with pytest.raises(UsageError, match="not in its format"):
         load_pinned(pinned)
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read"):
         load_deviations(tmp_path / "absent.yaml")
 
 

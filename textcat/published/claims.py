@@ -74,12 +74,12 @@ class _MissingNumberError(Exception):
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """Every claim, in the order of the papers."""
-    return _validate_claims(read_packaged_yaml("claims.yaml"), "claims.yaml")
+    return _validate_claims(read_packaged_yaml("published/claims.yaml"), "claims.yaml")
 
 
 def parse_claims(text: str, name: str) -> tuple[Claim, ...]:
     """Claims from YAML text; `name` stands in messages."""
-    return _validate_claims(parse_yaml(text, name), name)
+    return _validate_claims(parse_yaml(text, name).data, name)
 
 
 def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:

@@ -99,12 +99,12 @@ def load_paper(key: str) -> Paper:
     """A paper by its key."""
     if key not in PAPERS:
         raise UsageError(f"there is no paper '{key}'", hint=f"The papers are {', '.join(PAPERS)}.")
-    return _validate_paper(read_packaged_yaml(f"{key}.yaml"), f"{key}.yaml")
+    return _validate_paper(read_packaged_yaml(f"published/{key}.yaml"), f"{key}.yaml")
 
 
 def parse_paper(text: str, name: str) -> Paper:
     """A paper from YAML text; `name` stands in messages."""
-    return _validate_paper(parse_yaml(text, name), name)
+    return _validate_paper(parse_yaml(text, name).data, name)
 
 
 def load_all_cells() -> list[PublishedCell]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
 
-import yaml
+from textcat.yaml_reader import read_packaged_yaml
 
 PACKAGES_WITH_EQUATIONS = ("linear", "learners")
 PAGE_HEAD = """# From equations to code
@@ -20,8 +19,7 @@ def load_equations() -> dict[str, dict[str, list[str]]]:
     """Paper -> equation -> full names of functions."""
     found: dict[str, dict[str, list[str]]] = {}
     for room in PACKAGES_WITH_EQUATIONS:
-        text = files("textcat").joinpath(room, "equations.yaml").read_text(encoding="utf-8")
-        for paper, entries in yaml.safe_load(text).items():
+        for paper, entries in read_packaged_yaml(f"{room}/equations.yaml").items():
             for equation, places in entries.items():
                 names = [f"textcat.{room}.{place}" for place in places]
                 found.setdefault(paper, {}).setdefault(equation, []).extend(names)

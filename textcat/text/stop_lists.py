@@ -9,9 +9,8 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-import yaml
-
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.yaml_reader import read_packaged_yaml
 
 STOP_LIST_FOLDER = Path(__file__).parent / "stop_lists"
 
@@ -37,9 +36,7 @@ class StopList:
 @cache
 def load_stop_list_entries() -> dict[str, StopListEntry]:
     """The lists that come with the package, by name."""
-    entries: dict[str, StopListEntry] = yaml.safe_load(
-        (STOP_LIST_FOLDER / "stop_lists.yaml").read_text("utf-8")
-    )
+    entries: dict[str, StopListEntry] = read_packaged_yaml("text/stop_lists/stop_lists.yaml")
     return entries
 
 
