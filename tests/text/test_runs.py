@@ -70,7 +70,7 @@ def test_runs_are_counted_as_by_a_dictionary(batches: list[list[bytes]], room: i
 
 
 def test_a_set_with_the_character_of_code_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="code 0"):
+    with pytest.raises(ValueError, match="character 0"):
         RunTable(b"ab\0")
 
 
