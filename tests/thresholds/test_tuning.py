@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.break_even import find_break_even
 from textcat.evaluation.contingency import count_contingency
-from textcat.thresholds.cuts import apply_thresholds, make_default_thresholds
+from textcat.evaluation.curves import find_break_even
+from textcat.thresholds.cuts import apply_thresholds
 from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds, tune_thresholds
 
 RULES = [
@@ -150,14 +150,14 @@ def test_scores_that_are_no_numbers_are_refused():
         tune_thresholds(np.array([[0.0, math.nan]]), np.array([[True, True]]))
 
 
-def test_default_thresholds_accept_at_the_threshold_itself():
+def test_a_score_at_its_threshold_is_accepted():
     scores = np.array([[0.5, -1.0], [0.49, 0.5]])
-    assert apply_thresholds(scores, make_default_thresholds(2, 0.5)).tolist() == [
+    assert apply_thresholds(scores, np.full(2, 0.5)).tolist() == [
         [True, False],
         [False, True],
     ]
     with pytest.raises(UsageError):
-        apply_thresholds(scores, make_default_thresholds(3))
+        apply_thresholds(scores, np.zeros(3))
 
 
 @given(problems())
@@ -213,7 +213,7 @@ def test_many_scores_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     generator = np.random.default_rng(4)
     scores, labels = generator.normal(size=(50, 7)), generator.random((50, 7)) < 0.3
     whole = tune_thresholds(scores, labels)
-    monkeypatch.setattr("textcat.thresholds.tuning._SCORES_AT_ONCE", 120)
+    monkeypatch.setattr("textcat.thresholds.tuning._MAX_SCORES_PER_BLOCK", 120)
     assert np.array_equal(tune_thresholds(scores, labels), whole)
     scores[3, 5] = np.nan
     with pytest.raises(BadDataError, match="document 3 for category 5"):
