@@ -1,3 +1,5 @@
+"""Break-even points and precision-recall curves against counting by hand."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Measures against their definitions, and the values of 0/0."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Paired tests against their formulas and enumeration."""
+
 from __future__ import annotations
 
 import itertools

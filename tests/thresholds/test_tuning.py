@@ -1,3 +1,5 @@
+"""Tuned thresholds against the best of all cuts, alone and combined over folds."""
+
 from __future__ import annotations
 
 import itertools
@@ -14,7 +16,12 @@ from textcat.evaluation import measures
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.curves import find_break_even
 from textcat.thresholds.cuts import apply_thresholds
-from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds, tune_thresholds
+from textcat.thresholds.tuning import (
+    TuningRule,
+    cross_validate_thresholds,
+    find_break_even_thresholds,
+    tune_thresholds,
+)
 
 RULES = [
     TuningRule(criterion=criterion, point=point, among_equal=among, accept_nothing=nothing)
@@ -218,3 +225,52 @@ def test_many_scores_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     scores[3, 5] = np.nan
     with pytest.raises(BadDataError, match="document 3 for category 5"):
         tune_thresholds(scores, labels)
+
+
+FOLD_SCORES = np.array([[4.0], [2.0], [8.0], [6.0], [3.0], [1.0]])
+FOLD_LABELS = np.array([[1], [0], [1], [0], [0], [0]], dtype=bool)
+FOLDS = np.array([0, 0, 1, 1, 2, 2])
+
+
+def test_mean_and_median_over_the_folds_that_have_positives():
+    for combination in ("mean_of_folds", "median_of_folds"):
+        result = cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS, combination=combination)
+        assert result.tolist() == [5.0]
+
+
+def test_pooled_tunes_once():
+    result = cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS)
+    assert result.tolist() == tune_thresholds(FOLD_SCORES, FOLD_LABELS).tolist() == [3.5]
+
+
+def test_no_positives_anywhere():
+    rule = TuningRule(no_positives=-1.0)
+    for combination in ("pooled", "mean_of_folds", "median_of_folds"):
+        nothing = FOLD_LABELS & False
+        assert cross_validate_thresholds(FOLD_SCORES, nothing, FOLDS, rule, combination).tolist() == [-1.0]
+
+
+def test_an_infinite_threshold_of_a_fold_has_no_say():
+    scores = np.array([[1.0], [2.0], [4.0], [2.0]])
+    labels = np.array([[1], [0], [1], [0]], dtype=bool)
+    rule = TuningRule(accept_nothing=math.inf, among_equal="highest")
+    result = cross_validate_thresholds(scores, labels, np.array([0, 0, 1, 1]), rule, "mean_of_folds")
+    assert result.tolist() == [3.0]
+
+
+@given(problems())
+@pytest.mark.parametrize("combination", ["mean_of_folds", "median_of_folds"])
+def test_one_fold_is_tuning_on_everything(combination, problem):
+    scores, labels = problem
+    one = np.zeros(len(labels), dtype=np.int64)
+    rule = TuningRule(accept_everything=0.0)
+    expected = tune_thresholds(scores, labels, rule)
+    result = cross_validate_thresholds(scores, labels, one, rule, combination)
+    assert result.tolist() == expected.tolist()
+    assert not np.isnan(result).any()
+
+
+def test_fold_numbers_must_fit():
+    with pytest.raises(UsageError):
+        cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS[:-1])
+    assert math.isfinite(cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS)[0])
