@@ -79,8 +79,8 @@ def _make_text_settings(documents: Sequence[Document]) -> TextSettings:
 def _make_counting_work(documents: Sequence[Document]) -> Work:
     settings = _make_text_settings(documents)
 
-    def work(crew: Executor) -> list[Any]:
-        counted = count_terms(documents, settings, crew=crew).counts
+    def work(executor: Executor) -> list[Any]:
+        counted = count_terms(documents, settings, executor=executor).counts
         return [counted.data, counted.indices, counted.indptr]
 
     return work
@@ -94,9 +94,9 @@ def _make_grid_work(documents: Sequence[Document]) -> Work:
     )
     labels = counted.make_label_matrix(count_categories(documents).in_both())
 
-    def work(crew: Executor) -> list[Any]:
+    def work(executor: Executor) -> list[Any]:
         choice = choose_lam_by_cross_validation(
-            vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, crew=crew,
+            vectors, labels, "gaussian", VARIANCES, FOLDS, FOLDS, executor=executor,
             algorithm="fast", tol=1e-3, options={"stop": "optimality"},
         )  # fmt: skip
         return [choice.likelihood, choice.best]

@@ -27,7 +27,6 @@ from textcat.serving.predict import BATCH_SIZE, predict_lines
 from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings
-from textcat.thresholds.cuts import make_default_thresholds
 
 SHORT_WORDS = 30
 LEAST_DOCUMENTS = 20_000
@@ -71,9 +70,7 @@ def train_categorizer(documents: Sequence[Document]) -> Categorizer:
         vectorizer.transform(counted), labels, loss="logistic", prior="gaussian", lam=1e-5, algorithm="fast"
     )
     run = RunSettings.model_validate({"learner": "linear", "parameters": {"loss": "logistic"}, "text": text})
-    decider = DecisionRule(
-        run, False, make_default_thresholds(len(categories)), 1.0, labels.mean(axis=0), None
-    )
+    decider = DecisionRule(run, False, np.zeros(len(categories)), 1.0, labels.mean(axis=0), None)
     return Categorizer("bench", "logistic", categories, vectorizer, model, decider, {})
 
 

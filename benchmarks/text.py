@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,8 +65,7 @@ def _make_peer(documents: Sequence[TextDocument], settings: TextSettings) -> Cal
         "lowercase": tokenizer.folds_first(lowercase=settings.lowercase),
     }
     if tokenizer.skip:
-        blot = re.compile(tokenizer.skip).sub
-        options["preprocessor"] = lambda text: blot(" ", text)
+        options["preprocessor"] = tokenizer.skip
     return lambda: CountVectorizer(**options).fit_transform(texts)
 
 

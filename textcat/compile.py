@@ -1,4 +1,4 @@
-"""The one place where numba compiles: cached on disk, free of the GIL, nothing compiled at import."""
+"""Compile kernels with numba on first use, without the GIL, and cache them on disk."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ logger = logging.getLogger(__name__)
 
 
 class KernelCache(FunctionCache):
-    """Kernels on disk, of which one that cannot be read is as one that is not there.
+    """A cache of kernels on disk that recompiles kernels it cannot read.
 
-    What another version of textcat left may name modules that are gone; a machine that went down may leave half a
-    file. Neither may keep anyone from training.
+    Kernels of another version of textcat may name modules that do not exist any more, and a crash may leave
+    half a file.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """The kernel for a signature, or None; an index that cannot be read is begun anew."""
+        """Return the kernel for a signature or None; start a new index if it cannot be read."""
         try:
             return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except Exception as error:
-            logger.info("a compiled kernel is made anew: %s", error)
+            logger.info("recompiling a cached kernel: %s", error)
             self.flush()  # type: ignore[no-untyped-call]
             return None
 
@@ -35,16 +35,15 @@ class KernelCache(FunctionCache):
 def compile_kernel(
     function: Callable[KernelParameters, KernelResult],
 ) -> Callable[KernelParameters, KernelResult]:
-    """Compile a kernel on its first call.
+    """Return a function that compiles the kernel on its first call.
 
-    Only the contraction of a product and a sum is allowed to change rounding: lanes are independent, so the
-    loop over lanes vectorizes without reordering any sum. Division follows IEEE (no zero check in the
-    loop).
+    Rounding may change only by contracting a product and a sum: lanes are independent, so loops over lanes
+    vectorize without reordering sums. Division follows IEEE, without a check for zero.
     """
     kernel: Any = numba.njit(nogil=True, fastmath={"contract"}, error_model="numpy")(function)
     try:
         kernel._cache = KernelCache(kernel.py_func)  # type: ignore[no-untyped-call]
     except RuntimeError as error:
-        # Neither beside the module nor in the user's folder can anything be written.
-        logger.info("%s is compiled for this process alone: %s", function.__name__, error)
+        # Neither the module's folder nor the user's cache folder is writable.
+        logger.info("compiling %s for this process only: %s", function.__name__, error)
     return cast(Callable[KernelParameters, KernelResult], kernel)

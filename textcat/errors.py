@@ -1,10 +1,10 @@
-"""The errors a person may see: what went wrong, where, and what to do. Each carries its exit code."""
+"""The errors that users see: what went wrong, where, and what to do, each with its exit code."""
 
 from __future__ import annotations
 
 
 class TextcatError(Exception):
-    """One message to a person; `exit_code` is what the command line returns."""
+    """An error message for the user; `exit_code` is the exit code of the command line."""
 
     exit_code = 4
 
@@ -29,30 +29,24 @@ def _rebuild(kind: type[TextcatError], what: str, where: str, hint: str) -> Text
 
 
 class UsageError(TextcatError):
-    """A command, a setting or a configuration file that cannot be carried out as written."""
+    """A command, setting or configuration file is wrong."""
 
     exit_code = 2
 
 
 class DataNotAvailableError(TextcatError):
-    """A collection's files are not here and could not be brought."""
+    """The files of a collection are missing and could not be downloaded."""
 
     exit_code = 3
 
 
 class BadDataError(TextcatError):
-    """A file is here but its contents break its format; `where` is file:line or a document id."""
+    """The contents of a file break its format; `where` is file:line or a document id."""
 
     exit_code = 4
 
 
 class StageFailedError(TextcatError):
-    """A stage started and could not finish."""
+    """A stage started and failed."""
 
     exit_code = 4
-
-
-class OutOfToleranceError(TextcatError):
-    """A number moved, or no longer agrees with what was printed."""
-
-    exit_code = 1

@@ -45,4 +45,4 @@ def test_a_row_for_each_work_backend_and_number_of_workers(documents: list[Docum
 
 def test_other_numbers_are_no_result() -> None:
     with pytest.raises(StageFailedError, match="other numbers"):
-        backends._measure_best_seconds(lambda crew: [np.ones(2)], [SerialExecutor()], 1, [np.zeros(2)])
+        backends._measure_best_seconds(lambda executor: [np.ones(2)], [SerialExecutor()], 1, [np.zeros(2)])

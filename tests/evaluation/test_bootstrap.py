@@ -1,3 +1,5 @@
+"""Bootstrap intervals against resampling by hand."""
+
 from __future__ import annotations
 
 import numpy as np

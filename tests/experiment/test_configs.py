@@ -41,7 +41,7 @@ def test_our_experiments_resolve_and_make_published_tables(name: str) -> None:
         (("learner: CLS", "learner: CLS\n    parameters: {lam: -1}"), "6:18", "greater than 0"),
         (("learner: CLS", "learner: CLS\n    selection: {features: none}"), "6:17", "features"),
         (("learner: CLS", "learner: CLS\n    thresholds: {}"), "6:5", "Did you mean threshold?"),
-        (("learner: CLS", "learner: CLS\n    learner: CLG"), "6:5", "stands here twice"),
+        (("learner: CLS", "learner: CLS\n    learner: CLG"), "6:5", "is given twice"),
         (("learner: CLS", "learner: CLS\n    threshold: {rule: expected-f1}"), "4:3", "needs probabilities"),
         (("learner: CLS", "learner: CLS\n    calibration: {method: plat}"), "6:19", "platt"),
         (("learner: CLS", "learner: CLS\n    threshold: {per_document: 0}"), "6:17", "per_document"),

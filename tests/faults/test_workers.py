@@ -116,7 +116,7 @@ def test_a_killed_process_is_told_and_the_next_run_goes_on(place: Place, by_one:
     os.kill(_workers_of(run.pid)[0], signal.SIGKILL)
     _, said = run.communicate(timeout=120)
     assert run.returncode == 4, said
-    assert "want of memory" in said
+    assert "memory ran out" in said
     assert "--jobs" in said
     assert "Traceback" not in said
     assert not unsound_artifacts(place.cache)

@@ -17,10 +17,10 @@ from textcat.corpora.document_tree import PACKED_FILE
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.svmlight import open_svmlight
 from textcat.errors import TextcatError
-from textcat.experiment.spec.loading import validate_experiment
+from textcat.experiment.spec.loading import check_mapping, validate_experiment
 from textcat.serving.document_files import InputFormat, read_documents
 from textcat.store import hash_json
-from textcat.yaml_reader import parse_yaml_source
+from textcat.yaml_reader import parse_yaml
 
 Target = Callable[[bytes, Path], None]
 
@@ -141,7 +141,7 @@ def yaml(data: bytes, scratch: Path) -> None:
         text = data.decode()
     except UnicodeDecodeError:
         return
-    experiment = validate_experiment(parse_yaml_source(text, Path("e.yaml")))
+    experiment = validate_experiment(check_mapping(parse_yaml(text, Path("e.yaml"))))
     hash_json(experiment.model_dump(mode="json"))
 
 

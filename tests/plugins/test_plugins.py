@@ -250,7 +250,7 @@ def test_a_name_of_textcats_own_is_refused(site: Path, work: Path) -> None:
     _write(work, _changed("text", tokenizer="words"))
     done = textcat(site, work, "run", "mine.yaml", "--data", "data")
     assert done.returncode == 2
-    assert "the tokenizer 'words' is offered by textcat itself and by shadow 1.0" in done.stderr
+    assert "the tokenizer 'words' is declared by textcat itself and by shadow 1.0" in done.stderr
     listed = textcat(site, work, "list", "methods", "--json")
     assert any(
         "cannot be used" in row["what"] for row in json.loads(listed.stdout) if row["source"] == "shadow 1.0"
@@ -267,7 +267,7 @@ def test_a_name_of_two_packages_is_refused(site: Path, work: Path) -> None:
     )
     done = textcat(site, work, "run", "mine.yaml", "--data", "data")
     assert done.returncode == 2
-    assert "offered by rival 1.0 and by textcat-f-half 1.0" in done.stderr
+    assert "declared by rival 1.0 and by textcat-f-half 1.0" in done.stderr
 
 
 # Each kind with the part of an experiment, or of a linear learner's parameters, that names one.

@@ -198,7 +198,7 @@ def test_pinned_values_and_deviations_of_another_file(tmp_path):
     pinned.write_text(f'"{BEP}": high\n')
     with pytest.raises(UsageError, match="invalid contents"):
         load_pinned(pinned)
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read"):
         load_deviations(tmp_path / "absent.yaml")
 
 

@@ -176,7 +176,7 @@ def test_templates_combine_row_and_column():
         ("    kind: micro_f1\n", "", "sets kind"),
         ('["3.0", "4.0"]', '["3.0"]', "1 entries for 2 columns"),
         ("values: {lasso", "values: {lassso", "not the table's rows"),
-        ("title: T", "title: [", "not readable"),
+        ("title: T", "title: [", "not valid YAML"),
     ],
 )
 def test_invalid_tables_are_refused(old, new, message):

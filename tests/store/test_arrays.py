@@ -34,7 +34,7 @@ def test_matrices_round_trip(tmp_path: Path, mapped: bool) -> None:
 
 def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", np.array([{"a": 1}], dtype=object), allow_pickle=True)
-    with pytest.raises(BadDataError, match="not a readable array"):
+    with pytest.raises(BadDataError, match="not readable as an array"):
         read_array(tmp_path, "x")
 
 

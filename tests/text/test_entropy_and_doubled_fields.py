@@ -40,5 +40,5 @@ def test_a_doubled_field_is_apart_and_among_the_merged_ones() -> None:
 
 
 def test_a_doubled_field_must_be_separate() -> None:
-    with pytest.raises(ValueError, match="not separate"):
+    with pytest.raises(ValueError, match="separate_fields does not"):
         TextSettings(fields=("title", "body"), doubled_fields=("title",))

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from textcat.text.tokenizers import TOKENIZERS, TokenizerName
+from textcat.text import tokenizers
+from textcat.text.tokenizers import MARKUP_START, TOKENIZERS, TokenizerName, blank_markup, find_markup
 
 NAMES: tuple[TokenizerName, ...] = get_args(TokenizerName)
 
@@ -77,6 +78,9 @@ def test_inner_marks_of_words(text: str, expected: list[str]) -> None:
     assert words("words", text) == expected
 
 
+# The definition of what `find_markup` finds; searching for it takes quadratic time.
+MARKUP = re.compile(r"</?[a-zA-Z][^>]*>|<![^-][^>]*>|<!--[^>]*-->|&[a-zA-Z]+;|&#[0-9]*;")
+
 tricky = st.text(
     alphabet="aAbBsSzZ09'.-_ <>&;!/\n\u00a0\u00a1\u00e9\u00ff\u0130\u0131\u212a?\x00", max_size=25
 )
@@ -88,7 +92,7 @@ tricky = st.text(
 @settings(max_examples=150, deadline=None)
 def test_words_are_what_the_pattern_finds(name: TokenizerName, lowercase: bool, text: str) -> None:
     tokenizer = TOKENIZERS[name]
-    kept = re.sub(tokenizer.skip, " ", text) if tokenizer.skip else text
+    kept = re.sub(MARKUP, " ", text) if name == "trec" else text
     found = re.findall(
         tokenizer.pattern, kept.lower() if tokenizer.folds_first(lowercase=lowercase) else kept
     )
@@ -96,6 +100,50 @@ def test_words_are_what_the_pattern_finds(name: TokenizerName, lowercase: bool, 
     finished = [finish(word) for word in found]
     expected = [word.lower() for word in finished] if lowercase else finished
     assert words(name, text, lowercase=lowercase) == expected
+
+
+pieces_of_markup = st.lists(
+    st.sampled_from(["<", ">", "!", "-", "--", "/", "&", "#", ";", "a", "0", " "]), max_size=14
+)
+
+
+@given(pieces_of_markup.map("".join))
+@settings(max_examples=2000, deadline=None)
+def test_markup_is_what_its_pattern_finds(text: str) -> None:
+    assert list(find_markup(text)) == [found.span() for found in MARKUP.finditer(text)]
+    assert blank_markup(text) == MARKUP.sub(lambda found: " " * len(found[0]), text)
+
+
+class CountingText(str):
+    """A text that counts the characters that its `find` reads."""
+
+    __slots__ = ("read",)
+
+    def find(self, sub: str, start: int = 0, end: int | None = None) -> int:  # type: ignore[override]
+        found = super().find(sub, start, end)
+        self.read = getattr(self, "read", 0) + (len(self) if found < 0 else found) - start + 1
+        return found
+
+
+@pytest.mark.parametrize("opening", ["<!--", "<a", "</a", "<!x", "<!>", "&a", "&#1", "<!-- <a", "<"])
+@pytest.mark.parametrize("ending", ["", ">", "->", "-->"])
+def test_finding_markup_takes_linear_time(opening: str, ending: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = CountingText(opening * 2000 + ending)
+    searches = []
+
+    class CountingPattern:
+        """The pattern of the starts of markup, with a note of the part of the text that each search reads."""
+
+        def search(self, text: str, position: int) -> re.Match[str] | None:
+            found = MARKUP_START.search(text, position)
+            searches.append((found.end() if found else len(text)) - position)
+            return found
+
+    monkeypatch.setattr(tokenizers, "MARKUP_START", CountingPattern())
+    list(find_markup(text))
+    assert getattr(text, "read", 0) <= 2 * len(text)
+    assert len(searches) <= len(text) + 1
+    assert sum(searches) <= 4 * len(text) + 4
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -1,4 +1,4 @@
-"""Numbers of decisions against brute force."""
+"""RCut, PCut and SCut with fallback, against brute force and on small examples."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ import pytest
 from hypothesis import given
 
 from tests.evaluation.problems import problems
+from textcat.errors import UsageError
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import micro_f1
-from textcat.thresholds.cuts import apply_thresholds
-from textcat.thresholds.expected_f1 import tune_expected_f1_thresholds
 from textcat.thresholds.proportional import (
     CARDINALITY_MULTIPLES,
     accept_top_documents,
     compute_label_cardinality,
     compute_pcut_sizes,
     find_proportional_thresholds,
-    pcut,
     rcut,
+    scut_fbr,
     tune_pcut,
     tune_rcut,
 )
-from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds
+from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds, tune_thresholds
 
 
 def f1(decisions, labels) -> float:
@@ -60,13 +59,14 @@ def test_the_training_documents_own_number_gives_back_their_own_counts(problem):
     assert wanted.tolist() == labels.sum(axis=0).tolist()
 
 
-def test_yangs_number_and_ours_say_the_same():
+def test_pcut_accepts_the_documents_of_yangs_formula():
     generator = np.random.default_rng(2)
     scores, priors = generator.normal(size=(50, 4)), np.array([0.5, 0.3, 0.1, 0.02])
     per_document = 1.3
-    theirs = per_document * 50 / (4 * priors.sum())
     ours = accept_top_documents(scores, compute_pcut_sizes(priors, per_document, 50))
-    assert np.array_equal(ours, pcut(scores, priors, theirs))
+    factor = per_document * 50 / (4 * priors.sum())
+    assert ours.sum(axis=0).tolist() == np.floor(priors * factor * 4 + 0.5).tolist()
+    assert (np.where(ours, scores, np.inf).min(axis=0) > np.where(ours, -np.inf, scores).max(axis=0)).all()
 
 
 @given(problems())
@@ -96,23 +96,34 @@ def test_nothing_wanted_is_nothing_ever_accepted():
     assert find_proportional_thresholds(scores, labels, 0.001).tolist() == [math.inf]
 
 
-def expected(probabilities, accepted) -> float:
-    if not accepted.any():
-        return float(np.prod(1 - probabilities))
-    return 2 * probabilities[accepted].sum() / (accepted.sum() + probabilities.sum())
+SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
+LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], dtype=bool)
+
+SCUT = TuningRule(criterion="f1", accept_everything=0.0)
+
+
+def test_poor_categories_fall_back():
+    assert tune_thresholds(SCORES, LABELS, SCUT)[2] == 0.4
+    never = scut_fbr(SCORES, LABELS, 50.0, 0, SCUT)
+    highest = scut_fbr(SCORES, LABELS, 50.0, 1, SCUT)
+    assert never[2] == math.inf
+    assert highest[2] == 0.5
+    assert never[:2].tolist() == highest[:2].tolist() == tune_thresholds(SCORES, LABELS, SCUT)[:2].tolist()
 
 
 @given(problems())
-def test_no_fixed_threshold_promises_a_better_f1(problem):
+def test_nothing_falls_back_below_no_bar_and_everything_above_all(problem):
     scores, labels = problem
-    probabilities = 1.0 / (1.0 + np.exp(-scores))
-    rule = TuningRule(accept_nothing=0.0)
-    thresholds = tune_expected_f1_thresholds(scores, probabilities, labels, rule)
-    decided = apply_thresholds(scores, thresholds)
-    for k in range(scores.shape[1]):
-        if not labels[:, k].any():
-            assert not decided[:, k].any()
-            continue
-        column = probabilities[:, k]
-        best = max(expected(column, scores[:, k] >= threshold) for threshold in [*scores[:, k], math.inf])
-        assert expected(column, decided[:, k]) == pytest.approx(best)
+    assert scut_fbr(scores, labels, 0.0, 0, SCUT).tolist() == tune_thresholds(scores, labels, SCUT).tolist()
+    assert (scut_fbr(scores, labels, 100.1, 1, SCUT) == scores.max(axis=0)).all()
+    assert np.isposinf(scut_fbr(scores, labels, 100.1, 0, SCUT)).all()
+
+
+def test_rcut_gives_every_document_its_first_categories():
+    assert rcut(SCORES, 1).astype(int).tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    tied = np.zeros((1, 3))
+    assert rcut(tied, 2).tolist() == [[True, True, False]]
+    assert not rcut(SCORES, 0).any()
+    assert rcut(SCORES, 3).all()
+    with pytest.raises(UsageError):
+        rcut(SCORES, 4)

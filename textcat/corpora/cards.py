@@ -6,10 +6,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from textcat.errors import UsageError
+from textcat.yaml_reader import read_packaged_yaml
 
 
 class _StrictModel(BaseModel):
@@ -93,5 +93,4 @@ def load_card(name: str) -> CorpusCard:
     """The card of one collection."""
     if name not in list_corpora():
         raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(list_corpora())}.")
-    text = (files("textcat.corpora") / "tables" / f"{name}.yaml").read_text(encoding="utf-8")
-    return CorpusCard.model_validate(yaml.safe_load(text))
+    return CorpusCard.model_validate(read_packaged_yaml(f"corpora/tables/{name}.yaml"))

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.resources import files
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
-
-import yaml
 
 from textcat.corpora.collections import industry_sector as industry
 from textcat.corpora.collections import newsgroups20 as newsgroups
@@ -23,6 +20,7 @@ from textcat.corpora.own import svmlight as own_vectors
 from textcat.corpora.vector_files import VectorCorpus
 from textcat.errors import UsageError
 from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, report_plugin_errors
+from textcat.yaml_reader import read_packaged_yaml
 
 
 @dataclass(frozen=True)
@@ -180,7 +178,7 @@ def list_reader_options(name: str) -> dict[str, Any]:
 
 def load_option_descriptions(name: str) -> dict[str, str]:
     """What each option of a collection's reader says."""
-    table = yaml.safe_load(files("textcat").joinpath("corpora", "options.yaml").read_text(encoding="utf-8"))
+    table = read_packaged_yaml("corpora/options.yaml")
     return dict(table.get("own" if name in OWN_TEXT_FORMATS else name, {}))
 
 

@@ -6,11 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
-
-import yaml
 
 from textcat.corpora.document import Document
+from textcat.yaml_reader import read_packaged_yaml
 
 
 def side_named(word: str) -> str | None:
@@ -20,8 +18,8 @@ def side_named(word: str) -> str | None:
 
 @cache
 def _sides_by_word() -> dict[str, str]:
-    text = files("textcat.corpora").joinpath("lists", "side_words.yaml").read_text(encoding="utf-8")
-    return {word: side for side, words in yaml.safe_load(text).items() for word in words}
+    sides = read_packaged_yaml("corpora/lists/side_words.yaml")
+    return {word: side for side, words in sides.items() for word in words}
 
 
 @dataclass(frozen=True)

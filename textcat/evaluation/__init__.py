@@ -1,1 +1,1 @@
-"""Contingency tables, measures, curves and significance tests."""
+"""Contingency tables, measures, curves, significance tests and comparisons."""

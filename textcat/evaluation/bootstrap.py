@@ -1,4 +1,4 @@
-"""Bootstrap intervals on micro and macro F1 of two methods over one test set, and on their difference."""
+"""Bootstrap intervals of micro and macro F1 of two methods over one test set, and of their difference."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SAMPLES_PER_BATCH = 100
 
 @dataclass(frozen=True)
 class Interval:
-    """The value on the whole test set and the percentile interval around it."""
+    """The value on the whole test set and its percentile interval."""
 
     value: float
     low: float
@@ -26,7 +26,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class PairedIntervals:
-    """Left, right, and left minus right, which is the one to read: the two share their documents."""
+    """Intervals of left, right, and left minus right on the same resamples."""
 
     left: Interval
     right: Interval
@@ -43,7 +43,7 @@ def paired_bootstrap(
     samples: int = 1000,
     level: float = 95.0,
 ) -> dict[str, PairedIntervals]:
-    """Resample documents with replacement; intervals under `micro.f1` and `macro.f1`, in percent."""
+    """Resample documents with replacement; return the intervals of `micro.f1` and `macro.f1` in percent."""
     if not len(labels) or left.shape != labels.shape or right.shape != labels.shape:
         raise UsageError(
             "the bootstrap needs two sets of decisions and labels over the same documents",
@@ -64,7 +64,7 @@ def _resample_f1(
     zero_division: ZeroDivision,
     samples: int,
 ) -> Floats:
-    """F1 values of each resample: sides x samples x (micro, macro)."""
+    """Return the F1 values of each resample: sides x samples x (micro, macro)."""
     documents = len(labels)
     chance = np.full(documents, 1.0 / documents)
     collected: list[list[Floats]] = [[], []]
@@ -79,8 +79,8 @@ def _resample_f1(
 def _compute_f1(
     decisions: Bools, labels: Bools, times: NDArray[np.float32], zero_division: ZeroDivision
 ) -> Iterator[Floats]:
-    """Micro and macro F1 with every document counted as often as each row of `times` says."""
-    # Counts stay far below 2**24, so that single precision holds them exactly.
+    """Yield micro and macro F1 for each row of `times`, the number of times that each document counts."""
+    # Counts stay far below 2**24, so single precision is exact.
     tp, accepted, positive = (
         np.rint(times @ indicator.astype(np.float32)).astype(np.int64)
         for indicator in (decisions & labels, decisions, labels)

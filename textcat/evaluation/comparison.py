@@ -1,7 +1,7 @@
 """Compare two methods on the same documents: differences per category, and their significance.
 
-By category McNemar's exact test on the documents that only one side decides rightly, with p-values also
-adjusted for the number of categories (Benjamini & Hochberg, 1995). Over all categories the tests of Yang & Liu
+Per category: McNemar's exact test on the documents that only one side decides correctly, with p-values also
+adjusted for the number of categories (Benjamini & Hochberg, 1995). Over all categories: the tests of Yang & Liu
 (SIGIR 1999), Wilcoxon's test on the numbers of errors, and bootstrap intervals. All p-values are two-sided.
 """
 
@@ -30,7 +30,7 @@ from textcat.evaluation.significance import (
 
 @dataclass(frozen=True)
 class DiscordantCounts:
-    """By category: documents that only the left or only the right side decides rightly, p and adjusted p."""
+    """Per category: documents that only the left or only the right side decides correctly, p and adjusted p."""
 
     only_left: Ints
     only_right: Ints
@@ -40,7 +40,7 @@ class DiscordantCounts:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Left against right; what needs the single decisions is None where only their counts are known."""
+    """Left against right; tests that need single decisions are None if only counts are known."""
 
     categories: Sequence[str]
     left: ContingencyTable
@@ -61,7 +61,7 @@ def compare_counts(
     categories: Sequence[str],
     zero_division: ZeroDivision = 1,
 ) -> Comparison:
-    """What the contingency tables alone tell."""
+    """Run the tests that need contingency tables only."""
     left_f1, right_f1 = f1(left, zero_division), f1(right, zero_division)
     return Comparison(
         categories, left, right, left_f1, right_f1,
@@ -81,7 +81,7 @@ def compare_decisions(
     samples: int = 1000,
     zero_division: ZeroDivision = 1,
 ) -> Comparison:
-    """All tests, on decisions of both sides about the same documents."""
+    """Run all tests on the decisions of both sides for the same documents."""
     counted = compare_counts(
         count_contingency(left, labels), count_contingency(right, labels), categories, zero_division
     )
@@ -98,10 +98,10 @@ def compare_decisions(
 
 
 def count_discordant(left: Bools, right: Bools, labels: Bools) -> DiscordantCounts:
-    """McNemar's exact test in every category; where no document is decided differently p is 1."""
-    left_right, right_right = left == labels, right == labels
-    only_left = np.count_nonzero(left_right & ~right_right, axis=0).astype(np.int64)
-    only_right = np.count_nonzero(right_right & ~left_right, axis=0).astype(np.int64)
+    """Run McNemar's exact test in every category; p is 1 if no document is decided differently."""
+    left_correct, right_correct = left == labels, right == labels
+    only_left = np.count_nonzero(left_correct & ~right_correct, axis=0).astype(np.int64)
+    only_right = np.count_nonzero(right_correct & ~left_correct, axis=0).astype(np.int64)
     fewer, both = np.minimum(only_left, only_right), only_left + only_right
     p_value = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, both, 0.5))
     adjusted = stats.false_discovery_control(p_value) if len(p_value) else p_value
@@ -109,7 +109,7 @@ def count_discordant(left: Bools, right: Bools, labels: Bools) -> DiscordantCoun
 
 
 def describe_overall(comparison: Comparison, zero_division: ZeroDivision) -> dict[str, Any]:
-    """Micro and macro F1 of both sides, the difference and its interval."""
+    """Return micro and macro F1 of both sides, the difference and its interval."""
     facts = {}
     for name, measure in (("micro.f1", micro_f1), ("macro.f1", macro_f1)):
         left, right = (measure(table, zero_division) for table in (comparison.left, comparison.right))
@@ -128,7 +128,7 @@ def describe_overall(comparison: Comparison, zero_division: ZeroDivision) -> dic
 
 
 def describe_tests(comparison: Comparison) -> dict[str, dict[str, float | int | None]]:
-    """Of each test how often either side is better, and the two-sided p."""
+    """Return for each test how often either side is better, and the two-sided p."""
     wilcoxon = comparison.wilcoxon
     tests = (
         {}
@@ -148,7 +148,7 @@ def describe_tests(comparison: Comparison) -> dict[str, dict[str, float | int | 
 
 
 def describe_categories(comparison: Comparison) -> list[dict[str, Any]]:
-    """A row a category, in the order of the categories."""
+    """Return one row per category."""
     left, right = comparison.left, comparison.right
     rows = []
     for k, name in enumerate(comparison.categories):

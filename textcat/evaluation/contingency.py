@@ -1,4 +1,4 @@
-"""Contingency tables: for each category, how decisions and labels agree."""
+"""Contingency tables of decisions and labels, per category."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ContingencyTable:
-    """Four counts a category: accepted rightly, accepted wrongly, missed, refused rightly."""
+    """True positives, false positives, false negatives and true negatives of each category."""
 
     tp: Ints
     fp: Ints
@@ -24,30 +24,22 @@ class ContingencyTable:
     tn: Ints
 
     def sum_categories(self) -> ContingencyTable:
-        """The sums over all categories, as the table of one category."""
+        """Return the sums over all categories, as the table of one category."""
         return ContingencyTable(*(counts.sum(keepdims=True) for counts in self._counts()))
 
     def restricted(self, categories: Sequence[int] | Ints) -> ContingencyTable:
-        """The tables of some categories, in the order asked for."""
+        """Return the tables of some categories, in the given order."""
         chosen = np.asarray(categories, dtype=np.int64)
         return ContingencyTable(*(counts[chosen] for counts in self._counts()))
 
-    def __add__(self, other: ContingencyTable) -> ContingencyTable:
-        """Tables of disjoint sets of documents, as of cross-validation's folds, add up."""
-        pairs = zip(self._counts(), other._counts(), strict=True)
-        return ContingencyTable(*(ours + theirs for ours, theirs in pairs))
-
-    def __len__(self) -> int:
-        return len(self.tp)
-
     @property
     def errors(self) -> Ints:
-        """Wrong decisions of either sort."""
+        """The number of wrong decisions."""
         return self.fp + self.fn
 
     @property
     def documents(self) -> Ints:
-        """How many documents were decided on."""
+        """The number of documents."""
         return self.tp + self.fp + self.fn + self.tn
 
     def _counts(self) -> tuple[Ints, Ints, Ints, Ints]:
@@ -55,11 +47,11 @@ class ContingencyTable:
 
 
 def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
-    """Count the agreement of two documents x categories arrays."""
+    """Count decisions by label; both are documents x categories."""
     if decisions.shape != labels.shape or decisions.ndim != 2:
         raise UsageError(
             f"decisions of shape {decisions.shape} cannot be compared with labels of shape {labels.shape}",
-            hint="Both are documents x categories.",
+            hint="Give both as documents x categories.",
         )
     documents = len(labels)
     accepted = np.count_nonzero(decisions, axis=0).astype(np.int64)

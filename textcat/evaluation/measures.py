@@ -1,7 +1,7 @@
 """Precision, recall, F1 and errors, per category, micro and macro averaged, in percent; calibration error.
 
-A ratio 0/0 is settled by one rule: 1 counts it as 100 (genkin_2004 section 5.4), 0 as 0, and `skip`
-leaves it NaN and out of every mean.
+`zero_division` is the value of a ratio 0/0: 1 counts it as 100 (genkin_2004 section 5.4), 0 as 0, and `skip` makes it
+NaN and leaves it out of every mean.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
 
 
 def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
-    """100 x part / whole, with 0/0 as the rule has it."""
+    """Return 100 * part / whole, with `zero_division` for 0/0."""
     undefined = _ZERO_DIVISION_VALUES[zero_division]
     result = np.full(len(whole), undefined, dtype=np.float64)
     np.divide(100.0 * part, whole, out=result, where=whole != 0)
@@ -29,22 +29,22 @@ def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> 
 
 
 def precision(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
-    """Of the accepted documents, how many are in the category."""
+    """Return the percentage of the accepted documents that are in the category."""
     return compute_percentage(table.tp, table.tp + table.fp, zero_division)
 
 
 def recall(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
-    """Of the category's documents, how many are accepted."""
+    """Return the percentage of the category's documents that are accepted."""
     return compute_percentage(table.tp, table.tp + table.fn, zero_division)
 
 
 def f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> Floats:
-    """The harmonic mean of precision and recall, from counts (genkin_2004 equation 34)."""
+    """Return the harmonic mean of precision and recall, from counts (genkin_2004 equation 34)."""
     return compute_percentage(2 * table.tp, 2 * table.tp + table.fp + table.fn, zero_division)
 
 
 def error_rate(table: ContingencyTable) -> Floats:
-    """Wrong decisions in a hundred (genkin_2004 equation 33); NaN without documents."""
+    """Return the percentage of wrong decisions (genkin_2004 equation 33); NaN without documents."""
     return compute_percentage(table.errors, table.documents, "skip")
 
 
@@ -55,17 +55,17 @@ def mean(values: Floats) -> float:
 
 
 def micro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
-    """F1 of the pooled counts."""
+    """Return F1 of the counts summed over categories."""
     return float(f1(table.sum_categories(), zero_division)[0])
 
 
 def macro_f1(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
-    """The plain mean of the categories' F1."""
+    """Return the mean of the categories' F1."""
     return mean(f1(table, zero_division))
 
 
 def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> float:
-    """Harmonic mean of mean precision and mean recall: macro F1 as gao_2003 equation 6.1 has it."""
+    """Return the harmonic mean of mean precision and mean recall, the macro F1 of gao_2003 equation 6.1."""
     mean_precision = mean(precision(table, zero_division))
     mean_recall = mean(recall(table, zero_division))
     total = mean_precision + mean_recall
@@ -75,18 +75,18 @@ def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> flo
 
 
 def sort_by_size(train_counts: Ints) -> Ints:
-    """Categories from the largest to the smallest by training documents; ties in category order."""
+    """Return the categories by decreasing number of training documents; ties are in category order."""
     return np.argsort(-np.asarray(train_counts, dtype=np.int64), kind="stable").astype(np.int64)
 
 
 def argmax_accuracy(scores: Floats, labels: Bools) -> float:
-    """Documents in a hundred whose highest score is at their one category; the first of equals wins."""
+    """Return the percentage of documents with the highest score at their one category; of ties the first counts."""
     labels_per_document = np.count_nonzero(labels, axis=1)
     if np.any(labels_per_document != 1):
         row = int(np.flatnonzero(labels_per_document != 1)[0])
         raise BadDataError(
-            f"document {row} has {labels_per_document[row]} categories, accuracy needs exactly one",
-            hint="Use micro or macro measures for documents of several categories.",
+            f"document {row} has {labels_per_document[row]} categories, but accuracy needs exactly one",
+            hint="Use micro or macro measures for documents with several categories.",
         )
     if not len(labels):
         return float("nan")
@@ -94,12 +94,12 @@ def argmax_accuracy(scores: Floats, labels: Bools) -> float:
     return float(100.0 * labels[np.arange(len(labels)), chosen].mean())
 
 
-# A certain probability that is wrong has an infinite logarithm: none counts as more certain than this.
+# Probabilities are clipped this far from 0 and 1, since a wrong probability of 1 has infinite loss.
 PROBABILITY_CLIP = 1e-7
 
 
 def measure_calibration(probabilities: Floats, labels: Bools) -> dict[str, float]:
-    """Means over all decisions: squared error (Brier, 1950) and negative log-likelihood, both better when low."""
+    """Return mean squared error (Brier, 1950) and mean negative log-likelihood over all decisions."""
     bounded = np.clip(probabilities, PROBABILITY_CLIP, 1.0 - PROBABILITY_CLIP)
     likelihood = np.where(labels, bounded, 1.0 - bounded)
     return {

@@ -10,15 +10,15 @@ import numpy as np
 
 from textcat.errors import UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.break_even import BreakEven, find_break_even
 from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
+from textcat.evaluation.curves import BreakEven, find_break_even
 from textcat.evaluation.measures import Floats, ZeroDivision
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 
 @cache
 def list_builtin_measures() -> tuple[str, ...]:
-    """The names of all measures that are always taken, those of single categories left out."""
+    """Return the names of all built-in measures except those of single categories."""
     one = np.ones((1, 1), dtype=np.bool_)
     measures = measure_all(one.astype(np.float64), one, one, ["one"], np.ones(1, dtype=np.int64))
     return tuple(name for name in measures if not name.startswith("category."))
@@ -27,7 +27,7 @@ def list_builtin_measures() -> tuple[str, ...]:
 def compute_plugin_measures(
     names: Iterable[str], scores: Floats, decisions: Bools, labels: Bools
 ) -> dict[str, float]:
-    """The measures of plugins by name; one that is undefined is NaN."""
+    """Return the measures of plugins by name; undefined ones are NaN."""
     found: dict[str, float] = {}
     for name in names:
         plugin = find_plugin("measures", name, list_builtin_measures())
@@ -39,7 +39,7 @@ def compute_plugin_measures(
 
 @dataclass(frozen=True)
 class MeasureSettings:
-    """What 0/0 counts, over how many largest categories to average too, and what `rest` leaves out."""
+    """The value of 0/0, the numbers of largest categories to average over, and how many `rest` leaves out."""
 
     zero_division: ZeroDivision = 1
     largest: tuple[int, ...] = (5, 10, 20, 40, 60, 80, 100)
@@ -57,12 +57,12 @@ def measure_all(
     train_counts: Ints,
     settings: MeasureSettings = DEFAULT_SETTINGS,
 ) -> dict[str, float]:
-    """All measures by dotted name; one that is undefined, or that needs scores where none are, is NaN."""
+    """Return all measures by dotted name; measures that are undefined or need absent scores are NaN."""
     if len(categories) != labels.shape[1] or len(train_counts) != labels.shape[1]:
         raise UsageError(
             f"{len(categories)} category names and {len(train_counts)} training counts "
             f"for labels of {labels.shape[1]} categories",
-            hint="Give one name and one count a column of the labels.",
+            hint="Give one name and one count per column of the labels.",
         )
     table = count_contingency(decisions, labels)
     ranked = _find_break_even_or_empty(scores, labels)
@@ -74,7 +74,7 @@ def measure_all(
 
 
 def average_repetitions(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """`name.mean` and `name.sd` (n - 1) of measures that every repetition has; sd of one run is NaN."""
+    """Return `name.mean` and `name.sd` (n - 1) of the measures of every repetition; the sd of one run is NaN."""
     if not runs:
         return {}
     shared = [name for name in runs[0] if all(name in run for run in runs)]
@@ -122,7 +122,7 @@ def _compute_averages(
 def _compute_largest_and_rest(
     table: ContingencyTable, ranked: BreakEven, order: Ints, settings: MeasureSettings
 ) -> dict[str, float]:
-    """The largest categories, and the rest; a part the collection is too small for is NaN."""
+    """Return averages over the largest categories and the rest; NaN if there are too few categories."""
     parts = {f"top{n}": order[:n] if n <= len(order) else order[:0] for n in settings.largest}
     parts["rest"] = order[settings.rest_after :]
     result: dict[str, float] = {}

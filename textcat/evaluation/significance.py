@@ -1,13 +1,12 @@
-"""Paired tests: is one method better than another on the same categories or the same decisions?
+"""Paired significance tests of two methods on the same categories or decisions.
 
-Wilcoxon's signed-rank test as genkin_2004 uses it on the categories' numbers of errors; the micro sign
-test, macro sign test and macro t-test after Yang & Liu (SIGIR 1999).
+Wilcoxon's signed-rank test on the categories' numbers of errors, as in genkin_2004; micro sign test, macro sign test
+and macro t-test of Yang & Liu (SIGIR 1999).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,14 +16,12 @@ from textcat.errors import UsageError
 from textcat.evaluation.contingency import Bools
 from textcat.evaluation.measures import Floats
 
-SignedRankMethod = Literal["auto", "approx", "exact"]
-
 MAX_EXACT_SAMPLE = 12
 
 
 @dataclass(frozen=True)
 class SignedRank:
-    """How often the left side is below, above and equal to the right, and the two-sided p-value."""
+    """How often the left side is below, above and equal to the right side, and the two-sided p-value."""
 
     left_less: int
     left_more: int
@@ -34,7 +31,7 @@ class SignedRank:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """A one-sided p-value for the side that looks better; `two_sided` doubles it."""
+    """A one-sided p-value for the better side; `two_sided` doubles it."""
 
     statistic: float
     p_value: float
@@ -43,26 +40,22 @@ class PairedTest:
 
     @property
     def two_sided(self) -> float:
-        """The p-value when no side was favoured beforehand; NaN where there is none."""
+        """The two-sided p-value; NaN if it is undefined."""
         return float(np.minimum(2.0 * self.p_value, 1.0))
 
 
-def wilcoxon_signed_rank(
-    left: ArrayLike,
-    right: ArrayLike,
-    method: SignedRankMethod = "approx",
-    continuity: bool = False,
-) -> SignedRank:
-    """Two-sided matched-pairs test; pairs that are equal are dropped, equal differences share their ranks.
+def wilcoxon_signed_rank(left: ArrayLike, right: ArrayLike) -> SignedRank:
+    """Run the two-sided test on matched pairs; equal pairs are dropped, equal differences share their ranks.
 
-    Numbers of errors are full of ties, where the exact distribution is only approximate, so the normal
-    approximation with its correction for ties is the default. Without any difference p is 1.
+    Numbers of errors have many ties, so p comes from the normal approximation with a correction for ties. Without
+    any difference p is 1.
     """
     difference = _subtract_pairs(left, right)
     nonzero = difference[difference != 0]
     p_value = 1.0
     if len(nonzero):
-        p_value = _compute_signed_rank_p(nonzero, method, continuity)
+        result = stats.wilcoxon(nonzero, zero_method="wilcox", correction=False, method="approx", axis=None)
+        p_value = float(result.pvalue)
     return SignedRank(
         left_less=int(np.count_nonzero(difference < 0)),
         left_more=int(np.count_nonzero(difference > 0)),
@@ -72,7 +65,7 @@ def wilcoxon_signed_rank(
 
 
 def measure_comparison(left_errors: ArrayLike, right_errors: ArrayLike) -> dict[str, float]:
-    """A row of genkin_2004's tables 1 to 3 under dotted names, from two methods' errors by category."""
+    """Return a row of genkin_2004's tables 1 to 3 by dotted names, from two methods' errors per category."""
     result = wilcoxon_signed_rank(left_errors, right_errors)
     return {
         "comparison.fewer": float(result.left_less),
@@ -83,22 +76,22 @@ def measure_comparison(left_errors: ArrayLike, right_errors: ArrayLike) -> dict[
 
 
 def micro_sign_test(left: Bools, right: Bools, labels: Bools) -> PairedTest:
-    """Over all document-category decisions on which exactly one side is right (Yang & Liu's s-test)."""
-    left_right = left == labels
-    right_right = right == labels
+    """Test the document-category decisions for which exactly one side is correct (Yang & Liu's s-test)."""
+    left_correct, right_correct = left == labels, right == labels
     return _sign_test(
-        int(np.count_nonzero(left_right & ~right_right)), int(np.count_nonzero(right_right & ~left_right))
+        int(np.count_nonzero(left_correct & ~right_correct)),
+        int(np.count_nonzero(right_correct & ~left_correct)),
     )
 
 
 def macro_sign_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
-    """Over the categories whose F1 differs (Yang & Liu's S-test)."""
+    """Test the categories whose F1 differs (Yang & Liu's S-test)."""
     difference = _subtract_pairs(left, right)
     return _sign_test(int(np.count_nonzero(difference > 0)), int(np.count_nonzero(difference < 0)))
 
 
 def macro_t_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
-    """Student's paired test on the categories' F1 (Yang & Liu's T-test)."""
+    """Run Student's paired test on the categories' F1 (Yang & Liu's T-test)."""
     difference = _subtract_pairs(left, right)
     better, worse = int(np.count_nonzero(difference > 0)), int(np.count_nonzero(difference < 0))
     if len(difference) < 2:
@@ -112,31 +105,26 @@ def macro_t_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
 
 
 def _compute_limit_t_test(mean: float, better: int, worse: int) -> PairedTest:
-    """The limits of the t-test where all differences are the same."""
+    """Return the limit of the t-test when all differences are equal."""
     if mean == 0:
         return PairedTest(0.0, 0.5, better, worse)
     return PairedTest(float(np.copysign(np.inf, mean)), 0.0, better, worse)
 
 
 def _subtract_pairs(left: ArrayLike, right: ArrayLike) -> Floats:
-    """Left minus right; pairs with a NaN on either side are left out."""
+    """Return left - right without pairs that contain NaN."""
     first, second = np.asarray(left, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if first.shape != second.shape or first.ndim != 1:
         raise UsageError(
             f"a paired test needs two lists of one length, not {first.shape} and {second.shape}",
-            hint="Give a value of each for the same categories, in the same order.",
+            hint="Give one value per category for both sides, in the same order.",
         )
     difference = first - second
     return difference[~np.isnan(difference)]
 
 
-def _compute_signed_rank_p(nonzero: Floats, method: SignedRankMethod, continuity: bool) -> float:
-    result = stats.wilcoxon(nonzero, zero_method="wilcox", correction=continuity, method=method, axis=None)
-    return float(result.pvalue)
-
-
 def _sign_test(left_better: int, right_better: int) -> PairedTest:
-    """Binomial up to twelve disagreements, its normal approximation above, as the authors do it."""
+    """Use the binomial distribution up to 12 disagreements and its normal approximation above, as Yang & Liu do."""
     trials, successes = left_better + right_better, max(left_better, right_better)
     if trials == 0:
         return PairedTest(0.0, 0.5, 0, 0)

@@ -60,5 +60,5 @@ class RunContext:
     ) -> Iterator[Result]:
         """Yield `function(shared, item)` for each item, in order."""
         if self.executor:
-            return self.executor.each(function, shared, items)
+            return self.executor.map_items(function, shared, items)
         return (function(shared, item) for item in items)

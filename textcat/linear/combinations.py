@@ -9,15 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib import resources
 from typing import Any
-
-import yaml
 
 from textcat.errors import UsageError
 from textcat.linear.losses import LOSS_NAMES, Loss
 from textcat.linear.priors import ALL_PRIORS, PRIORS
 from textcat.plugins import find_plugin, list_known_names
+from textcat.yaml_reader import read_packaged_yaml
 
 
 @dataclass(frozen=True)
@@ -141,10 +139,9 @@ class NamedLearner:
 @cache
 def load_named_learners() -> dict[str, NamedLearner]:
     """The table of named learners."""
-    text = resources.files("textcat.linear").joinpath("learners.yaml").read_text(encoding="utf-8")
     return {
         name: NamedLearner(name, row["paper"], row["where"], row["settings"])
-        for name, row in yaml.safe_load(text).items()
+        for name, row in read_packaged_yaml("linear/learners.yaml").items()
     }
 
 

@@ -137,13 +137,13 @@ def convert_grid_to_lams(prior: str, documents: int, grid: Sequence[float] | Non
 
 def choose_lam_by_cross_validation(
     X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
-    runs: int = 2, seed: int = 0, crew: Executor | None = None, **settings: Any,
+    runs: int = 2, seed: int = 0, executor: Executor | None = None, **settings: Any,
 ) -> HyperparameterChoice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
     Held-out documents count 1 each, also under sample weights. The paper splits anew for every category;
     here all share one split, drawn from the seed, so that a path over the grid is trained for all in one go.
-    Of equal likelihoods the strongest prior wins. A crew works on several parts at a time. `settings` go to
+    Of equal likelihoods the strongest prior wins. An executor computes several parts at a time. `settings` go to
     `fit`.
     """
     matrix = make_matrix_with_bias(X, 0.0)
@@ -163,7 +163,7 @@ def choose_lam_by_cross_validation(
         matrix, labels, part, None if weight is None else np.asarray(weight), strengths, chosen
     )
     likelihood = np.zeros((len(strengths), labels.shape[1]))
-    for of_part in (crew or SerialExecutor()).each(_compute_held_out_likelihood, parts, range(runs)):
+    for of_part in (executor or SerialExecutor()).map_items(_compute_held_out_likelihood, parts, range(runs)):
         likelihood += of_part
     return HyperparameterChoice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
 

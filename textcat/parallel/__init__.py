@@ -1,4 +1,4 @@
-"""Who does the work: this process, its threads, processes of this machine, or the workers of a Dask cluster."""
+"""Executors for independent tasks: this process, local threads or processes, or the workers of a Dask cluster."""
 
 from textcat.parallel.executors import BACKENDS, Executor, SerialExecutor, start_workers
 

@@ -1,8 +1,8 @@
-"""The workers of a Dask cluster: one that stands already, or one of processes here that ends with the work.
+"""Run tasks on a Dask cluster: a running one, or local worker processes that end with the work.
 
-Pieces are futures of Dask's own client. joblib's Dask backend is not used: it waits forever for a piece whose
-workers were killed too often, and data that it has scattered is lost with the worker that holds it. Here the
-shared data goes to every worker once; when all that hold it are gone, it is sent again with what is not done.
+Tasks are futures of Dask's own client. joblib's Dask backend is not used: it waits forever for a task whose workers
+were killed too often, and its scattered data is lost with the worker that holds it. Here the shared data is sent
+to every worker once. When all workers that held it are gone, it is sent again, with the unfinished tasks.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 MAX_SECONDS_WITHOUT_WORKERS = 60.0
 POLL_SECONDS = 1.0
 MAX_DATA_SENDS = 4
-# Dask sets this variable, with which the C library gives every large array back at once: pieces take twice as long.
+# Dask sets this variable, which makes the C library return freed memory at once: tasks then take twice as long.
 _MALLOC_SETTING = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 _VERSIONED_PACKAGES = ("numpy", "scipy", "numba")
 
 
 class DaskExecutor:
-    """Pieces are sent to a scheduler; one that dies with its worker is done again by another."""
+    """Sends tasks to a Dask scheduler, which gives the tasks of a dead worker to another one."""
 
     def __init__(self, scheduler: str | None, jobs: int) -> None:
-        """Reach the scheduler now; workers of our own, `jobs` of them, start when they are needed."""
+        """Connect to the scheduler, or without one start `jobs` local workers when they are first needed."""
         _silence_dask_logs()
         self._jobs = jobs
         self._stack = ExitStack()
@@ -49,25 +49,25 @@ class DaskExecutor:
 
     @property
     def client(self) -> Any:
-        """The connection to the scheduler."""
+        """The client that is connected to the scheduler."""
         if self._client is None:
             self._client = _start_local_cluster(self._stack, self._jobs)
         return self._client
 
     @property
     def size(self) -> int:
-        """The threads of all workers that are there now."""
+        """The number of threads of all workers that are connected now."""
         threads: int = sum(self.client.ncores().values())
         return max(1, threads)
 
     def close(self) -> None:
-        """Leave the scheduler; workers of our own end."""
+        """Disconnect from the scheduler and stop local workers."""
         self._stack.close()
 
-    def each(
+    def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """The results in order, whatever becomes of single workers."""
+        """Yield the results in order, also when single workers die."""
         waiting, losses = deque(items), 0
         while losses < MAX_DATA_SENDS:
             try:
@@ -80,7 +80,7 @@ class DaskExecutor:
                 raise make_worker_error() from error
             except CancelledError:
                 losses += 1
-                log.warning("the workers that held the data are gone: it is sent again")
+                log.warning("the workers that held the shared data are gone: sending it again")
         raise make_worker_error()
 
     def _run_once(
@@ -88,9 +88,9 @@ class DaskExecutor:
     ) -> Iterator[Result]:
         with self._report_scheduler_errors():
             self._wait_for_workers(time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS)
-            [everywhere] = self.client.scatter([shared], broadcast=True, hash=False)
-        pieces = [_Task(function, item, collect_versions()) for item in items]
-        futures = deque(self.client.submit(piece, everywhere, pure=False) for piece in pieces)
+            [scattered] = self.client.scatter([shared], broadcast=True, hash=False)
+        tasks = [_Task(function, item, collect_versions()) for item in items]
+        futures = deque(self.client.submit(task, scattered, pure=False) for task in tasks)
         try:
             while futures:
                 yield self._wait_for_result(futures[0])
@@ -98,13 +98,13 @@ class DaskExecutor:
         except ModuleNotFoundError as error:
             raise StageFailedError(
                 f"a worker cannot import {error.name}",
-                hint="Every worker needs the same textcat as this process.",
+                hint="Install the same textcat on every worker.",
             ) from error
         finally:
             self.client.cancel(list(futures))
 
     def _wait_for_result(self, future: Any) -> Any:
-        """A piece's result, waited for as long as there is somebody to work on it."""
+        """Wait for a task's result; raise if there is no worker for a minute."""
         alive_until = time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS
         while True:
             try:
@@ -121,14 +121,14 @@ class DaskExecutor:
 
     @contextmanager
     def _report_scheduler_errors(self) -> Iterator[None]:
-        """Trouble in here is trouble with the scheduler, not with a piece."""
+        """Report errors in this block as scheduler errors, not task errors."""
         try:
             yield
         except OSError as error:
             raise StageFailedError(
-                f"the scheduler no longer answers ({error})",
+                f"the scheduler does not answer any more ({error})",
                 where=self.client.scheduler.address,
-                hint="Start it and its workers again and run the same command; finished work is kept.",
+                hint="Restart it and its workers, then run the same command; finished work is kept.",
             ) from error
 
     def _wait_for_workers(self, until: float) -> None:
@@ -140,20 +140,23 @@ class DaskExecutor:
 
 @dataclass(frozen=True)
 class _Task:
-    """One piece on its way to a worker."""
+    """A task with the versions of the process that sent it."""
 
     function: Callable[..., Any]
     item: Any
-    sent_by: dict[str, str]
+    sender_versions: dict[str, str]
 
     def __call__(self, shared: Any) -> Any:
+        versions = collect_versions()
         other = [
-            f"{name} {found}" for name, found in collect_versions().items() if found != self.sent_by[name]
+            f"{name} {versions[name]}"
+            for name, sent in self.sender_versions.items()
+            if versions[name] != sent
         ]
         if other:
-            wanted = ", ".join(f"{name} {found}" for name, found in self.sent_by.items())
+            wanted = ", ".join(f"{name} {found}" for name, found in self.sender_versions.items())
             raise StageFailedError(
-                f"this worker has {', '.join(other)}, with which numbers may differ",
+                f"this worker has {', '.join(other)}: numbers may differ",
                 where=node(),
                 hint=f"Install on every worker: {wanted}.",
             )
@@ -162,13 +165,13 @@ class _Task:
 
 @cache
 def collect_versions() -> dict[str, str]:
-    """Of all that has a hand in a result."""
+    """Return the versions of all software that can change a result."""
     own = {"textcat": textcat.__version__, "python": ".".join(python_version_tuple()[:2])}
     return own | {name: version(name) for name in _VERSIONED_PACKAGES}
 
 
 def _silence_dask_logs() -> None:
-    """Let trouble be told by our own messages: Dask logs tracebacks of it, some from loggers with their own level."""
+    """Silence Dask's loggers, some of which have their own level; errors are reported by this module."""
     for name in ("distributed", *logging.root.manager.loggerDict):
         if name.split(".")[0] == "distributed":
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -181,13 +184,13 @@ def _connect(scheduler: str) -> Any:
         raise StageFailedError(
             f"no Dask scheduler answers within {CONNECT_TIMEOUT_SECONDS:g} seconds",
             where=scheduler,
-            hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out "
-            "--scheduler for workers on this machine.",
+            hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
+            "to use workers on this machine.",
         ) from error
 
 
 def _start_local_cluster(stack: ExitStack, jobs: int) -> Any:
-    """A client of worker processes on this machine, which the stack ends."""
+    """Start worker processes on this machine and return their client; the stack stops both."""
     with dask.config.set({_MALLOC_SETTING: None}):
         cluster = LocalCluster(
             n_workers=jobs,

@@ -1,7 +1,7 @@
 """Executors for independent tasks: this process, local threads or processes, or Dask.
 
-A piece is a function of what all pieces share and of an item of its own. Whoever carries pieces out, each gets
-the same shared data and their results come in the order of the items: who it was, shows in the time alone.
+A task is a call `function(shared, item)`: all tasks get the same shared data, each has its own item. Results are
+yielded in the order of the items, so the choice of executor changes the time and nothing else.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ Result = TypeVar("Result")
 
 
 class Executor(Protocol):
-    """Carries out pieces of work."""
+    """Runs independent tasks."""
 
     @property
     def size(self) -> int:
-        """How many pieces are worked on at a time."""
+        """The number of tasks that run at a time."""
         ...
 
-    def each(
+    def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """function(shared, item) of each item, in their order, as soon as it and those before it are done."""
+        """Yield `function(shared, item)` for each item, in order."""
         ...
 
 
 class SerialExecutor:
-    """This process, one piece after another."""
+    """Runs one task after another in this process."""
 
     size = 1
 
-    def each(
+    def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """Each piece when its result is asked for."""
+        """Run each task when its result is requested."""
         for item in items:
             yield function(shared, item)
 
 
 def make_worker_error() -> StageFailedError:
-    """What is said when a worker process did not end by itself."""
+    """Return the error for a worker process that was killed."""
     return StageFailedError(
-        "a worker process was ended from outside, most likely by the system for want of memory",
+        "a worker process was killed, most likely by the system because memory ran out",
         hint="Run with fewer --jobs, with --backend threads (one copy of the data), or with fewer documents or "
         "features; finished work is kept.",
     )
@@ -64,15 +64,15 @@ _JOBLIB_BACKENDS = {"threads": "threading", "processes": "loky"}
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """So many threads or processes; processes map large arrays of the shared data, which then exist once."""
+    """Runs `size` tasks at a time in threads or processes. Processes map large shared arrays, which then exist once."""
 
     kind: Literal["threads", "processes"]
     size: int
 
-    def each(
+    def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
-        """The results in order; a process that was killed is told as such."""
+        """Yield the results in order; raise `StageFailedError` if a process was killed."""
         pool = Parallel(n_jobs=self.size, backend=_JOBLIB_BACKENDS[self.kind], return_as="generator")
         try:
             yield from pool(delayed(run_single_threaded)(function, shared, item) for item in items)
@@ -81,7 +81,7 @@ class LocalExecutor:
 
 
 def run_single_threaded(function: Callable[..., Any], *arguments: Any) -> Any:
-    """One piece, whose own loops do not hire others."""
+    """Call the function with joblib limited to one thread."""
     with parallel_config(backend="sequential"):
         return function(*arguments)
 
@@ -91,15 +91,19 @@ BACKENDS = ("threads", "processes", "dask")
 
 @contextmanager
 def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) -> Iterator[Executor | None]:
-    """The crew of a backend for the time of the work; none without a backend: each step goes its own way."""
+    """Yield the executor of a backend and stop its workers at the end of the block.
+
+    Yield None without a backend: each step then uses `jobs` in its own way.
+    """
     if scheduler and backend not in (None, "dask"):
         raise UsageError(
             f"--scheduler is for Dask, not for --backend {backend}",
-            hint="Leave it out, or use --backend dask.",
+            hint="Leave --scheduler out, or use --backend dask.",
         )
     if scheduler and "://" not in scheduler:
         raise UsageError(
-            f"{scheduler!r} is not the address of a scheduler", hint="It looks like tcp://host:8786."
+            f"{scheduler!r} is not the address of a scheduler",
+            hint="Give an address such as tcp://host:8786.",
         )
     if backend in ("threads", "processes"):
         yield LocalExecutor("threads" if backend == "threads" else "processes", jobs)
@@ -107,12 +111,12 @@ def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) 
         _require_dask()
         from textcat.parallel.dask_cluster import DaskExecutor  # noqa: PLC0415
 
-        with closing(DaskExecutor(scheduler, jobs)) as crew:
-            yield crew
+        with closing(DaskExecutor(scheduler, jobs)) as executor:
+            yield executor
     else:
         yield None
 
 
 def _require_dask() -> None:
     if find_spec("distributed") is None:
-        raise UsageError("Dask is not installed here", hint="Run `pip install 'textcat[dask]'`.")
+        raise UsageError("Dask is not installed", hint="Run `pip install 'textcat[dask]'`.")

@@ -1,4 +1,4 @@
-"""Threads: pieces of work shared out to some, and linear algebra kept to one."""
+"""Run tasks in threads, and limit linear algebra libraries to one thread."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 ThreadResult = TypeVar("ThreadResult")
 
 
-def run_in_threads(jobs: int, works: Sequence[Callable[[], ThreadResult]]) -> list[ThreadResult]:
-    """The answers in the order of the works, at most `jobs` of which are done at the same time."""
-    if jobs == 1 or len(works) < 2:
-        return [work() for work in works]
+def run_in_threads(jobs: int, tasks: Sequence[Callable[[], ThreadResult]]) -> list[ThreadResult]:
+    """Run at most `jobs` tasks at a time and return their results in the order of the tasks."""
+    if jobs == 1 or len(tasks) < 2:
+        return [task() for task in tasks]
     with ThreadPoolExecutor(jobs) as pool:
-        return list(pool.map(lambda work: work(), works))
+        return list(pool.map(lambda task: task(), tasks))
 
 
 @cache
@@ -28,10 +28,10 @@ def _load_controller() -> Any:
 
 @contextmanager
 def limit_to_one_thread() -> Iterator[None]:
-    """Keep libraries of linear algebra to one thread inside; a process has one such limit, and its first user sets it.
+    """Limit linear algebra libraries to one thread in this block. The limit holds for the whole process.
 
-    Many small products and factors gain nothing by more: threads that wait for each other are slow, on a busy machine
-    by a factor of thirty, and the last bits of a result would depend on how many there are.
+    Many small products and factorizations gain nothing from more threads: on a busy machine waiting threads make
+    them thirty times slower, and the last bits of a result would depend on the number of threads.
     """
     with _load_controller().limit(limits=1, user_api="blas"):
         yield

@@ -1,4 +1,4 @@
-"""What other packages add to textcat: methods and collections that they declare as entry points."""
+"""Methods and collections that other packages add to textcat through entry points."""
 
 from textcat.plugins.discovery import (
     PLUGIN_KINDS,

@@ -1,7 +1,7 @@
-"""Find, load and call what other packages add to textcat through entry points.
+"""Find, load and call the plugins that other packages declare as entry points `textcat.<kind>`.
 
-A name belongs to one method: where a package takes a name of textcat's own, or two packages take the same, the name
-is refused and the message says who they are.
+A plugin is a method or a collection with a name. A name that textcat has itself, or that two packages declare, is
+refused with the names of the packages.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PLUGIN_KINDS: Mapping[str, str] = MappingProxyType(
         "measures": "measure",
     }
 )
-"""The kinds of things a package can add; entry points of `textcat.<kind>`."""
+"""Kind of plugin -> its name in messages."""
 
 
 @dataclass(frozen=True)
@@ -48,50 +48,50 @@ class Plugin:
 
     @property
     def identity(self) -> str:
-        """Who made it, in the form that enters signatures."""
+        """Package and version, as they enter signatures."""
         return f"{self.distribution} {self.version}"
 
     @property
     def title(self) -> str:
-        """How messages call it."""
+        """The plugin's name in messages."""
         return f"the {PLUGIN_KINDS[self.kind]} {self.name!r} of {self.identity}"
 
 
 @cache
 def list_plugins(kind: str) -> tuple[Plugin, ...]:
-    """All that installed packages offer of a kind, by name; what is installed later is not seen any more."""
+    """Return the plugins of a kind of all installed packages, by name; packages installed later are not seen."""
     found = [
-        Plugin(kind, each.name, each.dist.name, each.dist.version, each)
-        for each in entry_points(group=f"textcat.{kind}")
-        if each.dist is not None
+        Plugin(kind, entry.name, entry.dist.name, entry.dist.version, entry)
+        for entry in entry_points(group=f"textcat.{kind}")
+        if entry.dist is not None
     ]
     return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.identity)))
 
 
 def find_plugin(kind: str, name: str, own: Collection[str]) -> Plugin | None:
-    """The plugin of that name; None where there is none. `own` are the names that textcat has itself."""
+    """Return the plugin of that name or None; `own` are the names that textcat has itself."""
     found = [plugin for plugin in list_plugins(kind) if plugin.name == name]
     if not found:
         return None
     holders = ["textcat itself"] * (name in own) + [plugin.identity for plugin in found]
     if len(holders) > 1:
         raise UsageError(
-            f"the {PLUGIN_KINDS[kind]} {name!r} is offered by {' and by '.join(holders)}",
+            f"the {PLUGIN_KINDS[kind]} {name!r} is declared by {' and by '.join(holders)}",
             where=f"entry points textcat.{kind}",
-            hint="Uninstall all but one, or have its author choose another name.",
+            hint="Uninstall all packages but one, or rename the plugin.",
         )
     return found[0]
 
 
 def list_known_names(kind: str, own: Collection[str]) -> list[str]:
-    """Every name that can be asked for, textcat's own first."""
+    """Return all names of a kind, textcat's own first."""
     return [*own, *dict.fromkeys(plugin.name for plugin in list_plugins(kind) if plugin.name not in own)]
 
 
 def collect_identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str]]:
-    """Of (kind, name) pairs those that are plugins, by name and version, for a recipe; nothing where none is.
+    """Return the packages and versions of the plugins among (kind, name) pairs, as part of a recipe.
 
-    What textcat has itself is named by textcat's version, and recipes without plugins stay as they are.
+    Without plugins the part is empty, so that recipes do not change.
     """
     found = {
         f"{kind}.{name}": plugin.identity
@@ -108,7 +108,7 @@ Result = TypeVar("Result")
 
 @contextmanager
 def report_plugin_errors(plugin: Plugin, what: str) -> Iterator[None]:
-    """Turn any error into one that names the plugin; messages of textcat's own kind stay as they are."""
+    """Turn any error in this block into one that names the plugin; raise textcat's own errors unchanged."""
     try:
         yield
     except TextcatError:
@@ -117,24 +117,24 @@ def report_plugin_errors(plugin: Plugin, what: str) -> Iterator[None]:
         raise StageFailedError(
             f"{plugin.title} {what}: {type(error).__name__}: {error}",
             where=plugin.entry.value,
-            hint=f"This is a fault of {plugin.distribution}, or of how it is used; -vv shows where in it.",
+            hint=f"This is a fault of {plugin.distribution} or of its use; -vv shows the traceback.",
         ) from error
 
 
 def load_plugin(plugin: Plugin, expected: type | None = None) -> Any:
-    """The object behind the entry point, which must be of a type, or else callable."""
+    """Return the object of the entry point; it must be of the expected type, or callable without one."""
     with report_plugin_errors(plugin, "cannot be loaded"):
         found = plugin.entry.load()
         if not (callable(found) if expected is None else isinstance(found, expected)):
             wanted = "a function" if expected is None else f"a {expected.__module__}.{expected.__qualname__}"
-            raise TypeError(f"it must be {wanted}, and is {found!r}")
+            raise TypeError(f"it must be {wanted}, not {found!r}")
     return found
 
 
 def wrap_plugin_function(
     plugin: Plugin, function: Callable[Arguments, Result]
 ) -> Callable[Arguments, Result]:
-    """A plugin's function, whose errors name the plugin."""
+    """Return a plugin's function with errors that name the plugin."""
 
     @wraps(function, updated=())
     def call(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
@@ -146,16 +146,16 @@ def wrap_plugin_function(
 
 @dataclass(frozen=True)
 class KnownName:
-    """`Annotated[str, Named(kind, own)]`: a name of a kind; `own()` are the names that textcat has itself.
+    """The type `Annotated[str, KnownName(kind, own)]` of settings that name a method; `own()` are textcat's names.
 
-    A plugin is loaded at once, so that one that cannot be loaded is told before any work.
+    A plugin is loaded at once, so that one that cannot be loaded is reported before any work.
     """
 
     kind: str
     own: Callable[[], Collection[str]]
 
     def check(self, name: str) -> str:
-        """Refuse what is unknown, offered twice, or does not load."""
+        """Return the name; refuse one that is unknown, declared twice, or a plugin that does not load."""
         own = self.own()
         try:
             plugin = find_plugin(self.kind, name, own)
@@ -167,7 +167,7 @@ class KnownName:
         if name not in own:
             known = list_known_names(self.kind, own)
             near = get_close_matches(name, known, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
             raise PydanticCustomError(
                 "unknown_name", "there is no {noun} {name}; {hint}",
                 {"noun": PLUGIN_KINDS[self.kind], "name": repr(name), "hint": hint},

@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
-from textcat.yaml_reader import parse_yaml, read_packaged_text
+from textcat.yaml_reader import read_packaged_yaml, read_yaml
 
 Contents = TypeVar("Contents")
 
@@ -47,14 +47,13 @@ class Deviation(BaseModel):
 
 def load_deviations(path: Path | None = None) -> list[Deviation]:
     """Load the known deviations from the package, or from `path`."""
-    name, text = _read_text("deviations.yaml", path)
-    return _validate(_deviations_adapter(), parse_yaml(text, name) or [], name)
+    data = _read_data("deviations.yaml", path) or []
+    return _validate(_deviations_adapter(), data, path or "deviations.yaml")
 
 
 def load_pinned(path: Path | None = None) -> dict[str, float]:
     """Load the pinned values from the package, or from `path`."""
-    name, text = _read_text("pinned.yaml", path)
-    return _validate(_pinned_adapter(), parse_yaml(text, name) or {}, name)
+    return _validate(_pinned_adapter(), _read_data("pinned.yaml", path) or {}, path or "pinned.yaml")
 
 
 def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
@@ -74,26 +73,17 @@ def _format_value(value: float) -> str:
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
 
 
-def _read_text(packaged_name: str, path: Path | None) -> tuple[str, str]:
-    if path is None:
-        return packaged_name, read_packaged_text(packaged_name)
-    try:
-        return str(path), path.read_text(encoding="utf-8")
-    except OSError as problem:
-        raise UsageError(
-            f"cannot be read: {problem.strerror}",
-            where=str(path),
-            hint="Make it readable, or install textcat again.",
-        ) from problem
+def _read_data(packaged_name: str, path: Path | None) -> Any:
+    return read_packaged_yaml(f"published/{packaged_name}") if path is None else read_yaml(path).data
 
 
-def _validate(adapter: TypeAdapter[Contents], contents: object, name: str) -> Contents:
+def _validate(adapter: TypeAdapter[Contents], contents: object, name: Path | str) -> Contents:
     try:
         return adapter.validate_python(contents)
     except ValidationError as problem:
         raise UsageError(
             f"invalid contents: {problem}",
-            where=name,
+            where=str(name),
             hint="Correct it as textcat/published/README.md describes.",
         ) from problem
 

@@ -74,12 +74,12 @@ class _MissingNumberError(Exception):
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """Load every claim, in the order of the papers."""
-    return _validate_claims(read_packaged_yaml("claims.yaml"), "claims.yaml")
+    return _validate_claims(read_packaged_yaml("published/claims.yaml"), "claims.yaml")
 
 
 def parse_claims(text: str, name: str) -> tuple[Claim, ...]:
     """Parse claims from YAML text; `name` is the source in error messages."""
-    return _validate_claims(parse_yaml(text, name), name)
+    return _validate_claims(parse_yaml(text, name).data, name)
 
 
 def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:

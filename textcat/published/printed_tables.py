@@ -99,12 +99,12 @@ def load_paper(key: str) -> Paper:
     """Load a paper by its key."""
     if key not in PAPERS:
         raise UsageError(f"unknown paper '{key}'", hint=f"The papers are {', '.join(PAPERS)}.")
-    return _validate_paper(read_packaged_yaml(f"{key}.yaml"), f"{key}.yaml")
+    return _validate_paper(read_packaged_yaml(f"published/{key}.yaml"), f"{key}.yaml")
 
 
 def parse_paper(text: str, name: str) -> Paper:
     """Parse a paper from YAML text; `name` is the source in error messages."""
-    return _validate_paper(parse_yaml(text, name), name)
+    return _validate_paper(parse_yaml(text, name).data, name)
 
 
 @cache

@@ -64,7 +64,7 @@ def load_measure_kinds() -> dict[str, MeasureKind]:
     """Load every kind of measure by name."""
     return {
         name: MeasureKind.model_validate(entry)
-        for name, entry in read_packaged_yaml("tolerances.yaml").items()
+        for name, entry in read_packaged_yaml("published/tolerances.yaml").items()
     }
 
 

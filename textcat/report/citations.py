@@ -9,12 +9,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 import textcat
 from textcat.corpora import list_corpora, load_card
 from textcat.experiment.spec.loading import load_experiment
 from textcat.published.printed_tables import PAPERS, load_paper
+from textcat.yaml_reader import read_packaged_yaml, read_yaml
 
 SOFTWARE = "textcat"
 _KEY = re.compile(r"@\w+\{([^,\s]+),")
@@ -114,7 +113,7 @@ def load_citation_file() -> dict[str, Any]:
     package = Path(textcat.__file__).parent
     paths: Sequence[Path] = (package / "CITATION.cff", package.parent / "CITATION.cff")
     found = next(path for path in paths if path.is_file())
-    facts: dict[str, Any] = yaml.safe_load(found.read_text(encoding="utf-8"))
+    facts: dict[str, Any] = read_yaml(found).data
     return facts
 
 
@@ -131,6 +130,5 @@ def _escape_bibtex(text: str) -> str:
 
 @cache
 def _load_method_keys() -> dict[str, Any]:
-    text = files("textcat.report").joinpath("references.yaml").read_text(encoding="utf-8")
-    table: dict[str, Any] = yaml.safe_load(text)
+    table: dict[str, Any] = read_packaged_yaml("report/references.yaml")
     return table

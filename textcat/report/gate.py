@@ -15,6 +15,7 @@ from textcat.published.accepted import load_deviations, load_pinned, render_pinn
 from textcat.published.check import CellVerdict, find_cell_values, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.store.files import write_atomically
+from textcat.yaml_reader import read_packaged_yaml
 
 SOURCES_FILE = "pinned_sources.yaml"
 ResultsByExperiment = Mapping[str, Mapping[str, Any]]
@@ -79,8 +80,7 @@ def find_changed_sources(results: ResultsByExperiment) -> list[str]:
 
 def load_pinned_sources() -> dict[str, str]:
     """Map experiments to the fingerprint of the corpus files behind their pinned values."""
-    text = files("textcat.published").joinpath(SOURCES_FILE).read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text) or {})
+    return dict(read_packaged_yaml(f"published/{SOURCES_FILE}") or {})
 
 
 def pin_values(results: ResultsByExperiment) -> Path:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.resources import files
 
-import yaml
+from textcat.yaml_reader import read_packaged_yaml
 
 PACKAGES_WITH_EQUATIONS = ("linear", "learners")
 PAGE_HEAD = """# From equations to code
@@ -21,8 +20,7 @@ def load_equations() -> dict[str, dict[str, list[str]]]:
     """Map papers and their equations to full names of functions."""
     found: dict[str, dict[str, list[str]]] = {}
     for package in PACKAGES_WITH_EQUATIONS:
-        text = files("textcat").joinpath(package, "equations.yaml").read_text(encoding="utf-8")
-        for paper, entries in yaml.safe_load(text).items():
+        for paper, entries in read_packaged_yaml(f"{package}/equations.yaml").items():
             for equation, members in entries.items():
                 names = [f"textcat.{package}.{member}" for member in members]
                 found.setdefault(paper, {}).setdefault(equation, []).extend(names)

@@ -1,4 +1,4 @@
-"""Feature scores, and the selection of features per category or pooled."""
+"""Scores of features, and the selection of the best ones per category or for all categories."""
 
 from textcat.selection.choice import SelectionSettings, pool_scores, select_best, select_features
 from textcat.selection.scores import Contingency, of_contingency, score_features

@@ -1,6 +1,6 @@
-"""Which features a category may use: the best ones for each category, or one set for all.
+"""Select the features of each category: the best ones for each category, or one set for all.
 
-Between equal scores the term with the lower index, that is the earlier one in sorted order, goes first.
+Of equal scores the term with the lower index, the earlier one in sorted order, goes first.
 """
 
 from __future__ import annotations
@@ -24,16 +24,18 @@ class SelectionSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = Field(
-        "gini_gain", description="What features are ranked by."
+        "gini_gain", description="The score that ranks features."
     )
-    features: PositiveInt | Literal["all"] = Field("all", description="How many of the best are kept.")
+    features: PositiveInt | Literal["all"] = Field(
+        "all", description="How many of the best features are kept."
+    )
     scope: SelectionScope = Field(
         "category",
         description=(
-            "category: so many features for each category; common: one least score for all categories, set so "
-            "that so many features are kept for any of them, and each category keeps those that reach it; or one "
-            "set for all by the maximum, the mean, the mean weighted with the categories' numbers of training "
-            "documents, or the sum of the scores over categories."
+            "category: this number of features for each category; common: one minimum score for all categories, at "
+            "which they together keep this number of features, and each category keeps those that reach it; max, "
+            "mean, weighted_mean, sum: one set for all by the maximum, the mean, the mean weighted with the numbers "
+            "of training documents, or the sum of the scores over categories."
         ),
     )
     minimum_documents: int = Field(
@@ -42,7 +44,7 @@ class SelectionSettings(BaseModel):
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
-    """The features that each category may use, terms x categories, from training documents X and labels Y."""
+    """Return the features of each category, terms x categories, from training documents X and labels Y."""
     containing = np.asarray(mark_presence(X).sum(axis=0)).ravel()
     candidates = containing >= settings.minimum_documents
     if settings.features == "all":
@@ -59,7 +61,7 @@ def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSetti
 def select_above_common_threshold(
     scores: Floats, candidates: NDArray[np.bool_], features: int
 ) -> NDArray[np.bool_]:
-    """Scores that reach one threshold: the least at which the categories together keep `features` features."""
+    """Return a mask of the scores above the threshold at which the categories together keep `features` features."""
     highest = np.where(candidates, scores.max(axis=1, initial=-np.inf), -np.inf)
     if features >= int(candidates.sum()):
         return np.asarray(candidates[:, None] & np.isfinite(scores))
@@ -68,7 +70,7 @@ def select_above_common_threshold(
 
 
 def pool_scores(scores: Floats, scope: SelectionScope, documents: Floats) -> Floats:
-    """One score for each term; `documents` are the categories' numbers of training documents."""
+    """Return one score for each term; `documents` are the numbers of training documents of the categories."""
     if scope == "max":
         return cast(Floats, scores.max(axis=1, initial=0.0))
     if scope == "sum":
@@ -78,7 +80,7 @@ def pool_scores(scores: Floats, scope: SelectionScope, documents: Floats) -> Flo
 
 
 def select_best(scores: Floats, candidates: NDArray[np.bool_], features: int) -> NDArray[np.bool_]:
-    """The `features` highest scores of each column among the candidate rows, or all if there are fewer."""
+    """Return a mask of the `features` highest scores of each column, among the candidate rows."""
     rows = np.flatnonzero(candidates)
     mask = np.zeros(scores.shape, dtype=np.bool_)
     if features >= len(rows):

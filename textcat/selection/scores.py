@@ -1,6 +1,6 @@
-"""Score features by how much the presence or weight of a term says about a category.
+"""Score features by the information that a term gives about a category.
 
-Every score is 0 where it is undefined: a term in all documents or in none, a category of all or of none.
+Every score is 0 where it is undefined: for a term in all documents or none, or a category of all documents or none.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 Floats = NDArray[np.float64]
 
-# Terms that are scored at a time: the temporary arrays stay in the cache, however many terms there are.
+# Terms scored at a time, so that temporary arrays fit the processor's cache.
 TERMS_PER_BLOCK = 2048
 
 
@@ -40,7 +40,7 @@ class Contingency:
 
 
 def count_contingency_blocks(X: csr_array, Y: NDArray[np.bool_]) -> Iterator[tuple[slice, Contingency]]:
-    """The tables of successive blocks of terms; X is documents x terms, Y documents x categories."""
+    """Yield the tables of successive blocks of terms; X is documents x terms, Y documents x categories."""
     documents = len(Y)
     present = mark_presence(X)
     together = csr_array(present.T @ csr_array(Y.astype(np.float64)))
@@ -55,7 +55,7 @@ def count_contingency_blocks(X: csr_array, Y: NDArray[np.bool_]) -> Iterator[tup
 
 
 def mark_presence(X: csr_array) -> csr_array:
-    """1 where a document has the term, nothing elsewhere; stored zeros do not count as having it."""
+    """Return a matrix with 1 where a document contains the term; stored zeros are removed."""
     binary = csr_array(((X.data != 0).astype(np.float64), X.indices, X.indptr), shape=X.shape, copy=True)
     binary.eliminate_zeros()
     return binary
@@ -63,15 +63,15 @@ def mark_presence(X: csr_array) -> csr_array:
 
 ScoreFunction = Callable[[csr_array, NDArray[np.bool_]], Floats]
 
-# Rates are kept this far from 0 and 1, as genkin_2004 section 5.3.2 takes over from Forman (2003).
+# Rates are clipped this far from 0 and 1: genkin_2004 section 5.3.2, after Forman (2003).
 MIN_RATE = 0.0005
 
 
 def score_features(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
-    """The scores of all terms for all categories, terms x categories.
+    """Return the scores of all terms for all categories, terms x categories.
 
-    X holds the training documents, documents x terms, without duplicate entries; only `pearson` looks at its
-    values, the others ask whether a term is there. Y is documents x categories.
+    X holds the training documents, documents x terms, without duplicate entries. `pearson` uses its values, the other
+    scores use the presence of terms. Y is documents x categories.
     """
     plugin = find_plugin("selection_scores", name, SCORES)
     if plugin is None:
@@ -79,14 +79,14 @@ def score_features(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     scores = np.asarray(wrap_plugin_function(plugin, load_plugin(plugin))(X, Y), dtype=np.float64)
     if scores.shape != (X.shape[1], Y.shape[1]) or np.isnan(scores).any():
         raise StageFailedError(
-            f"{plugin.title} gave scores of shape {scores.shape} or not numbers",
-            hint=f"It has to give {X.shape[1]} terms x {Y.shape[1]} categories, 0 where it is undefined.",
+            f"{plugin.title} returned scores of shape {scores.shape} or not numbers",
+            hint=f"It must return {X.shape[1]} terms x {Y.shape[1]} categories, 0 where the score is undefined.",
         )
     return scores
 
 
 def of_contingency(function: Callable[[Contingency], Floats]) -> ScoreFunction:
-    """Make a score of a function of the 2 x 2 tables of terms and categories."""
+    """Turn a function of the 2 x 2 tables of terms and categories into a score."""
 
     @wraps(function)
     def scores_of(X: csr_array, Y: NDArray[np.bool_]) -> Floats:
@@ -99,10 +99,10 @@ def of_contingency(function: Callable[[Contingency], Floats]) -> ScoreFunction:
 
 
 def gini_gain(t: Contingency) -> Floats:
-    """Decrease of the Gini impurity 2p(1 - p) of a category by knowing whether the term is there.
+    """Decrease of the Gini impurity 2p(1 - p) of a category when the presence of the term is known.
 
-    zhang_oles_2001 section 4.1 names it without an equation. With the impurity of both branches written out
-    the decrease is 2 (ad - bc)^2 / (n^2 (a + c)(b + d)): for one category, chi-square times a constant.
+    zhang_oles_2001 section 4.1 names it without an equation. The impurities of both branches give the decrease
+    2 (ad - bc)^2 / (n^2 (a + c)(b + d)): for one category, chi-square times a constant.
     """
     return 2.0 * _ratio((t.a * t.d - t.b * t.c) ** 2, (t.a + t.c) * (t.b + t.d)) / float(t.n) ** 2
 
@@ -149,7 +149,7 @@ def pearson(X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     positives = Y.sum(axis=0, dtype=np.float64).reshape(1, -1)
     products = csr_array(X.T @ csr_array(Y.astype(np.float64))).toarray()
     spread = square_sums - sums**2 / documents
-    # What is left of a constant column is rounding, not spread.
+    # The spread of a constant column is rounding error.
     spread[spread <= 1e-12 * square_sums] = 0.0
     balance = positives - positives**2 / documents
     return np.minimum(np.abs(_ratio(products - sums * positives / documents, np.sqrt(spread * balance))), 1.0)

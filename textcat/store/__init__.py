@@ -1,4 +1,4 @@
-"""What the stages leave on disk: verified artifacts under keys made of everything that went into them."""
+"""Verified artifacts on disk, each under a key that depends on everything that determines its contents."""
 
 from textcat.store.artifacts import Artifact, Recipe, Store, canonical_json, hash_json
 

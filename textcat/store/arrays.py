@@ -1,4 +1,4 @@
-"""Arrays and sparse matrices as plain .npy files: no pickle, and they can be mapped instead of read."""
+"""Read and write arrays, sparse matrices, masks and JSON in a folder, without pickle; arrays may be mapped."""
 
 from __future__ import annotations
 
@@ -15,26 +15,22 @@ from textcat.errors import BadDataError
 
 
 def write_array(folder: Path, name: str, values: np.ndarray[Any, Any]) -> None:
-    """One array in `name.npy`."""
+    """Write an array to `name.npy`."""
     np.save(folder / f"{name}.npy", np.asarray(values, order="C"), allow_pickle=False)
 
 
 def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[Any, Any]:
-    """The array of `name.npy`; mapped arrays stay on disk until they are touched."""
+    """Read the array of `name.npy`; a mapped array stays on disk until it is accessed."""
     path = folder / f"{name}.npy"
     try:
         _check_header(path)
         values: np.ndarray[Any, Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
     except _READ_ERRORS as error:
-        raise BadDataError(
-            f"not a readable array: {error}",
-            where=str(path),
-            hint="Train the model again, or clear the cache below the data folder.",
-        ) from error
+        raise _make_read_error("an array", path, error) from error
     return values
 
 
-# What numpy's parser of headers lets through when a header is not one.
+# The errors that numpy's header parser raises for a damaged header.
 _READ_ERRORS = (
     OSError,
     EOFError,
@@ -48,7 +44,7 @@ _READ_ERRORS = (
 
 
 def _check_header(path: Path) -> None:
-    """Refuse what is no plain file, and a header that promises more or other than what follows it."""
+    """Refuse a path that is no plain file, and a header that does not fit the file."""
     if not path.is_file():
         raise ValueError("there is no such file")
     with path.open("rb") as stream:
@@ -66,18 +62,18 @@ def _check_header(path: Path) -> None:
             raise ValueError(f"its size does not fit its shape {shape}")
 
 
-# Matrices of more bytes than this stay on disk where a reader can do with that.
+# Matrices with more bytes than this are mapped if the reader allows it.
 LARGE_MATRIX_BYTES = 256_000_000
 
 
 def is_large(folder: Path, name: str) -> bool:
-    """Whether a matrix should rather be mapped than read."""
+    """Return whether a matrix should be mapped instead of read."""
     path = folder / f"{name}.data.npy"
     return path.is_file() and path.stat().st_size > LARGE_MATRIX_BYTES
 
 
 def write_matrix(folder: Path, name: str, matrix: sparse.csr_array[Any]) -> None:
-    """A CSR matrix in four files named after it."""
+    """Write a CSR matrix to four files."""
     write_array(folder, f"{name}.data", matrix.data)
     write_array(folder, f"{name}.indices", matrix.indices)
     write_array(folder, f"{name}.indptr", matrix.indptr)
@@ -85,7 +81,7 @@ def write_matrix(folder: Path, name: str, matrix: sparse.csr_array[Any]) -> None
 
 
 def read_matrix(folder: Path, name: str, *, mapped: bool = False) -> sparse.csr_array[Any]:
-    """The CSR matrix that `write_matrix` left, checked: kernels trust its positions."""
+    """Read and check a CSR matrix of `write_matrix`; compiled kernels do not check its indices."""
     data, indices, indptr, shape = (
         read_array(folder, f"{name}.{part}", mapped=mapped and part != "shape")
         for part in ("data", "indices", "indptr", "shape")
@@ -94,11 +90,7 @@ def read_matrix(folder: Path, name: str, *, mapped: bool = False) -> sparse.csr_
         rows, columns = (int(length) for length in shape)
         _check_csr(data, indices, indptr, rows, columns)
     except (ValueError, TypeError, OverflowError) as error:
-        raise BadDataError(
-            f"not a sparse matrix: {error}",
-            where=str(folder / name),
-            hint="Train the model again, or clear the cache below the data folder.",
-        ) from error
+        raise _make_read_error("a sparse matrix", folder / name, error) from error
     matrix = sparse.csr_array((rows, columns), dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     return matrix
@@ -114,48 +106,48 @@ def _check_csr(data: Any, indices: Any, indptr: Any, rows: int, columns: int) ->
     if (np.diff(indptr) < 0).any():
         raise ValueError("its rows overlap")
     if len(indices) and not 0 <= indices.min() <= indices.max() < columns:
-        raise ValueError("a position lies outside of it")
+        raise ValueError("an index is out of range")
 
 
 def write_mask(folder: Path, name: str, mask: np.ndarray[Any, Any]) -> None:
-    """A bool matrix, a bit an entry."""
+    """Write a bool matrix with one bit per entry."""
     write_array(folder, f"{name}.bits", np.packbits(mask, axis=0))
     write_array(folder, f"{name}.shape", np.asarray(mask.shape, dtype=np.int64))
 
 
 def read_mask(folder: Path, name: str) -> np.ndarray[Any, Any]:
-    """The bool matrix that `write_mask` left."""
+    """Read a bool matrix of `write_mask`."""
     shape, bits = read_array(folder, f"{name}.shape"), read_array(folder, f"{name}.bits")
     try:
         rows, columns = (int(length) for length in shape)
         if bits.dtype != np.uint8 or bits.shape != ((rows + 7) // 8, columns):
             raise ValueError("its size does not fit its shape")
     except (ValueError, TypeError, OverflowError) as error:
-        raise BadDataError(
-            f"not a mask: {error}",
-            where=str(folder / name),
-            hint="Train the model again, or clear the cache below the data folder.",
-        ) from error
+        raise _make_read_error("a mask", folder / name, error) from error
     return np.unpackbits(bits, axis=0, count=rows).astype(bool)
 
 
 def write_json(folder: Path, name: str, value: Any) -> None:
-    """JSON-able data in `name.json`."""
+    """Write JSON-able data to `name.json`."""
     (folder / f"{name}.json").write_text(
         json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n", encoding="utf-8"
     )
 
 
 def read_json(folder: Path, name: str) -> Any:
-    """The data of `name.json`."""
+    """Read the data of `name.json`."""
     path = folder / f"{name}.json"
     try:
         if not path.is_file():
             raise ValueError("there is no such file")
         return json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
-        raise BadDataError(
-            f"not readable JSON: {error}",
-            where=str(path),
-            hint="Train the model again, or clear the cache below the data folder.",
-        ) from error
+        raise _make_read_error("JSON", path, error) from error
+
+
+def _make_read_error(what: str, path: Path, error: Exception) -> BadDataError:
+    return BadDataError(
+        f"not readable as {what}: {error}",
+        where=str(path),
+        hint="Train the model again, or clear the cache below the data folder.",
+    )

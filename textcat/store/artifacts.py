@@ -1,4 +1,4 @@
-"""Store artifacts in a folder: keyed by everything that decides them, built once under a lock, verified when opened."""
+"""Store artifacts of stages: under a key of all that determines them, built once under a lock, verified when read."""
 
 from __future__ import annotations
 
@@ -17,20 +17,24 @@ from typing import Any
 
 from textcat.store.files import flush_to_disk, hash_file, hold_lock, make_write_error
 
+log = logging.getLogger(__name__)
+
+ARTIFACT_MANIFEST = "manifest.json"
+
 
 def canonical_json(value: Any) -> str:
-    """JSON with one spelling for one value: sorted keys, no spaces, no NaN."""
+    """Return the canonical JSON of a value: sorted keys, no spaces, no NaN."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def hash_json(value: Any) -> str:
-    """The sha256 of a JSON-able value's canonical spelling."""
+    """Return the sha256 of the canonical JSON of a value."""
     return hashlib.sha256(canonical_json(value).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that decides what a stage makes."""
+    """Everything that determines an artifact."""
 
     stage: str
     version: int
@@ -38,7 +42,7 @@ class Recipe:
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """The recipe as JSON-able data, as it stands in an artifact's manifest."""
+        """Return the recipe as JSON-able data, as it is in an artifact's manifest."""
         return {
             "stage": self.stage,
             "version": self.version,
@@ -48,12 +52,12 @@ class Recipe:
 
     @property
     def key(self) -> str:
-        """The name of the artifact that this recipe makes."""
+        """The key of the artifact: the sha256 of the recipe."""
         return hash_json(self.as_dict())
 
 
 def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
-    """Every (dotted path, scalar) in nested data, in sorted order."""
+    """Yield every (dotted path, scalar) in nested data, in sorted order."""
     if isinstance(value, Mapping):
         for name in sorted(value):
             yield from iterate_leaves(value[name], f"{path}.{name}" if path else str(name))
@@ -65,7 +69,7 @@ def iterate_leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def find_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[str]:
-    """The dotted paths at which two nested mappings differ, in sorted order."""
+    """Return the dotted paths at which two nested mappings differ, in sorted order."""
     one, other = dict(iterate_leaves(left)), dict(iterate_leaves(right))
     missing = object()
     return [
@@ -75,14 +79,9 @@ def find_differences(left: Mapping[str, Any], right: Mapping[str, Any]) -> list[
     ]
 
 
-log = logging.getLogger(__name__)
-
-ARTIFACT_MANIFEST = "manifest.json"
-
-
 @dataclass(frozen=True)
 class Artifact:
-    """A verified folder that a stage left, with the recipe that made it."""
+    """The verified folder of a stage's result, with its recipe and the seconds it took to build."""
 
     folder: Path
     recipe: Recipe
@@ -90,23 +89,23 @@ class Artifact:
 
     @property
     def key(self) -> str:
-        """The recipe's key."""
+        """The key of the recipe."""
         return self.recipe.key
 
 
 class Store:
-    """Artifacts under `root/<stage>/<key>/`."""
+    """Artifacts in the folders `root/<stage>/<key>/`."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self._verified: dict[str, Artifact] = {}
 
     def locate_artifact(self, recipe: Recipe) -> Path:
-        """Where the artifact of a recipe stands, once it is made."""
+        """Return the folder of a recipe's artifact, whether it exists or not."""
         return self.root / recipe.stage / recipe.key
 
     def find(self, recipe: Recipe) -> Artifact | None:
-        """The artifact of a recipe if it is here and whole; a damaged one is removed, and said so."""
+        """Return the artifact of a recipe if it exists and is intact; delete a damaged one and log a warning."""
         if recipe.key in self._verified:
             return self._verified[recipe.key]
         folder = self.locate_artifact(recipe)
@@ -122,7 +121,7 @@ class Store:
         return self._remember(recipe)
 
     def build(self, recipe: Recipe, make: Callable[[Path], None]) -> Artifact:
-        """The artifact of a recipe, made by `make(folder)` if it is not here yet."""
+        """Return the artifact of a recipe; build it with `make(folder)` if it does not exist."""
         found = self.find(recipe)
         if found:
             return found
@@ -134,7 +133,7 @@ class Store:
         return self._remember(recipe)
 
     def find_nearest_difference(self, recipe: Recipe) -> str | None:
-        """For a recipe that is not here: the first setting in which it differs from the nearest that is."""
+        """Return the first setting in which a recipe differs from the most similar stored one, or None."""
         best: list[str] | None = None
         for other in self._read_recipes(recipe.stage):
             if not isinstance(other, dict):
@@ -159,7 +158,7 @@ class Store:
 
     def _make(self, recipe: Recipe, make: Callable[[Path], None]) -> None:
         target = self.locate_artifact(recipe)
-        # Named before it is there, so that an interruption at any moment leaves nothing.
+        # The name is chosen before the folder is made, so that an interruption at any point can delete it.
         temporary = target.parent / f".{recipe.key}.{token_hex(8)}.part"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -188,7 +187,7 @@ class Store:
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what killed builders of this artifact left; the lock is ours, so nobody writes there."""
+    """Delete the folders of killed builders of this artifact; only for the holder of its lock."""
     for leftover in target.parent.glob(f".{target.name}.*.part"):
         shutil.rmtree(leftover, ignore_errors=True)
 
@@ -205,7 +204,7 @@ def _write_manifest(folder: Path, recipe: Recipe, seconds: float) -> None:
 
 
 def _read_seconds(folder: Path) -> float:
-    """How long the artifact took to make, as its manifest says."""
+    """Return the seconds that building took, from the manifest."""
     try:
         return float(json.loads((folder / ARTIFACT_MANIFEST).read_text())["seconds"])
     except (OSError, ValueError, KeyError, TypeError):
@@ -213,13 +212,13 @@ def _read_seconds(folder: Path) -> float:
 
 
 def _find_damage(folder: Path, recipe: Recipe) -> str:
-    """What is wrong with an artifact, or an empty text; nothing but plain files is opened."""
+    """Return what is wrong with an artifact, or an empty text; only plain files are opened."""
     if folder.is_symlink() or not folder.is_dir():
         return "it is not a folder"
     try:
         entries = list(os.scandir(folder))
         if not all(entry.is_file(follow_symlinks=False) for entry in entries):
-            return "something in it is not a plain file"
+            return "it contains something other than plain files"
         manifest = json.loads((folder / ARTIFACT_MANIFEST).read_text(encoding="utf-8"))
         files, made_by = dict(manifest["files"]), hash_json(manifest["recipe"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -227,7 +226,7 @@ def _find_damage(folder: Path, recipe: Recipe) -> str:
     if made_by != recipe.key:
         return "it belongs to another recipe"
     if {entry.name for entry in entries} != {ARTIFACT_MANIFEST, *files}:
-        return "a file is missing or foreign"
+        return "a file is missing or does not belong to it"
     return _find_changed_file(folder, files)
 
 

@@ -1,4 +1,4 @@
-"""Write files atomically, hash them, and lock them."""
+"""Write files atomically, hash them, flush them to disk, and lock files and folders."""
 
 from __future__ import annotations
 
@@ -15,19 +15,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from filelock import FileLock, Timeout
-
 from textcat.errors import StageFailedError
+
+log = logging.getLogger(__name__)
+
+SECONDS_BEFORE_WAIT_MESSAGE = 2.0
 
 
 def hash_file(path: Path) -> str:
-    """The sha256 of a file's bytes, read in pieces."""
+    """Return the sha256 of a file's bytes."""
     with path.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def flush_to_disk(path: Path) -> None:
-    """Ask the system to put a file or folder on the disk itself."""
+    """Flush a file or folder from the system's cache to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -36,14 +38,14 @@ def flush_to_disk(path: Path) -> None:
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file under a temporary name, then move it into place; nothing half-written is ever seen."""
+    """Write a file under a temporary name, then rename it, so that no reader sees it half-written."""
     with open_atomically(path) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
 
 
 @contextmanager
 def open_atomically(path: Path) -> Iterator[BinaryIO]:
-    """A stream whose file is moved into place when the block has ended well, and is gone when it has not."""
+    """Yield a stream to a temporary file; rename it to `path` if the block succeeds, else delete it."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
@@ -66,7 +68,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
 
 
 def make_write_error(path: Path, error: OSError) -> StageFailedError:
-    """The one message for a disk that is full, a folder that is read-only and the like."""
+    """Return the error for a full disk, a read-only folder and the like."""
     return StageFailedError(
         f"cannot write: {error.strerror or error}",
         where=str(path),
@@ -80,70 +82,49 @@ def _read_umask() -> int:
     return current
 
 
-log = logging.getLogger(__name__)
-
-
 @contextmanager
-def hold_lock(path: Path, *, patience: float = 24 * 3600.0) -> Iterator[None]:
-    """Hold the lock at `path`; say who has it while waiting. The system frees a dead owner's lock."""
-    lock = FileLock(path)
+def hold_lock(path: Path, *, folder: bool = False) -> Iterator[None]:
+    """Hold an exclusive lock on `path` during the block; wait for another holder and log who it is.
+
+    `path` is a lock file, which is created and names its holder, or with `folder` a folder, in which no file is
+    left. The system releases the lock of a process that dies.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _acquire(lock, path, patience)
+        (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
+        handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise make_write_error(path, error) from error
-    owner = path.with_suffix(".owner")
     try:
-        owner.write_text(
-            json.dumps({"process": os.getpid(), "host": socket.gethostname(), "since": int(time.time())})
-        )
-        yield
-    finally:
-        owner.unlink(missing_ok=True)
-        lock.release()
-
-
-@contextmanager
-def folder_held(folder: Path) -> Iterator[None]:
-    """Hold a lock on the folder itself, which leaves no file in it; wait for another holder."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError as error:
-        raise make_write_error(folder, error) from error
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        if not _try_lock(handle):
+            log.warning("waiting for %s, which holds %s", _describe_lock_holder(path), path)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if not folder:
+            holder = {"process": os.getpid(), "host": socket.gethostname(), "since": int(time.time())}
+            os.ftruncate(handle, 0)
+            os.write(handle, json.dumps(holder).encode())
         yield
     finally:
         os.close(handle)
 
 
-def _acquire(lock: FileLock, path: Path, patience: float) -> None:
-    try:
-        lock.acquire(timeout=2.0)
-    except Timeout:
-        log.warning("waiting for %s", describe_lock_owner(path))
-        lock.acquire(timeout=patience)
+def _try_lock(handle: int) -> bool:
+    """Try for a short time to lock an open file; return whether it is locked."""
+    deadline = time.monotonic() + SECONDS_BEFORE_WAIT_MESSAGE
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
 
 
-def describe_lock_owner(path: Path) -> str:
-    """Who holds a lock and since when, as far as its owner file says."""
+def _describe_lock_holder(path: Path) -> str:
     try:
-        facts = json.loads(path.with_suffix(".owner").read_text())
-        age = int(time.time()) - int(facts["since"])
-        owner = f"process {facts['process']} on {facts['host']}, at it for {age} s"
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        seconds = int(time.time()) - int(facts["since"])
+        return f"process {facts['process']} on {facts['host']} (for {seconds} s)"
     except (OSError, ValueError, KeyError, TypeError):
-        owner = "another process"
-    return f"{owner} (artifact {path.stem[:12]})"
-
-
-@contextmanager
-def hold_simple_lock(path: Path) -> Iterator[None]:
-    """Hold the lock at `path`, waiting for another process to finish."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(handle)
+        return "another process"

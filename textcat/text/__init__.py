@@ -1,4 +1,4 @@
-"""Tokenizers, stemming, stop lists, counting, weighting: from a document's fields to its vector."""
+"""From the fields of a document to its vector: tokenizers, stemming, stop lists, counting and weighting."""
 
 from textcat.text.counting import CountedDocuments, count_terms
 from textcat.text.text_settings import TextSettings

@@ -1,8 +1,8 @@
-"""Counting runs of characters by compiled code: bytes go in, and no word becomes an object until it is a term.
+"""Count runs of characters with compiled code that works on bytes and creates no objects for words.
 
-Problem: for each document the different runs of characters out of a set, and how often each occurs
-In:   Latin-1 bytes of documents one after the other, and where each ends
-Out:  runs numbered by first appearance, kept in a hash table with open addresses; counts by document
+Problem: find the different runs of characters from a set in each document, and count them
+In:   Latin-1 bytes of all documents, and the end of each document
+Out:  runs numbered in the order of first occurrence, in a hash table with open addressing; counts per document
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ from textcat.compile import compile_kernel
 
 _INITIAL_CAPACITY = 1 << 12
 _FREE = -1
-# Bytes of a run that its code holds whole.
+# The code of a run of at most this many bytes is the run itself.
 _WORD_BYTES = 8
 
 
 class RunTable:
-    """The distinct runs met so far, numbered. Grows as it has to."""
+    """A growing table of the distinct runs found so far, numbered."""
 
     def __init__(self, characters: bytes) -> None:
         if b"\0" in characters:
-            raise ValueError("a run cannot hold the character of code 0, which ends the code of a long one")
+            raise ValueError("a run cannot contain character 0, which ends the code of a long run")
         self._member = np.zeros(256, np.bool_)
         self._member[list(characters)] = True
-        # Odd, and another in each process: nobody can write text whose words all fall together.
+        # Odd, and different in each process: nobody can write text whose words all collide.
         self._key = np.uint64(hash("runs of characters") & 0xFFFF_FFFF_FFFF_FFFF | 1)
         self._known = 0
         self._pool = np.empty(8 * _INITIAL_CAPACITY, np.uint8)
@@ -43,19 +43,19 @@ class RunTable:
         return self._known
 
     def list_pieces(self) -> list[str]:
-        """The runs by number."""
+        """Return the runs in the order of their numbers."""
         text = self._pool[: self._ends[self._known]].tobytes().decode("latin-1")
         ends = self._ends[: self._known + 1].tolist()
         return [text[start:end] for start, end in pairwise(ends)]
 
     def count(self, texts: Sequence[bytes]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
-        """How many different runs each text has; their numbers and how often each occurs, text after text."""
+        """Return the number of different runs of each text, then the numbers and counts of these runs in text order."""
         text = np.frombuffer(b"".join(texts), np.uint8)
         ends = np.cumsum(list(map(len, texts)), dtype=np.int64)
         most = len(text) // 2 + len(texts)
         lengths = np.zeros(len(texts), np.int32)
         columns, counts = np.empty(most, np.int32), np.empty(most, np.int32)
-        # Byte, document, first entry of the document, next entry: where counting goes on when there is room again.
+        # Next byte, document, first entry of the document, next entry: the state when counting stops to grow the table.
         state = np.zeros(4, np.int64)
         self._entry[: self._known] = -1
         while not self._resume_count(text, ends, (lengths, columns, counts), state):
@@ -69,7 +69,7 @@ class RunTable:
         found: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
         state: NDArray[np.int64],
     ) -> bool:
-        """Whether all is counted; else there was no room."""
+        """Count on from `state`; return False if the table is full."""
         lengths, columns, counts = found
         self._known, done = _count_runs(
             text, ends, self._member, self._key, self._known, self._pool, self._ends, self._codes, self._entry,
@@ -78,7 +78,7 @@ class RunTable:
         return bool(done)
 
     def _grow(self) -> None:
-        """Twice the room for runs, every run to its new slot; or for their bytes, if those are what lacks it."""
+        """Double the table of runs and rehash it, or double the pool of their bytes if that is full."""
         if self._known < len(self._codes):
             self._pool = _double_capacity(self._pool)
             return
@@ -95,13 +95,13 @@ def _double_capacity(values: NDArray[Any]) -> NDArray[Any]:
 
 @compile_kernel
 def _find_slot(code: Any, key: Any, slots: Any) -> int:
-    """Where to look first: the top bits of a product, which a key unknown to writers of text makes even."""
+    """Return the first slot of a code: the top bits of its product with a secret key, which spread evenly."""
     return int(((code ^ (code >> np.uint64(32))) * key) >> np.uint64(33)) & (len(slots) - 1)
 
 
 @compile_kernel
 def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
-    """Each number to the first free slot."""
+    """Put each run number into its first free slot."""
     for number in range(known):
         slot = _find_slot(codes[number], key, slots)
         while slots[slot] >= 0:
@@ -111,32 +111,32 @@ def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
 
 @compile_kernel
 def _store_run(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> bool:
-    """Keep the bytes of the run text[start:end] as those of number `known`; whether there was room."""
+    """Store the bytes of the run text[start:end] as run `known`; return False if the pool is full."""
     first = ends[known]
     if first + end - start > len(pool):
         return False
-    for place in range(start, end):
-        pool[first + place - start] = text[place]
+    for position in range(start, end):
+        pool[first + position - start] = text[position]
     ends[known + 1] = first + end - start
     return True
 
 
 @compile_kernel
 def _is_same_run(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> bool:
-    """Whether the run text[start:end] is pool[first:last]."""
+    """Return whether the run text[start:end] equals pool[first:last]."""
     if last - first != end - start:
         return False
-    place = 0
-    while first + place < last and pool[first + place] == text[start + place]:
-        place += 1
-    return bool(first + place == last)
+    offset = 0
+    while first + offset < last and pool[first + offset] == text[start + offset]:
+        offset += 1
+    return bool(first + offset == last)
 
 
 @compile_kernel
 def _read_run(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[Any, int]:
-    """The code of the run that begins there, and where the run ends.
+    """Return the code and the end of the run that begins at `start`.
 
-    The code of a run of up to eight bytes is the run itself; that of a longer one ends in a byte of zeros.
+    The code of a run of up to eight bytes is the run itself; the code of a longer run ends in a zero byte.
     """
     code, end = np.uint64(0), start
     while end < stop and member[text[end]]:
@@ -154,32 +154,32 @@ def _count_runs(
     text: Any, document_ends: Any, member: Any, key: Any, known: int, pool: Any, ends: Any, codes: Any,
     entry: Any, slots: Any, lengths: Any, columns: Any, counts: Any, state: Any,
 ) -> tuple[int, bool]:  # fmt: skip
-    """Count on from `state`; how many runs are known then, and whether all documents are done.
+    """Count on from `state`; return the number of known runs, and whether all documents are counted.
 
-    `entry` says of each run where it was counted last, which is this document's only from its first entry on.
+    `entry` holds the last entry of each run, which belongs to this document only if it is at least `first`.
     """
-    place, document, first, written = state
+    byte, document, first, written = state
     while document < len(document_ends):
         stop = document_ends[document]
-        while place < stop:
-            if not member[text[place]]:
-                place += 1
+        while byte < stop:
+            if not member[text[byte]]:
+                byte += 1
                 continue
-            code, end = _read_run(text, place, stop, member, key)
+            code, end = _read_run(text, byte, stop, member, key)
             slot = _find_slot(code, key, slots)
             number = slots[slot]
             while number >= 0 and not (
                 codes[number] == code
                 and (
-                    end - place <= _WORD_BYTES
-                    or _is_same_run(text, place, end, pool, ends[number], ends[number + 1])
+                    end - byte <= _WORD_BYTES
+                    or _is_same_run(text, byte, end, pool, ends[number], ends[number + 1])
                 )
             ):
                 slot = (slot + 1) & (len(slots) - 1)
                 number = slots[slot]
             if number < 0:
-                if known == len(codes) or not _store_run(text, place, end, known, pool, ends):
-                    state[0], state[1], state[2], state[3] = place, document, first, written
+                if known == len(codes) or not _store_run(text, byte, end, known, pool, ends):
+                    state[0], state[1], state[2], state[3] = byte, document, first, written
                     return known, False
                 number = known
                 slots[slot], codes[number], entry[number] = number, code, -1
@@ -188,7 +188,7 @@ def _count_runs(
                 entry[number], columns[written], counts[written] = written, number, 0
                 written += 1
             counts[entry[number]] += 1
-            place = end
+            byte = end
         lengths[document] = written - first
         document, first = document + 1, written
     state[3] = written

@@ -1,8 +1,8 @@
-"""Count terms: documents in, a sparse matrix of counts out, in chunks and with several workers.
+"""Count the terms of documents in chunks, with one or more workers, into a sparse matrix.
 
-Chunks are counted by piece of text, as the tokenizer's splitter gives them; words, stop words and stems are
-settled afterwards, over the distinct pieces. The terms are sorted at the end, so the result depends neither
-on the size of the chunks nor on who counts them. Only counts and distinct pieces are kept, no text.
+Chunks count the pieces of text that the tokenizer's splitter gives. Words, stop words and stems are computed
+afterwards, once for each distinct piece. Terms are sorted at the end, so the result depends neither on the size of
+the chunks nor on the executor. Only counts and distinct pieces are kept in memory, no text.
 """
 
 from __future__ import annotations
@@ -37,21 +37,20 @@ from textcat.text.text_settings import TextSettings
 
 
 def pack_json(value: object) -> NDArray[np.uint8]:
-    """A JSON-able value as an array of bytes."""
+    """Return a JSON-able value as an array of bytes."""
     return np.frombuffer(json.dumps(value, separators=(",", ":")).encode("ascii"), dtype=np.uint8)
 
 
 def unpack_json(array: NDArray[np.uint8]) -> Any:
-    """The value that `pack_json` made the array of."""
+    """Return the value of an array made by `pack_json`."""
     return json.loads(array.tobytes().decode("ascii"))
 
 
 @dataclass(frozen=True)
 class CountedDocuments:
-    """Counts, documents x terms (CSR of int32, sorted indices, no zeros), and what each row and column is.
+    """Counts, documents x terms (CSR of int32, sorted indices, no zeros), with the names of rows and columns.
 
-    `terms` are sorted by code point; `ids`, `labels` and `split` have an entry for each row, in the order of
-    the corpus.
+    `terms` are sorted by code point; `ids`, `labels` and `split` have an entry for each row, in corpus order.
     """
 
     counts: csr_array
@@ -61,11 +60,11 @@ class CountedDocuments:
     split: list[str]
 
     def in_split(self, *names: str) -> NDArray[np.bool_]:
-        """Which rows belong to one of the named splits."""
+        """Return a mask of the rows in one of the named splits."""
         return np.array([name in names for name in self.split], dtype=np.bool_)
 
     def take(self, rows: NDArray[np.bool_]) -> CountedDocuments:
-        """The rows of a mask, with all the terms."""
+        """Return the rows of a mask, with all terms."""
         kept = np.flatnonzero(rows)
         return CountedDocuments(
             counts=self.counts[kept],
@@ -76,7 +75,7 @@ class CountedDocuments:
         )
 
     def make_label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
-        """Documents x categories; labels that are not among the categories are left out."""
+        """Return labels as documents x categories; labels not among `categories` are left out."""
         column = {category: index for index, category in enumerate(categories)}
         matrix = np.zeros((len(self.labels), len(categories)), dtype=np.bool_)
         for row, labels in enumerate(self.labels):
@@ -85,48 +84,23 @@ class CountedDocuments:
                     matrix[row, column[label]] = True
         return matrix
 
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays for an npz file; `from_arrays` restores the same documents."""
-        return {
-            "data": self.counts.data,
-            "indices": self.counts.indices,
-            "indptr": self.counts.indptr,
-            "terms": pack_json(self.terms),
-            "documents": pack_json({"ids": self.ids, "labels": self.labels, "split": self.split}),
-        }
 
-    @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> CountedDocuments:
-        """The documents that `to_arrays` was called on."""
-        terms, documents = unpack_json(arrays["terms"]), unpack_json(arrays["documents"])
-        return cls(
-            counts=csr_array(
-                (arrays["data"], arrays["indices"], arrays["indptr"]),
-                shape=(len(documents["ids"]), len(terms)),
-            ),
-            terms=terms,
-            ids=documents["ids"],
-            labels=[tuple(labels) for labels in documents["labels"]],
-            split=documents["split"],
-        )
-
-
-# Documents whose words are counted together: with more, the words no longer fit the processor's cache.
+# Documents per chunk: the words of more documents do not fit the processor's cache.
 DOCUMENTS_PER_CHUNK = 200
-# Chunks that each worker is given at a time: enough to keep it busy, few enough to stay small in memory.
+# Chunks sent to a worker at a time: enough to keep it busy, few enough to stay small in memory.
 CHUNKS_PER_WORKER = 16
 
 
 class TextDocument(Protocol):
-    """What counting needs of a document."""
+    """The parts of a document that counting uses."""
 
     @property
     def id(self) -> str:
-        """The document's name in its corpus."""
+        """The name of the document in its corpus."""
 
     @property
     def fields(self) -> Mapping[str, str]:
-        """The texts, by field."""
+        """Field name -> text."""
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -134,12 +108,12 @@ class TextDocument(Protocol):
 
     @property
     def split(self) -> str:
-        """The part of the corpus the document belongs to."""
+        """The split of the corpus that the document is in."""
 
 
 @dataclass
 class _DocumentLog:
-    """What is noted of each document while its text goes by."""
+    """Records ids, labels, splits and field names while documents are read once."""
 
     ids: list[str] = field(default_factory=list)
     labels: list[tuple[str, ...]] = field(default_factory=list)
@@ -147,7 +121,7 @@ class _DocumentLog:
     fields: set[str] = field(default_factory=set)
 
     def chunks(self, documents: Iterable[TextDocument], settings: TextSettings, size: int) -> Iterator[Chunk]:
-        """The texts of the documents by group of fields, `size` documents at a time."""
+        """Yield the texts of the documents by group of fields, in chunks of `size` documents."""
         groups = [names for _, names in settings.groups]
         remaining = iter(documents)
         while batch := list(islice(remaining, size)):
@@ -170,37 +144,36 @@ def count_terms(
     chunk_size: int = DOCUMENTS_PER_CHUNK,
     progress: Callable[[int], None] | None = None,
     missing_fields: bool = False,
-    crew: Executor | None = None,
+    executor: Executor | None = None,
 ) -> CountedDocuments:
-    """Count the terms of documents; the result is the same for any `n_jobs`, `chunk_size` and `crew`.
+    """Count the terms of documents; the result is the same for any `n_jobs`, `chunk_size` and `executor`.
 
-    With more than one of `n_jobs` chunks are counted in so many processes, with a crew by the crew. `progress`
-    is called with the number of documents just done. A field of the settings that no document has is an error
-    unless `missing_fields` allows it.
+    Chunks are counted by the executor, or without one in `n_jobs` processes. `progress` is called with the number
+    of documents just counted. A field of the settings that no document has is an error unless `missing_fields`.
     """
-    roll = _DocumentLog()
-    chunks = roll.chunks(documents, settings, chunk_size)
-    tell = progress or (lambda documents: None)
-    with nullcontext(crew) if crew or n_jobs == 1 else start_workers("processes", n_jobs) as workers:
+    log = _DocumentLog()
+    chunks = log.chunks(documents, settings, chunk_size)
+    report = progress or (lambda documents: None)
+    with nullcontext(executor) if executor or n_jobs == 1 else start_workers("processes", n_jobs) as workers:
         counting = _count_serially if workers is None else partial(_count_in_parallel, workers)
-        pieces, parts = counting(chunks, settings, tell)
-    if roll.ids and not missing_fields:
-        _refuse_unknown_fields(settings, roll.fields)
+        pieces, parts = counting(chunks, settings, report)
+    if log.ids and not missing_fields:
+        _refuse_unknown_fields(settings, log.fields)
     terms, of_pieces = map_pieces_to_terms(
         [(prefix, known) for (prefix, _), known in zip(settings.groups, pieces, strict=True)], settings
     )
-    counts = _stack_counts([], len(roll.ids), len(terms))
+    counts = _stack_counts([], len(log.ids), len(terms))
     for group, matrix in enumerate(of_pieces):
-        found = _stack_counts([part[group] for part in parts], len(roll.ids), matrix.shape[0]) @ matrix
+        found = _stack_counts([part[group] for part in parts], len(log.ids), matrix.shape[0]) @ matrix
         counts = counts + found if group else found
     counts.sum_duplicates()
-    return CountedDocuments(counts, terms, roll.ids, roll.labels, roll.split)
+    return CountedDocuments(counts, terms, log.ids, log.labels, log.split)
 
 
 def _count_serially(
     chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
-    """The pieces of each group by number, and the counts of each chunk and group."""
+    """Return the pieces of each group by number, and the counts of each chunk and group."""
     counters = [make_piece_counter(settings) for _ in settings.groups]
     parts: list[list[ChunkCounts]] = []
     for number, chunk in enumerate(chunks):
@@ -214,11 +187,13 @@ def _count_serially(
 def _count_in_parallel(
     workers: Executor, chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
-    """The same, some chunks by each worker; what they number is numbered anew."""
+    """Return the same from workers that each count some chunks; their piece numbers are replaced by common ones."""
     vocabularies = [make_vocabulary() for _ in settings.groups]
     parts: list[list[ChunkCounts]] = []
     while wave := [some for _ in range(workers.size) if (some := list(islice(chunks, CHUNKS_PER_WORKER)))]:
-        for some, (pieces, counted) in zip(wave, workers.each(count_chunks, settings, wave), strict=True):
+        for some, (pieces, counted) in zip(
+            wave, workers.map_items(count_chunks, settings, wave), strict=True
+        ):
             numbers = [number_pieces(own, known) for own, known in zip(pieces, vocabularies, strict=True)]
             for chunk, groups in zip(some, counted, strict=True):
                 parts.append([counts.renumber(new) for counts, new in zip(groups, numbers, strict=True)])
@@ -227,7 +202,7 @@ def _count_in_parallel(
 
 
 def _stack_counts(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> csr_array:
-    """The chunks of a group of fields under each other, documents x pieces; zeros without chunks."""
+    """Return the stacked chunks of a group of fields, documents x pieces; all zeros without chunks."""
     ends = np.zeros(documents + 1, dtype=np.int32)
     if not parts:
         return csr_array((np.empty(0, np.int32), np.empty(0, np.int32), ends), shape=(documents, pieces))
@@ -243,5 +218,5 @@ def _refuse_unknown_fields(settings: TextSettings, present: set[str]) -> None:
         raise UsageError(
             f"no document has the field {', '.join(missing)}",
             where="text.fields",
-            hint=f"The documents have: {', '.join(sorted(present)) or 'no fields at all'}.",
+            hint=f"Fields of the documents: {', '.join(sorted(present)) or 'none'}.",
         )

@@ -1,8 +1,7 @@
-"""Counting new documents against the terms of a trained model, batch after batch.
+"""Count new documents, batch after batch, over the terms of a trained model.
 
-What a piece of text comes to (its words, stems, their columns) is looked up once and remembered, so that the
-stemmer and the tables of terms cost nothing once the common words have gone by. The counts are those of
-`textcat.text.counting.count_terms`.
+The columns of a piece's terms are computed once and cached, so that stemming costs nothing for common words. The
+counts are those of `textcat.text.counting.count_terms`.
 """
 
 from __future__ import annotations
@@ -21,12 +20,12 @@ from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import load_tokenizer
 
-# So many pieces are remembered before all are forgotten: memory does not grow with the stream.
+# The cache is emptied when it holds this many pieces, so memory stays bounded.
 MAX_CACHED_PIECES = 500_000
 
 
 class _PieceTable(dict[str, int]):
-    """The number of each piece of text, and the columns of its terms, found when it is first looked up."""
+    """Numbers pieces of text when they are first looked up, and stores the columns of their terms."""
 
     def __init__(self, columns_of: Callable[[str], list[int]]) -> None:
         super().__init__()
@@ -40,9 +39,9 @@ class _PieceTable(dict[str, int]):
         return number
 
     def look_up(self, pieces: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """How many terms each piece has, and their columns one after the other."""
+        """Return the number of terms of each piece, and the columns of all these terms in order."""
         numbers = np.fromiter(map(self.__getitem__, pieces), np.int64, len(pieces))
-        # Copies: an array that is looked into cannot grow.
+        # Copies: an `array` with an exported buffer cannot grow.
         ends, columns = np.array(self.ends, dtype=np.int64), np.array(self.columns, dtype=np.int32)
         starts, lengths = ends[numbers], ends[numbers + 1] - ends[numbers]
         if len(lengths) and lengths.min() == lengths.max() == 1:
@@ -52,7 +51,7 @@ class _PieceTable(dict[str, int]):
 
 
 class DocumentCounter:
-    """Counts of known terms, which keep their columns, and of others, which follow after them."""
+    """Counts documents: known terms have their given columns, other terms get columns after them."""
 
     def __init__(self, settings: TextSettings, terms: Sequence[str]) -> None:
         self.settings, self.terms = settings, terms
@@ -69,7 +68,7 @@ class DocumentCounter:
         ]
 
     def _find_columns(self, prefix: str, piece: str) -> list[int]:
-        """The columns of a piece's terms; a term not met before gets the next one."""
+        """Return the columns of a piece's terms; a new term gets the next column."""
         others, first = self._others, len(self.terms)
         return [
             self._known[term] if term in self._known else others.setdefault(term, first + len(others))
@@ -77,7 +76,7 @@ class DocumentCounter:
         ]
 
     def counts(self, documents: Sequence[TextDocument]) -> csr_array:
-        """Documents x columns, as many as terms have been met; int32, sorted, no zeros."""
+        """Return counts, documents x all terms so far; int32, sorted, no zeros."""
         if sum(len(pieces) for _, pieces in self._groups) > MAX_CACHED_PIECES:
             self._forget()
         found = [self._count_group(fields, known, documents) for fields, known in self._groups]
@@ -94,7 +93,7 @@ class DocumentCounter:
     def _count_group(
         self, fields: tuple[str, ...], known: _PieceTable, documents: Sequence[TextDocument]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The row and the column of every term, in the order of the text."""
+        """Return the row and column of every term, in the order of the text."""
         texts = ["\n".join([document.fields.get(name, "") for name in fields]) for document in documents]
         pieces = list(map(self._split, texts))
         lengths, columns = known.look_up(list(chain.from_iterable(pieces)))

@@ -1,6 +1,6 @@
-"""Counting the pieces of text of a chunk of documents: the hot part of counting, before stems and stop words.
+"""Count the pieces of text in chunks of documents: the inner loop of counting, before stop words and stems.
 
-A chunk is a list of documents, a document a tuple of texts, one for each group of fields that share words.
+A chunk is a list of documents; a document is a tuple of texts, one for each group of fields that share terms.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 Chunk = Sequence[tuple[str, ...]]
 
-# After so many chunks compiled code is worth the tenth of a second that it takes to load.
+# After this many chunks compiled code repays the tenth of a second that loading it takes.
 CHUNKS_BEFORE_COMPILING = 5
 
 
 @dataclass(frozen=True)
 class ChunkCounts:
-    """The nonzero counts of a chunk and a group, document after document.
+    """The nonzero counts of a chunk and a group, in document order.
 
-    `lengths` is how many different pieces each document has, `columns` their numbers,
-    `counts` how often they occur.
+    `lengths`: the number of different pieces of each document; `columns`: their numbers; `counts`: their counts.
     """
 
     lengths: NDArray[np.int32]
@@ -35,32 +34,32 @@ class ChunkCounts:
     counts: NDArray[np.int32]
 
     def renumber(self, columns: NDArray[np.int32]) -> ChunkCounts:
-        """The same counts, the piece of number t being number columns[t]."""
+        """Return the counts with piece t renumbered to columns[t]."""
         return ChunkCounts(self.lengths, columns[self.columns], self.counts)
 
 
 class PieceCounter(Protocol):
-    """Numbers pieces of text as they appear, and counts them."""
+    """Counts pieces of text, numbered in the order in which they first occur."""
 
     def count(self, texts: Sequence[str]) -> ChunkCounts:
-        """The counts of some texts; pieces not met before are added."""
+        """Return the counts of some texts and number their new pieces."""
 
     def list_pieces(self) -> list[str]:
-        """The pieces by number."""
+        """Return the pieces in the order of their numbers."""
 
 
 class SplitCounter:
-    """Pieces as a splitter gives them, numbered by a dictionary."""
+    """Counts the pieces of a splitter with a dictionary of numbers."""
 
     def __init__(self, split: Callable[[str], list[str]]) -> None:
         self._split, self._numbers = split, make_vocabulary()
 
     def list_pieces(self) -> list[str]:
-        """The pieces by number."""
+        """Return the pieces in the order of their numbers."""
         return list(self._numbers)
 
     def count(self, texts: Sequence[str]) -> ChunkCounts:
-        """The counts of some texts; pieces not met before are added."""
+        """Return the counts of some texts and number their new pieces."""
         pieces: list[str] = []
         ends = np.zeros(len(texts) + 1, dtype=np.int64)
         for row, text in enumerate(texts, start=1):
@@ -68,8 +67,7 @@ class SplitCounter:
             ends[row] = len(pieces)
         numbers = number_pieces(pieces, self._numbers)
         rows = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(ends))
-        # One sort of (row, number) keys brings equal pieces of a document together: the length of a run is
-        # their count.
+        # Sorting (row, number) keys groups equal pieces of a document; the length of a group is their count.
         width = max(len(self._numbers), 1)
         keys = rows * width + numbers
         keys.sort()
@@ -83,34 +81,32 @@ class SplitCounter:
 
 
 class RunCounter:
-    """Pieces that are runs of characters, counted by compiled code; `known` are numbered already."""
+    """Counts runs of characters with compiled code; the pieces `known` have the first numbers."""
 
     def __init__(self, tokenizer: Tokenizer, *, lowercase: bool, known: Sequence[str] = ()) -> None:
-        # The compiler takes a while to load; who counts a few documents should not wait for it.
+        # Loading the compiler takes a while, which counting a few documents should not wait for.
         from textcat.text.compiled_runs import RunTable  # noqa: PLC0415
 
-        self._encode, self._table = (
-            tokenizer.make_encoder(lowercase=lowercase),
-            RunTable(tokenizer.characters),
-        )
+        self._encode = tokenizer.make_encoder(lowercase=lowercase)
+        self._table = RunTable(tokenizer.characters)
         self._table.count([piece.encode("latin-1") for piece in known])
 
     def list_pieces(self) -> list[str]:
-        """The pieces by number."""
+        """Return the pieces in the order of their numbers."""
         return self._table.list_pieces()
 
     def count(self, texts: Sequence[str]) -> ChunkCounts:
-        """The counts of some texts; pieces not met before are added."""
+        """Return the counts of some texts and number their new pieces."""
         return ChunkCounts(*self._table.count(list(map(self._encode, texts))))
 
 
 def make_piece_counter(settings: TextSettings) -> PieceCounter:
-    """A counter that works at once."""
+    """Return a counter that needs no compiled code."""
     return SplitCounter(load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase))
 
 
 def compile_piece_counter(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
-    """A compiled counter to go on with, where the tokenizer allows one."""
+    """Return a compiled counter that continues `counter`, or `counter` if the tokenizer allows none."""
     tokenizer = load_tokenizer(settings.tokenizer)
     if not isinstance(tokenizer, Tokenizer) or not tokenizer.characters:
         return counter
@@ -118,14 +114,14 @@ def compile_piece_counter(counter: PieceCounter, settings: TextSettings) -> Piec
 
 
 def count_chunk(chunk: Chunk, counters: Sequence[PieceCounter]) -> list[ChunkCounts]:
-    """The counts of each group of fields by its counter."""
+    """Return the counts of each group of fields by its counter."""
     return [counter.count([texts[group] for texts in chunk]) for group, counter in enumerate(counters)]
 
 
 def count_chunks(
     settings: TextSettings, chunks: Sequence[Chunk]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
-    """Chunks in a process of its own: the pieces of each group by number, and the counts of each chunk and group."""
+    """Count chunks in a worker; return the pieces of each group, and the counts of each chunk and group."""
     counters = [make_piece_counter(settings) for _ in settings.groups]
     if len(chunks) > CHUNKS_BEFORE_COMPILING:
         counters = [compile_piece_counter(counter, settings) for counter in counters]
@@ -134,12 +130,12 @@ def count_chunks(
 
 
 def make_vocabulary() -> defaultdict[str, int]:
-    """A dictionary that numbers each piece when it is first looked up."""
+    """Return a dictionary that numbers each piece when it is first looked up."""
     vocabulary: defaultdict[str, int] = defaultdict()
     vocabulary.default_factory = vocabulary.__len__
     return vocabulary
 
 
 def number_pieces(pieces: Sequence[str], vocabulary: defaultdict[str, int]) -> NDArray[np.int32]:
-    """The numbers of pieces, new ones being added."""
+    """Return the numbers of pieces; new pieces are added to the vocabulary."""
     return np.fromiter(map(vocabulary.__getitem__, pieces), np.int32, len(pieces))

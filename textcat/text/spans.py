@@ -1,4 +1,4 @@
-"""Where in a text the terms stand that counting finds in it."""
+"""Locate in a text the terms that counting finds in it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from textcat.text.tokenizers import Tokenizer, WordFunction, load_tokenizer
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """`text[start:end]` is a word, and what it is counted as: one term for each group that its field is in."""
+    """A word `text[start:end]` and its terms, one for each group of fields that its field is in."""
 
     start: int
     end: int
@@ -21,7 +21,7 @@ class Span:
 
 
 def find_spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
-    """The words of a field's text that are counted, in their order; stop words are passed over."""
+    """Yield the words of a field's text that are counted, in order, without stop words."""
     tokenizer = load_tokenizer(settings.tokenizer)
     prefixes = [prefix for prefix, fields in settings.groups if field in fields]
     make = make_term_extractor(settings)
@@ -37,8 +37,8 @@ def find_spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
 
 
 def _match_pattern(text: str, tokenizer: Tokenizer, settings: TextSettings) -> Iterator[tuple[int, int, str]]:
-    """Start, end and word of what a tokenizer's pattern finds."""
-    searched = _blank_skipped(text, tokenizer.skip)
+    """Yield start, end and word of each match of a tokenizer's pattern."""
+    searched = tokenizer.skip(text) if tokenizer.skip else text
     places: Sequence[int] = range(len(text))
     if tokenizer.folds_first(lowercase=settings.lowercase):
         searched, places = _fold_case(searched)
@@ -47,24 +47,19 @@ def _match_pattern(text: str, tokenizer: Tokenizer, settings: TextSettings) -> I
 
 
 def _locate_words(text: str, tokenizer: WordFunction) -> Iterator[tuple[int, int, str]]:
-    """The words of a function, each sought behind the one before; one that it made up stands nowhere."""
-    behind = 0
+    """Yield start, end and word of each word of a function that occurs in the text after the word before it."""
+    end = 0
     for word in tokenizer.words(text):
-        start = text.find(word, behind)
+        start = text.find(word, end)
         if start >= 0:
-            behind = start + len(word)
-            yield start, behind, word
+            end = start + len(word)
+            yield start, end, word
 
 
 def _fold_case(text: str) -> tuple[str, Sequence[int]]:
-    """The text in small letters, and where in the text each of them comes from."""
+    """Return the lowercased text, and for each of its characters the position in the text."""
     small = text.lower()
     if len(small) == len(text):
         return small, range(len(text))
-    # A few letters have a small form of two characters.
+    # The lower case of a few letters has two characters.
     return small, [place for place, letter in enumerate(text) for _ in letter.lower()]
-
-
-def _blank_skipped(text: str, skip: str) -> str:
-    """The text with as many spaces in place of what the tokenizer skips."""
-    return re.sub(skip, lambda found: " " * len(found[0]), text) if skip else text

@@ -1,4 +1,4 @@
-"""Porter's stemmer in its variants, by name. Made for distinct words: over all tokens it would be slow."""
+"""Variants of Porter's stemmer, by name. Stem distinct words: stemming every token would be slow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal
 
 StemmerName = Literal["none", "porter_original", "porter_martin", "porter_extensions", "porter_lemur"]
 
-# The mode of NLTK's PorterStemmer that each name stands for.
+# Name -> mode of NLTK's PorterStemmer.
 _MODES = {
     "porter_original": "ORIGINAL_ALGORITHM",
     "porter_martin": "MARTIN_EXTENSIONS",
@@ -28,10 +28,10 @@ STEMMERS: Mapping[StemmerName, str] = MappingProxyType(
 
 
 def make_stemmer(name: StemmerName) -> Callable[[str], str]:
-    """The function from a word to its stem."""
+    """Return the function from a word to its stem."""
     if name == "none":
         return str
-    # NLTK takes a second to import; who does not stem should not wait for it.
+    # NLTK takes a second to import.
     from nltk.stem.porter import PorterStemmer  # noqa: PLC0415
 
     porter = PorterStemmer(mode=getattr(PorterStemmer, _MODES[name]))

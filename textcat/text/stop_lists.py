@@ -1,4 +1,4 @@
-"""Stop lists: bundled ones by name, a reader's own by path."""
+"""Stop lists, bundled ones by name and others by the path of a file."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
-import yaml
-
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.yaml_reader import read_packaged_yaml
 
 STOP_LIST_FOLDER = Path(__file__).parent / "stop_lists"
 
 
 class StopListEntry(TypedDict):
-    """What `stop_lists.yaml` says of a bundled list."""
+    """The entry of a bundled list in `stop_lists.yaml`."""
 
     file: str | None
     words: int
@@ -27,7 +26,7 @@ class StopListEntry(TypedDict):
 
 @dataclass(frozen=True)
 class StopList:
-    """Lower-cased words, and the sha256 of the file's bytes: the identity of a list in a signature."""
+    """Lowercased words, and the sha256 of the file's bytes, which identifies the list in signatures."""
 
     name: str
     words: frozenset[str]
@@ -36,15 +35,13 @@ class StopList:
 
 @cache
 def load_stop_list_entries() -> dict[str, StopListEntry]:
-    """The lists that come with the package, by name."""
-    entries: dict[str, StopListEntry] = yaml.safe_load(
-        (STOP_LIST_FOLDER / "stop_lists.yaml").read_text("utf-8")
-    )
+    """Return the entries of the bundled lists, by name."""
+    entries: dict[str, StopListEntry] = read_packaged_yaml("text/stop_lists/stop_lists.yaml")
     return entries
 
 
 def load_stop_list(name: str) -> StopList:
-    """The bundled list of that name, or else the text file at that path: UTF-8, one word a line."""
+    """Return the bundled list of that name, or the list in the UTF-8 text file at that path, one word per line."""
     entry = load_stop_list_entries().get(name)
     if entry is None:
         return _read_stop_list(name, Path(name).expanduser())
@@ -69,7 +66,7 @@ def _read_stop_list(name: str, path: Path) -> StopList:
         raise DataNotAvailableError(
             f"the stop list cannot be read: {error.strerror}",
             where=str(path),
-            hint="Name a text file with a word a line, or a list that textcat has.",
+            hint="Name a text file with one word per line, or a bundled list.",
         ) from error
     try:
         lines = content.decode("utf-8").splitlines()
@@ -77,7 +74,7 @@ def _read_stop_list(name: str, path: Path) -> StopList:
         raise BadDataError(
             f"the stop list is not UTF-8 at byte {error.start}",
             where=str(path),
-            hint="Save the file as UTF-8, one word a line.",
+            hint="Save the file as UTF-8, one word per line.",
         ) from error
     words = [line.strip().lower() for line in lines]
     for number, word in enumerate(words, start=1):
@@ -96,7 +93,7 @@ def _make_unknown_error(name: str) -> UsageError:
     guess = f"Did you mean {close[0]}? " if close else ""
     return UsageError(
         f"there is no stop list {name!r}, neither by name nor as a file",
-        hint=f"{guess}Name one of {', '.join(names)}, or the path of a text file with one word a line.",
+        hint=f"{guess}Name one of {', '.join(names)}, or the path of a text file with one word per line.",
     )
 
 

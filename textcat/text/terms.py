@@ -1,4 +1,4 @@
-"""From distinct pieces of text to terms: words, stop words, stems, prefixes, once for each piece."""
+"""Turn distinct pieces of text into terms: cut them into words, drop stop words, stem, add prefixes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 
 def make_term_extractor(settings: TextSettings) -> Callable[[str], list[str]]:
-    """The function from a piece of text to its terms."""
+    """Return the function from a piece of text to its terms."""
     cut = load_tokenizer(settings.tokenizer).make_cutter(lowercase=settings.lowercase)
     stem = cache(make_stemmer(settings.stem))
     stop_words = load_stop_list(settings.stop_list).words
@@ -29,9 +29,9 @@ def make_term_extractor(settings: TextSettings) -> Callable[[str], list[str]]:
 def map_pieces_to_terms(
     groups: Iterable[tuple[str, Iterable[str]]], settings: TextSettings
 ) -> tuple[list[str], list[csr_array]]:
-    """The sorted terms of groups of pieces, each group with its prefix, and where they occur.
+    """Return the sorted terms of groups of pieces, given with their prefixes, and a matrix for each group.
 
-    The matrices, one a group, are pieces x terms: counts of pieces times such a matrix are counts of terms.
+    The matrices are pieces x terms: counts of pieces times such a matrix are counts of terms.
     """
     make = None if _are_pieces_terms(settings) else make_term_extractor(settings)
     made = [_list_terms(make, prefix, pieces) for prefix, pieces in groups]
@@ -41,7 +41,7 @@ def map_pieces_to_terms(
 
 
 def _are_pieces_terms(settings: TextSettings) -> bool:
-    """Whether every piece is a term as it stands."""
+    """Return whether every piece is a term as it is."""
     tokenizer = load_tokenizer(settings.tokenizer)
     plain = isinstance(tokenizer, Tokenizer) and tokenizer.gives_words(lowercase=settings.lowercase)
     return plain and settings.stem == "none" and not load_stop_list(settings.stop_list).words
@@ -50,9 +50,9 @@ def _are_pieces_terms(settings: TextSettings) -> bool:
 def _list_terms(
     make: Callable[[str], list[str]] | None, prefix: str, pieces: Iterable[str]
 ) -> tuple[list[str], list[int]]:
-    """The terms of all pieces in one list, and where in it those of each piece end; without `make` each is one.
+    """Return the terms of all pieces in one list, and the ends of each piece's terms; without `make` pieces are terms.
 
-    A list for each piece would be simpler, but so many objects alive wake the garbage collector.
+    One list for each piece would be simpler, but so many live objects slow the garbage collector down.
     """
     if make is None:
         words = [prefix + piece for piece in pieces]

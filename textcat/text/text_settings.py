@@ -1,4 +1,4 @@
-"""What can be set about the way from fields of text to counts of terms."""
+"""Settings of the step from the fields of documents to counts of terms."""
 
 from __future__ import annotations
 
@@ -12,36 +12,34 @@ from textcat.text.tokenizers import TOKENIZERS
 
 
 class TextSettings(BaseModel):
-    """From the fields of a document to counts of terms."""
+    """How the fields of a document become counts of terms."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
-        description="How text is cut into words; when left out with your own csv, tsv, jsonl or folders: unicode.",
+        description="How text is divided into words. The default for your own csv, tsv, jsonl or folders is unicode.",
     )
-    lowercase: bool = Field(True, description="Whether capitals become small letters.")
-    stem: StemmerName = Field("none", description="Which variant of Porter's stemmer is run over the words.")
+    lowercase: bool = Field(True, description="Whether words are lowercased.")
+    stem: StemmerName = Field("none", description="Variant of Porter's stemmer that is applied to the words.")
     stop_list: str = Field(
         "none",
         description=(
             "Words to leave out: none, smart, glasgow_318, glasgow_319, or the path of a text file with one "
-            "word a line."
+            "word per line."
         ),
     )
     stop_when: Literal["before_stemming", "after_stemming"] = Field(
         "before_stemming",
         description="Whether words are looked up in the stop list, or stems among the stems of its words.",
     )
-    fields: tuple[str, ...] = Field(
-        ("title", "body"), min_length=1, description="The fields that are read; all others are left out."
-    )
+    fields: tuple[str, ...] = Field(("title", "body"), min_length=1, description="The fields that are used.")
     separate_fields: tuple[str, ...] = Field(
         (),
-        description="Fields whose words are features of their own, written field:word; others are merged.",
+        description="Fields whose words are separate features, written field:word; the other fields are merged.",
     )
     doubled_fields: tuple[str, ...] = Field(
-        (), description="Separate fields whose words count among the merged ones as well."
+        (), description="Separate fields whose words are also counted with the merged fields."
     )
 
     @model_validator(mode="after")
@@ -51,12 +49,14 @@ class TextSettings(BaseModel):
         if unread := set(self.separate_fields) - set(self.fields):
             raise ValueError(f"separate_fields names {', '.join(sorted(unread))}, which fields does not")
         if merged := set(self.doubled_fields) - set(self.separate_fields):
-            raise ValueError(f"doubled_fields names {', '.join(sorted(merged))}, which is not separate")
+            raise ValueError(
+                f"doubled_fields names {', '.join(sorted(merged))}, which separate_fields does not"
+            )
         return self
 
     @property
     def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
-        """Fields that share words, a group with the prefix of its terms: first the merged fields."""
+        """The groups of fields that share terms, with the prefix of these terms; the merged fields come first."""
         apart = set(self.separate_fields) - set(self.doubled_fields)
         merged = tuple(name for name in self.fields if name not in apart)
         separate = tuple((f"{name}:", (name,)) for name in self.fields if name in self.separate_fields)

@@ -1,14 +1,14 @@
-"""Tokenizers by name: how the text of a field is cut into words.
+"""Tokenizers by name: rules that divide the text of a field into words.
 
-A tokenizer has two halves. The splitter runs over all text and must be fast; it may leave words together that
-the cutter, which runs once for each distinct piece of text, takes apart. Case is folded before the split
-where that changes nothing, and after it where the rule of the tokenizer looks at capitals.
+A tokenizer has two steps. The splitter runs over all text and must be fast; its pieces may hold several words. The
+cutter runs once for each distinct piece and divides it into words. Text is lowercased before the split, or after
+the cut if the rule of the tokenizer depends on capitals.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, cast
@@ -20,10 +20,11 @@ TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "white
 
 @dataclass(frozen=True)
 class Tokenizer:
-    """A way of cutting text into words: what `pattern` finds, changed by `finish`.
+    """A rule whose words are the matches of `pattern`, each changed by `finish`.
 
-    Words are runs of `characters`, which are Latin-1, or stand between white space where there are none. They
-    are `finer` if `pattern` has yet to be looked for in such a piece. What `skip` finds is blotted out first.
+    `skip` first replaces text that holds no words by spaces. Pieces are then runs of `characters`, which are Latin-1,
+    or runs without white space if there are none. If `finer`, `pattern` is searched in each piece; otherwise
+    each piece is a word.
     """
 
     name: TokenizerName
@@ -31,42 +32,41 @@ class Tokenizer:
     pattern: str
     characters: bytes = b""
     finer: bool = False
-    looks_at_capitals: bool = False
-    skip: str = ""
+    depends_on_capitals: bool = False
+    skip: Callable[[str], str] | None = None
     finish: Callable[[str], str] | None = None
 
     def folds_first(self, *, lowercase: bool) -> bool:
-        """Whether capitals become small letters before the pattern is looked for."""
-        return lowercase and not self.looks_at_capitals
+        """Return whether text is lowercased before the pattern is searched."""
+        return lowercase and not self.depends_on_capitals
 
     def make_splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
-        """The function from a text to its pieces, a word or more each."""
+        """Return a function from a text to its pieces of one or more words."""
         if self.characters:
             return _make_run_splitter(self.characters, self.make_encoder(lowercase=lowercase))
         fold = self.folds_first(lowercase=lowercase)
         return (lambda text: text.lower().split()) if fold else str.split
 
     def make_encoder(self, *, lowercase: bool) -> Callable[[str], bytes]:
-        """The function from a text to the bytes whose runs of `characters` are its pieces."""
+        """Return a function from a text to bytes, whose runs of `characters` are the pieces."""
         fold = self.folds_first(lowercase=lowercase)
-        blot = re.compile(self.skip).sub if self.skip else None
 
         def encode(text: str) -> bytes:
-            seen = blot(" ", text) if blot else text
-            # What is not Latin-1 becomes a question mark, which no set has.
-            return (seen.lower() if fold else seen).encode("latin-1", "replace")
+            kept = self.skip(text) if self.skip else text
+            # Characters outside Latin-1 become question marks, which are in no word.
+            return (kept.lower() if fold else kept).encode("latin-1", "replace")
 
         return encode
 
     def gives_words(self, *, lowercase: bool) -> bool:
-        """Whether the splitter's pieces are words already."""
-        return not (self.finer or self.finish or (lowercase and self.looks_at_capitals))
+        """Return whether every piece of the splitter is a word as it is."""
+        return not (self.finer or self.finish or (lowercase and self.depends_on_capitals))
 
     def make_cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
-        """The function from a piece to its words."""
+        """Return a function from a piece to its words."""
         find = re.compile(self.pattern).findall
         finish = self.finish or str
-        lower = str.lower if lowercase and self.looks_at_capitals else str
+        lower = str.lower if lowercase and self.depends_on_capitals else str
 
         def cut(piece: str) -> list[str]:
             return [lower(finish(word)) for word in (find(piece) if self.finer else (piece,))]
@@ -76,21 +76,21 @@ class Tokenizer:
 
 @dataclass(frozen=True)
 class WordFunction:
-    """A tokenizer that is a function from a text to its words; capitals become small letters afterwards."""
+    """A tokenizer given as a function from a text to its words, which are lowercased afterwards."""
 
     words: Callable[[str], list[str]]
 
     def make_splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
-        """The function itself."""
+        """Return the function itself."""
         return self.words
 
     def make_cutter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
-        """Each piece is a word already."""
+        """Return a function that lowercases a piece, which is one word."""
         return lambda piece: [piece.lower() if lowercase else piece]
 
 
 def load_tokenizer(name: str) -> Tokenizer | WordFunction:
-    """One of TOKENIZERS, or a plugin's."""
+    """Return the tokenizer of that name, from TOKENIZERS or a plugin."""
     plugin = find_plugin("tokenizers", name, TOKENIZERS)
     if plugin is not None:
         return WordFunction(wrap_plugin_function(plugin, load_plugin(plugin)))
@@ -98,20 +98,56 @@ def load_tokenizer(name: str) -> Tokenizer | WordFunction:
 
 
 def reads_latin_only(name: str) -> bool:
-    """Whether a tokenizer drops the letters of other scripts."""
+    """Return whether a tokenizer drops all letters outside Latin-1."""
     tokenizer = load_tokenizer(name)
     return isinstance(tokenizer, Tokenizer) and bool(tokenizer.characters)
 
 
 def _make_run_splitter(characters: bytes, encode: Callable[[str], bytes]) -> Callable[[str], list[str]]:
-    """Runs of characters out of a set: translating bytes is twice as fast as a regular expression."""
+    """Return a function that finds runs of characters by translating bytes, twice as fast as a regular expression."""
     table = bytes(code if code in characters else 0x20 for code in range(256))
     return lambda text: encode(text).translate(table).decode("latin-1").split()
 
 
 def _finish_trec(token: str) -> str:
-    """U.S.A. becomes USA, and IBM's becomes IBM; the other tokens have neither dot nor apostrophe."""
+    """Turn U.S.A. into USA and IBM's into IBM; other tokens have neither dot nor apostrophe."""
     return token.replace(".", "").partition("'")[0]
+
+
+MARKUP_START = re.compile(r"</?[a-zA-Z]|<![^-]|<!--|&[a-zA-Z]+;|&#[0-9]*;")
+
+
+def find_markup(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of each tag, comment and character reference, in time linear in the text.
+
+    These are the matches of `</?[a-zA-Z][^>]*>|<![^-][^>]*>|<!--[^>]*-->|&[a-zA-Z]+;|&#[0-9]*;`. That pattern itself
+    takes quadratic time, since each `<` without its `>` would search the rest of the text again.
+    """
+    position = 0
+    close = -1
+    while found := MARKUP_START.search(text, position):
+        start, end = found.span()
+        position = start + 1
+        if text[start] == "<":
+            if close < end:
+                close = text.find(">", end)
+                close = len(text) if close < 0 else close
+            is_comment = text.startswith("<!--", start)
+            if close == len(text) or (is_comment and not text.endswith("--", end, close)):
+                continue
+            end = close + 1
+        yield start, end
+        position = end
+
+
+def blank_markup(text: str) -> str:
+    """Replace the characters of tags, comments and character references by spaces."""
+    parts = []
+    kept_from = 0
+    for start, end in find_markup(text):
+        parts += [text[kept_from:start], " " * (end - start)]
+        kept_from = end
+    return "".join([*parts, text[kept_from:]])
 
 
 _LETTERS = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -149,21 +185,20 @@ TOKENIZERS: Mapping[TokenizerName, Tokenizer] = MappingProxyType(
             ),
             Tokenizer(
                 "whitespace",
-                "Whatever stands between white space: for text that is tokenized already.",
+                "Runs without white space: for text that is tokenized already.",
                 r"\S+",
             ),
-            # The rules of the TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names,
-            # without an acronym list: dotted capitals are one word without their dots, a word loses what
-            # follows an apostrophe, Latin-1 letters are kept. It drops what looks like a tag, so that the
-            # company codes of Reuters, <IBM> in the text, are not counted.
+            # The TrecParser module of the Lemur toolkit, which genkin_2004 section 5.2.1 names, without an
+            # acronym list: dotted capitals are one word without their dots, a word ends before an apostrophe,
+            # Latin-1 letters are kept. Tags are dropped, and with them the company codes of Reuters (<IBM>).
             Tokenizer(
                 "trec",
                 "Words as Lemur's TrecParser has them: U.S.A. and USA's are usa, <IBM> is a tag.",
                 r"[A-Z]\.(?:[A-Z]\.)+|[a-zA-Z0-9]+'[a-zA-Z]+|[a-zA-Z0-9\u00a1-\u00ff]+",
                 characters=_LETTERS + _DIGITS + _BEYOND_ASCII + b"'.",
                 finer=True,
-                looks_at_capitals=True,
-                skip=r"</?[a-zA-Z][^>]*>|<![^-][^>]*>|<!--[^>]*-->|&[a-zA-Z]+;|&#[0-9]*;",
+                depends_on_capitals=True,
+                skip=blank_markup,
                 finish=_finish_trec,
             ),
         )

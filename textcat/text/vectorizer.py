@@ -1,6 +1,6 @@
-"""From counts to vectors: which terms have a place, their weights, the length of a document.
+"""Turn counts into vectors: choose the terms that are features, weigh them, scale documents to unit length.
 
-The constant feature of the papers is no column here: the learners append it, after normalisation.
+The constant feature of the papers has no column here: the learners append it, after normalization.
 """
 
 from __future__ import annotations
@@ -27,43 +27,41 @@ from textcat.text.weighting import (
 
 
 class VectorSettings(BaseModel):
-    """From counts of terms to vectors."""
+    """How counts of terms become vectors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     weighting: WeightingName = Field(
         "binary",
         description=(
-            "The weight of a term that occurs n times: 1 (binary), n (tf), 1 + ln n (log_tf), or one of the "
-            "latter two times ln((D + 1) / (n(j) + 1)), if n(j) of D training documents hold it (tf_idf, "
-            "log_tf_idf), or its share of the document times 1 - its entropy over the training documents "
-            "(entropy_share)."
+            "The weight of a term that occurs n times: 1 (binary), n (tf), 1 + ln n (log_tf), the last two times "
+            "ln((D + 1) / (n(j) + 1)), where n(j) of D training documents contain the term (tf_idf, log_tf_idf), "
+            "or its share of the document times 1 - its entropy over the training documents (entropy_share)."
         ),
     )
     cosine: bool = Field(False, description="Whether documents are scaled to Euclidean length 1.")
     cosine_terms: Literal["all", "kept"] = Field(
         "all",
-        description="Whether the length of a document is over all its terms, or those that have a feature.",
+        description="Whether the length of a document is taken over all its terms, or over its features (kept).",
     )
     vocabulary: Literal["training", "all"] = Field(
         "training",
-        description="Whether terms and minimum counts are of the training documents or of all documents.",
+        description="Whether terms and minimum counts come from the training documents or from all documents.",
     )
     minimum_documents: int = Field(
         1, ge=1, description="Leave out terms that occur in fewer documents than this."
     )
     minimum_count: int = Field(
-        1, ge=1, description="Leave out terms that occur fewer times than this in all."
+        1, ge=1, description="Leave out terms that occur fewer times than this in total."
     )
 
 
 @dataclass(frozen=True)
 class Vectorizer:
-    """The terms that were seen, those that have a feature, and what their weights need.
+    """The terms of the documents it was fitted on, which of them are features, and the statistics of their weights.
 
-    `seen` are the sorted terms of all documents it was fitted on, `containing` how many of the `documents`
-    training documents contain each, `concentration` 1 less the entropy of each over them, `kept` which of them
-    are features.
+    `seen`: all terms, sorted; `containing`: the number of the `documents` training documents that contain each;
+    `concentration`: 1 - its entropy over them; `kept`: whether it is a feature.
     """
 
     settings: VectorSettings
@@ -77,11 +75,11 @@ class Vectorizer:
     def fit(
         cls, counted: CountedDocuments, training: NDArray[np.bool_] | None = None, *, settings: VectorSettings
     ) -> Vectorizer:
-        """Choose the features; `training` are the training rows, by default those of the split `train`."""
+        """Choose the features; `training` is a mask of the training rows, by default those of the split `train`."""
         rows = counted.in_split("train") if training is None else training
         if not rows.any():
             raise UsageError(
-                "there is no training document to take the terms from",
+                "no training document to take terms from",
                 hint="Choose a split of the corpus that has training documents.",
             )
         train = counted.take(rows).counts
@@ -95,18 +93,18 @@ class Vectorizer:
 
     @property
     def terms(self) -> list[str]:
-        """The terms that are features, in the order of the columns."""
+        """The features, in the order of the columns."""
         return [self.seen[index] for index in np.flatnonzero(self.kept)]
 
     def transform(self, counted: CountedDocuments) -> csr_array:
-        """Documents x `terms`, float64; the documents may hold terms never seen before.
+        """Return documents x `terms`, float64; documents may contain terms that are not in `seen`.
 
-        Equations of genkin_2004 section 5.1. A document without weight stays the zero vector.
+        Equations of genkin_2004 section 5.1. A document without features is the zero vector.
         """
         return self.weighted(counted.counts, self._find_positions(counted.terms))
 
     def weighted(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
-        """The same for counts whose columns are the terms at these places of `seen`, or -1 where in none."""
+        """Return the same for counts whose columns are the terms at these positions of `seen`; -1 is another term."""
         containing = (
             np.where(seen >= 0, self.containing[seen], 0) if self.seen else np.zeros(len(seen), np.int64)
         )
@@ -133,25 +131,25 @@ class Vectorizer:
         )
 
     def _find_positions(self, terms: list[str]) -> NDArray[np.intp]:
-        """Where each term stands in `seen`, -1 where it does not."""
+        """Return the position of each term in `seen`, or -1."""
         if terms is self.seen or terms == self.seen:
             return np.arange(len(terms), dtype=np.intp)
         position = {term: index for index, term in enumerate(self.seen)}
         return np.array([position.get(term, -1) for term in terms], dtype=np.intp)
 
     def _columns(self, seen: NDArray[np.intp]) -> NDArray[np.int32]:
-        """The feature of each term, given its place in `seen`; -1 where it has none."""
+        """Return the column of each term, given its position in `seen`; -1 if it is no feature."""
         if not self.seen:
             return np.full(len(seen), -1, dtype=np.int32)
         feature = np.where(self.kept, np.cumsum(self.kept) - 1, -1).astype(np.int32)
         return cast(NDArray[np.int32], np.where(seen >= 0, feature[seen], np.int32(-1)))
 
     def describe(self) -> dict[str, Any]:
-        """The kind and the settings."""
+        """Return the kind and the settings as JSON-able data."""
         return {"kind": "vectorizer", "settings": self.settings.model_dump(mode="json")}
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Arrays for an npz file."""
+        """Return all data as arrays."""
         return {
             "seen": pack_json(self.seen),
             "containing": self.containing,
@@ -162,7 +160,7 @@ class Vectorizer:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> Vectorizer:
-        """The vectorizer that `to_arrays` and `describe` were called on; parts that do not fit are refused."""
+        """Rebuild a vectorizer from `to_arrays` and `describe`; refuse parts that do not fit together."""
         seen, kept = unpack_json(arrays["seen"]), arrays["kept"]
         containing, concentration = arrays["containing"], arrays["concentration"]
         if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):

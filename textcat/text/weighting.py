@@ -1,4 +1,4 @@
-"""Weights of terms in documents, by name: from counts to values, before any normalisation."""
+"""Weights of terms in documents, computed from counts, and scaling to unit length."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ WeightingName = Literal["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entro
 
 
 def document_frequencies(counts: csr_array) -> NDArray[np.int64]:
-    """How many of the documents contain each term."""
+    """Return the number of documents that contain each term."""
     return np.bincount(counts.indices, minlength=counts.shape[1]).astype(np.int64)
 
 
 def inverse_document_frequencies(containing: NDArray[np.int64], documents: int) -> NDArray[np.float64]:
-    """ln((|D| + 1) / (n(j) + 1)), genkin_2004 section 5.1; also defined where n(j), `containing`, is 0."""
+    """Return ln((|D| + 1) / (n(j) + 1)), genkin_2004 section 5.1; n(j) is `containing` and may be 0."""
     return cast(NDArray[np.float64], np.log((documents + 1.0) / (containing + 1.0)))
 
 
 def compute_concentrations(counts: csr_array) -> NDArray[np.float64]:
-    """1 less the entropy of each term over the documents, as a share of the greatest: Bellegarda (2000).
+    """Return 1 - the normalized entropy of each term over the documents, Bellegarda (2000).
 
-    1 for a term in one document only, 0 for one spread evenly over all, 1 for one that never occurs.
+    It is 1 for a term in one document or none, and 0 for a term spread evenly over all documents.
     """
     total = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
     share = counts.data / total[counts.indices]
@@ -34,7 +34,7 @@ def compute_concentrations(counts: csr_array) -> NDArray[np.float64]:
 
 
 def compute_shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Each count as a share of its document's counts of the terms that are `counted`."""
+    """Return each count divided by the sum of its document's counts of the `counted` terms."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     lengths = np.bincount(rows, weights=counts.data * counted[counts.indices], minlength=counts.shape[0])
     share: NDArray[np.float64] = counts.data / np.maximum(lengths[rows], 1.0)
@@ -44,7 +44,7 @@ def compute_shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.
 def weigh_counts(
     counts: csr_array, weighting: WeightingName, inverse_frequencies: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """The weights that stand for `counts.data`; log_tf is 1 + ln n(i, j), genkin_2004 section 5.1."""
+    """Return the weights of `counts.data`; log_tf is 1 + ln n(i, j), genkin_2004 section 5.1."""
     if weighting == "binary":
         return np.ones(counts.nnz)
     weights = counts.data.astype(np.float64)
@@ -62,7 +62,7 @@ def compute_term_weights(
     concentration: NDArray[np.float64],
     counted: NDArray[np.bool_],
 ) -> NDArray[np.float64]:
-    """Weights by any of the names; of a document's length, entropy_share looks at the `counted` terms."""
+    """Return the weights of any weighting; entropy_share divides by the counts of the `counted` terms."""
     if weighting == "entropy_share":
         return compute_shares(counts, counted) * concentration[counts.indices]
     return weigh_counts(counts, weighting, inverse_frequencies)
@@ -71,13 +71,13 @@ def compute_term_weights(
 def scale_to_unit_length(
     weights: NDArray[np.float64], counts: csr_array, measured: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Weights over the Euclidean length of their document, taken over what is `measured` of them."""
+    """Return weights divided by the Euclidean norm of the `measured` weights of their document."""
     norms = row_norms(measured, counts)
     norms[norms == 0.0] = 1.0
     return weights / np.repeat(norms, np.diff(counts.indptr))
 
 
 def row_norms(weights: NDArray[np.float64], counts: csr_array) -> NDArray[np.float64]:
-    """The Euclidean norm of each document's weights."""
+    """Return the Euclidean norm of each document's weights."""
     rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
     return np.sqrt(np.bincount(rows, weights=weights * weights, minlength=counts.shape[0]))

@@ -1,1 +1,1 @@
-"""From scores to decisions: one threshold a category, or a rule over all scores at once; and to probabilities."""
+"""Turn scores into decisions, by a threshold per category or a rule over all scores, and into probabilities."""

@@ -1,13 +1,12 @@
-"""Turn scores into probabilities: Platt scaling or isotonic regression, per category.
+"""Turn scores into probabilities per category, by Platt scaling or isotonic regression on held-out scores.
 
-Slope and intercept maximise the likelihood of held-out scores against Platt's targets, which stand a little
-inside of 0 and 1, by the Newton method with backtracking of Lin, Lin and Weng ("A note on Platt's
-probabilistic outputs for support vector machines", Machine Learning 68, 2007). Their loss never takes the
-logarithm of a rounded probability. Scores are standardised first, so that neither their unit nor the number of
-documents matters.
+Platt scaling: sigmoid(slope * score + intercept) of maximum likelihood against Platt's targets, which are slightly
+inside 0 and 1, found by the Newton method with backtracking of Lin, Lin and Weng ("A note on Platt's probabilistic
+outputs for support vector machines", Machine Learning 68, 2007). Their loss takes no logarithm of a rounded
+probability. Scores are standardized first, so that their unit does not matter.
 
-The pool-adjacent-violators algorithm finds it on held-out scores (Zadrozny & Elkan, KDD 2002): steps of equal
-probability. Between two steps the probability is interpolated; beyond the last ones it stays.
+Isotonic regression: the pool-adjacent-violators algorithm finds steps of equal probability (Zadrozny & Elkan, KDD
+2002). Probabilities are interpolated between steps and constant beyond the last ones.
 """
 
 from __future__ import annotations
@@ -27,29 +26,29 @@ from textcat.thresholds.cuts import Bools, Floats
 
 MAX_NEWTON_STEPS = 100
 MIN_NEWTON_STEP = 1e-10
-# Added to the diagonal of the Hessian, which vanishes where all probabilities are certain.
+# Added to the diagonal of the Hessian, which vanishes if all probabilities are 0 or 1.
 RIDGE = 1e-12
 GRADIENT_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
 class Platt:
-    """sigmoid(slope * score + intercept), one pair a category; no slope is negative."""
+    """sigmoid(slope * score + intercept), with a slope >= 0 and an intercept per category."""
 
     slope: Floats
     intercept: Floats
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Documents x categories."""
+        """Return probabilities, documents x categories."""
         return np.asarray(expit(scores * self.slope + self.intercept))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All numbers, for a file without pickle."""
+        """Return all numbers as arrays."""
         return {"slope": self.slope, "intercept": self.intercept}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Platt:
-        """What `to_arrays` gave; parts that do not fit are refused."""
+        """Rebuild a calibration from `to_arrays`; refuse parts that do not fit together."""
         for name in ("slope", "intercept"):
             values = arrays[name]
             if values.shape != (categories,) or values.dtype != np.float64 or not np.isfinite(values).all():
@@ -58,29 +57,29 @@ class Platt:
 
 
 def fit_platt(scores: Floats, labels: Bools) -> Platt:
-    """Calibrate every category on scores of documents that its model has not seen."""
+    """Calibrate every category on scores of held-out documents."""
     pairs = [_fit_platt_category(scores[:, k], labels[:, k]) for k in range(scores.shape[1])]
     slope, intercept = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     return Platt(np.ascontiguousarray(slope), np.ascontiguousarray(intercept))
 
 
 def compute_platt_targets(labels: NDArray[np.bool_]) -> Floats:
-    """(N+ + 1) / (N+ + 2) for a document in the category, 1 / (N- + 2) for one outside."""
+    """Return (N+ + 1) / (N+ + 2) for each document in the category and 1 / (N- + 2) for the others."""
     positives = int(np.count_nonzero(labels))
     negatives = len(labels) - positives
     return np.where(labels, (positives + 1.0) / (positives + 2.0), 1.0 / (negatives + 2.0))
 
 
 def negative_log_likelihood(margins: Floats, wanted: Floats) -> float:
-    """The mean of -(t ln p + (1 - t) ln (1 - p)) where p = sigmoid(margin), without rounding p to 0 or 1."""
+    """Return the mean of -(t ln p + (1 - t) ln (1 - p)), p = sigmoid(margin), without rounding p to 0 or 1."""
     linear = np.where(margins >= 0, 1.0 - wanted, -wanted) * margins
     return float((linear + np.log1p(np.exp(-np.abs(margins)))).mean())
 
 
 def _fit_platt_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[float, float]:
-    """Slope and intercept; a slope below zero, which would turn the order of documents round, becomes zero."""
+    """Return slope and intercept; a negative slope, which would reverse the ranking, becomes 0."""
     wanted = compute_platt_targets(labels)
-    # Of scores that are all equal the mean need not be one of them, by rounding.
+    # The rounded mean of equal scores may differ from them.
     spread = float(scores.std()) if len(scores) and np.ptp(scores) > 0 else 0.0
     share = float(wanted.mean()) if len(wanted) else 0.5
     flat = 0.0, float(np.log(share) - np.log1p(-share))
@@ -125,14 +124,14 @@ def _compute_derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple
 
 @dataclass(frozen=True)
 class Isotonic:
-    """The ends of all steps: those of category k are `ends[k] : ends[k + 1]` of `knots` and `levels`."""
+    """The ends of all steps; those of category k are `ends[k] : ends[k + 1]` of `knots` and `levels`."""
 
     knots: Floats
     levels: Floats
     ends: NDArray[np.int64]
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Documents x categories."""
+        """Return probabilities, documents x categories."""
         result = np.zeros(scores.shape, dtype=np.float64)
         for k in range(scores.shape[1]):
             part = slice(self.ends[k], self.ends[k + 1])
@@ -140,15 +139,15 @@ class Isotonic:
         return result
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All numbers, for a file without pickle."""
+        """Return all numbers as arrays."""
         return {"knots": self.knots, "levels": self.levels, "ends": self.ends}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Isotonic:
-        """What `to_arrays` gave; parts that do not fit are refused."""
+        """Rebuild a calibration from `to_arrays`; refuse parts that do not fit together."""
         knots, levels, ends = arrays["knots"], arrays["levels"], arrays["ends"]
         if ends.shape != (categories + 1,) or ends.dtype != np.int64 or (np.diff(ends) < 1).any():
-            raise ValueError(f"the calibration has not a step for each of {categories} categories")
+            raise ValueError(f"the calibration does not have steps for {categories} categories")
         if not knots.shape == levels.shape == (ends[-1],) or ends[0] != 0:
             raise ValueError("the calibration's steps do not fit together")
         if not (knots.dtype == levels.dtype == np.float64 and np.isfinite(knots).all()):
@@ -157,12 +156,12 @@ class Isotonic:
             raise ValueError("the calibration's levels are not probabilities")
         inside = np.delete(np.arange(len(knots) - 1), ends[1:-1] - 1)
         if (np.diff(knots)[inside] <= 0).any() or (np.diff(levels)[inside] < 0).any():
-            raise ValueError("the calibration's steps do not rise")
+            raise ValueError("the calibration's steps do not increase")
         return cls(knots, levels, ends)
 
 
 def fit_isotonic(scores: Floats, labels: Bools) -> Isotonic:
-    """Calibrate every category on scores of documents that its model has not seen."""
+    """Calibrate every category on scores of held-out documents."""
     steps = [_fit_isotonic_category(scores[:, k], labels[:, k]) for k in range(scores.shape[1])]
     ends = np.zeros(len(steps) + 1, dtype=np.int64)
     np.cumsum([len(knots) for knots, _ in steps], out=ends[1:])
@@ -171,7 +170,7 @@ def fit_isotonic(scores: Floats, labels: Bools) -> Isotonic:
 
 
 def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[Floats, Floats]:
-    """The first and last score of every step, and its level; documents of equal score share one level."""
+    """Return the first and last score of every step, and its level; equal scores share one level."""
     if not len(scores):
         return np.zeros(1), np.full(1, 0.5)
     distinct, place, times = np.unique(scores, return_inverse=True, return_counts=True)
@@ -183,41 +182,41 @@ def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[F
 
 
 class CalibrationSettings(BaseModel):
-    """Probabilities from the scores of a learner that has none of its own."""
+    """How scores become probabilities, for learners without probabilities of their own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     method: Literal["platt", "isotonic"] = Field(
         default="platt",
-        description="platt: a sigmoid of the score; isotonic: the best function that never falls, for categories "
+        description="platt: a sigmoid of the score; isotonic: the best nondecreasing function, for categories "
         "with hundreds of documents.",
     )
     folds: int = Field(
         default=5,
         ge=2,
-        description="Parts of the training documents, each scored by a model trained on the others.",
+        description="Number of folds of the training documents, each scored by a model trained on the others.",
     )
 
 
 class Calibration(Protocol):
-    """What turns scores into probabilities."""
+    """A fitted function from scores to probabilities."""
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Documents x categories, never falling with the score."""
+        """Return probabilities, documents x categories, nondecreasing in the score."""
         ...
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All numbers, for a file without pickle."""
+        """Return all numbers as arrays."""
         ...
 
 
 def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools) -> Calibration:
-    """Calibrate every category on scores of documents that its model has not seen."""
+    """Calibrate every category on scores of held-out documents."""
     if not np.isfinite(scores).all():
         document, category = np.argwhere(~np.isfinite(scores))[0]
         raise BadDataError(
             f"the score of document {document} for category {category} is not finite",
-            hint="Weigh or scale the features so that no weight overflows, or raise the prior's strength.",
+            hint="Scale the features so that no weight overflows, or use a stronger prior.",
         )
     return fit_platt(scores, labels) if settings.method == "platt" else fit_isotonic(scores, labels)
 
@@ -226,6 +225,6 @@ CALIBRATION_ARRAYS = {"platt": ("slope", "intercept"), "isotonic": ("knots", "le
 
 
 def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
-    """The calibration that `to_arrays` was called on."""
+    """Rebuild a calibration from `to_arrays`."""
     kind = Platt if method == "platt" else Isotonic
     return kind.from_arrays(arrays, categories)

@@ -1,7 +1,7 @@
-"""All ways a threshold can divide the documents of a category, and what each costs.
+"""List all cuts that a threshold can make through the ranked documents of a category, and their losses.
 
-Ranked by falling score, a threshold accepts the first k documents; k can stand only where two neighbouring
-scores differ. Everything is worked out for all categories at once: rows are k = 0..n, columns categories.
+A cut k accepts the first k documents by decreasing score; it is possible only between different scores. Arrays hold
+all categories: rows are k = 0..n, columns are categories.
 """
 
 from __future__ import annotations
@@ -22,18 +22,13 @@ NEVER = float("inf")
 
 
 def apply_thresholds(scores: Floats, thresholds: Floats) -> Bools:
-    """Decisions, documents x categories."""
+    """Return decisions, documents x categories: a score at its threshold is accepted."""
     if scores.ndim != 2 or thresholds.shape != (scores.shape[1],):
         raise UsageError(
             f"{thresholds.shape} thresholds do not fit scores of shape {scores.shape}",
-            hint="Give one threshold a category.",
+            hint="Give one threshold per category.",
         )
     return scores >= thresholds
-
-
-def make_default_thresholds(categories: int, value: float = 0.0) -> Floats:
-    """The learner's own threshold for every category: 0 for margins, 0.5 for probabilities."""
-    return np.full(categories, value, dtype=np.float64)
 
 
 Criterion = Literal["errors", "f1"]
@@ -41,7 +36,11 @@ Criterion = Literal["errors", "f1"]
 
 @dataclass(frozen=True)
 class Cuts:
-    """Scores from the highest down with both ends open, hits among the first k, and which k can be."""
+    """The cuts of all categories.
+
+    ranked: scores from the highest down, between plus and minus infinity; hits: positives among the first k
+    documents; possible: whether a threshold can make the cut k; positives: positive documents of each category.
+    """
 
     ranked: Floats
     hits: NDArray[np.int32]
@@ -49,18 +48,18 @@ class Cuts:
     positives: Ints
 
     def get_lowest_accepted(self, cut: Ints) -> Floats:
-        """The lowest accepted score at each category's cut; infinite where nothing is accepted."""
+        """Return the lowest accepted score at each category's cut; infinity if nothing is accepted."""
         lowest: Floats = np.take_along_axis(self.ranked, cut[np.newaxis, :], axis=0)[0]
         return lowest
 
     def get_highest_refused(self, cut: Ints) -> Floats:
-        """The highest refused score at each category's cut; minus infinite where nothing is refused."""
+        """Return the highest refused score at each category's cut; minus infinity if nothing is refused."""
         highest: Floats = np.take_along_axis(self.ranked, cut[np.newaxis, :] + 1, axis=0)[0]
         return highest
 
 
 def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
-    """Rank every category's documents; equal scores are never divided. `first` is the first category's number."""
+    """Rank the documents of every category; `first` is the number of the first category, for messages."""
     if scores.shape != labels.shape or scores.ndim != 2:
         raise UsageError(
             f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
@@ -70,7 +69,7 @@ def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
         document, category = np.argwhere(np.isnan(scores))[0]
         raise BadDataError(
             f"the score of document {document} for category {first + category} is not a number",
-            hint="Look at the training that left it: a larger regularization usually helps.",
+            hint="Check the training of this category: stronger regularization usually helps.",
         )
     documents, categories = scores.shape
     order, falling = _rank_by_score(scores)
@@ -83,24 +82,24 @@ def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
 
 
 def _rank_by_score(scores: Floats) -> tuple[Ints, Floats]:
-    """The documents of each category by falling score, earlier ones first among equals, and their scores.
+    """Return the documents of each category by decreasing score, and their scores; ties are in document order.
 
-    A sort that keeps the order of equals takes five times as long; there are few, and they are put in order after.
+    A stable sort takes five times as long. Ties are few, so they are ordered after an unstable sort.
     """
     by_category = np.ascontiguousarray(scores.T)
     order = np.argsort(-by_category, axis=1)
     falling = np.take_along_axis(by_category, order, axis=1)
-    as_before = np.zeros(order.shape, dtype=np.bool_)
-    as_before[:, 1:] = falling[:, 1:] == falling[:, :-1]
-    tied = as_before.copy()
-    tied[:, :-1] |= as_before[:, 1:]
-    documents, group = order[tied], np.cumsum(~as_before)[tied.ravel()]
+    is_tied = np.zeros(order.shape, dtype=np.bool_)
+    is_tied[:, 1:] = falling[:, 1:] == falling[:, :-1]
+    tied = is_tied.copy()
+    tied[:, :-1] |= is_tied[:, 1:]
+    documents, group = order[tied], np.cumsum(~is_tied)[tied.ravel()]
     order[tied] = documents[np.lexsort((documents, group))]
     return order.T, falling.T
 
 
 def compute_cut_losses(candidates: Cuts, criterion: Criterion) -> Floats:
-    """What each division costs: the number of errors, or minus F1; infinite where no threshold can stand."""
+    """Return the loss of each cut, the number of errors or minus F1; infinity for impossible cuts."""
     accepted = np.arange(len(candidates.hits), dtype=np.int32)[:, np.newaxis]
     if criterion == "errors":
         cost = (candidates.positives + accepted - 2 * candidates.hits).astype(np.float64)

@@ -1,11 +1,11 @@
-"""The decisions of the highest expected F1 when probabilities are known (Lewis, SIGIR 1995).
+"""Find the decisions of highest expected F1, given probabilities (Lewis, SIGIR 1995).
 
-The best threshold depends on all probabilities of the set being decided on, so none that is fixed beforehand
-is optimal for every set; one that is best for held-out training documents decides new ones as they come.
-Expected F1 is approximated by the ratio of expectations, 2 sum_{accepted} p / (accepted + sum of all p), which
-is greatest when the k most probable documents are accepted, for some k. Accepting nothing is right where there
-is nothing to accept, which counts 1: its expected F1 is the probability of that. Without it a category whose
-documents are all equally improbable would accept them all.
+The best threshold depends on all probabilities of the documents that are decided on, so no fixed threshold is best
+for every set. A threshold tuned on held-out training documents can decide new documents one by one.
+Expected F1 is approximated by the ratio of expectations, 2 sum_{accepted} p / (accepted + sum of all p). It is
+greatest when the k most probable documents are accepted, for some k. Accepting nothing has F1 1 if no document is
+positive, so its expected F1 is the probability of that. Without this case a category whose documents are all
+equally improbable would accept them all.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from textcat.thresholds.tuning import BBR_RULE, TuningRule, interpolate_threshol
 
 
 def find_expected_f1_thresholds(probabilities: Floats) -> Floats:
-    """One threshold a category for exactly these documents: the least accepted probability.
+    """Return the best threshold of each category for these documents: the lowest accepted probability.
 
-    The smallest of equally good divisions wins.
+    Of equally good cuts the smallest is taken.
     """
     _check_probabilities(probabilities)
     if not len(probabilities):
@@ -36,10 +36,10 @@ def find_expected_f1_thresholds(probabilities: Floats) -> Floats:
 def tune_expected_f1_thresholds(
     scores: Floats, probabilities: Floats, labels: Bools, rule: TuningRule = BBR_RULE
 ) -> Floats:
-    """One threshold on the scores a category: the division of held-out documents with the highest expected F1.
+    """Return thresholds on scores, at the cuts of held-out documents with the highest expected F1.
 
-    Probabilities never fall with the score. Labels only say which categories have documents to learn from;
-    among equally good divisions the smallest is taken.
+    Probabilities must not decrease with the score. Labels only tell which categories have positive documents. Of
+    equally good cuts the smallest is taken.
     """
     _check_probabilities(probabilities)
     if not len(scores):
@@ -59,22 +59,22 @@ def tune_expected_f1_thresholds(
 
 
 def _compute_expected_f1(ranked: Floats) -> Floats:
-    """Of accepting the first 1, 2, ... documents, a column a category."""
-    gathered = np.cumsum(ranked, axis=0)
-    size = np.arange(1, len(ranked) + 1)[:, np.newaxis] + gathered[-1]
-    return np.asarray(2.0 * gathered / size)
+    """Return the expected F1 of accepting the first 1, 2, ... documents of each category."""
+    expected_hits = np.cumsum(ranked, axis=0)
+    size = np.arange(1, len(ranked) + 1)[:, np.newaxis] + expected_hits[-1]
+    return np.asarray(2.0 * expected_hits / size)
 
 
 def _compute_probability_of_none(probabilities: Floats) -> Floats:
-    """That a category has no document among these."""
+    """Return the probability that no document belongs to the category."""
     with np.errstate(divide="ignore"):
         return np.asarray(np.exp(np.log1p(-probabilities).sum(axis=0)))
 
 
 def _check_probabilities(probabilities: Floats) -> None:
-    # Written so that NaN is refused too.
+    # This form refuses NaN too.
     if not bool(np.all((probabilities >= 0) & (probabilities <= 1))):
         raise UsageError(
-            "expected F1 is worked out from probabilities, and some scores are not between 0 and 1",
+            "expected F1 needs probabilities, and some scores are not between 0 and 1",
             hint="Use a learner that gives probabilities, such as logistic regression, or set `calibration`.",
         )

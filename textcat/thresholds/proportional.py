@@ -1,10 +1,8 @@
-"""Rank-based rules: categories per document (RCut), documents per category (PCut), and SCut with fallback.
+"""The thresholding strategies of Yang (SIGIR 2001): RCut, PCut, and SCut with fallback.
 
-Yang (SIGIR 2001) tunes the numbers of RCut and PCut on held-out documents; here the one number that both are
-given is the mean number of categories a document, and micro F1 says which is best.
-
-SCut and its kin tune a threshold for each category on validation scores; RCut gives every document the same
-number of categories; PCut fills each category in proportion to its share of the training documents.
+RCut gives every document the same number of categories. PCut accepts documents of each category in proportion to its
+share of the training documents. SCut tunes the threshold of each category; SCut.FBR replaces poor thresholds.
+RCut and PCut have one parameter, the mean number of categories per document, which may be tuned for micro F1.
 """
 
 from __future__ import annotations
@@ -17,25 +15,25 @@ from textcat.errors import UsageError
 from textcat.thresholds.cuts import NEVER, Bools, Floats, apply_thresholds, make_cuts
 from textcat.thresholds.tuning import BBR_RULE, TuningRule, find_thresholds_by_size, tune_thresholds
 
-# Multiples of the training documents' own number that are tried: no further than a factor of four.
+# Candidates of PCut's number, as multiples of the training documents' own number.
 CARDINALITY_MULTIPLES = np.geomspace(0.25, 4.0, 129)
 
 
 def compute_label_cardinality(labels: Bools) -> float:
-    """The mean number of categories of these documents."""
+    """Return the mean number of categories per document."""
     return float(np.count_nonzero(labels)) / max(len(labels), 1)
 
 
 def compute_pcut_sizes(shares: Floats, per_document: float, documents: int) -> Floats:
-    """For each category how many of `documents` PCut gives it: whole numbers, halves rounded up."""
+    """Return the number of documents that PCut accepts for each category, with halves rounded up."""
     total = float(shares.sum())
     exact = shares * (per_document * documents / total if total else 0.0)
-    # What is a half but for the rounding of its factors is a half.
+    # Rounding first makes a half out of a number that misses it by rounding errors.
     return np.asarray(np.floor(exact.round(9) + 0.5))
 
 
 def tune_rcut(scores: Floats, labels: Bools) -> float:
-    """The number of categories for every document with the best micro F1; the smallest of equally good ones."""
+    """Return the number of categories per document with the best micro F1; the smallest of equally good ones."""
     if not scores.size:
         return 1.0
     order = np.argsort(-scores, axis=1, kind="stable")
@@ -45,7 +43,7 @@ def tune_rcut(scores: Floats, labels: Bools) -> float:
 
 
 def tune_pcut(scores: Floats, labels: Bools) -> float:
-    """The number of categories a document, over all, with which PCut has the best micro F1."""
+    """Return the mean number of categories per document with which PCut has the best micro F1."""
     usual = compute_label_cardinality(labels)
     shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
     hits = make_cuts(scores, labels).hits
@@ -64,36 +62,28 @@ def tune_pcut(scores: Floats, labels: Bools) -> float:
 def find_proportional_thresholds(
     scores: Floats, labels: Bools, per_document: float, rule: TuningRule = BBR_RULE
 ) -> Floats:
-    """PCut as fixed thresholds: those that accept the wanted number of documents here, or nearest to it.
+    """Return PCut as fixed thresholds, which accept here the number of documents that PCut accepts.
 
-    Equal scores cannot be divided; of two equally near divisions the larger is taken. A category without
-    positive documents, of which nothing is wanted, gets the rule's `no_positives`.
+    With tied scores this is the nearest possible number, the larger of two equally near. A category without
+    positive documents gets the rule's `no_positives`.
     """
     candidates = make_cuts(scores, labels)
     shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
     wanted = np.minimum(compute_pcut_sizes(shares, per_document, len(labels)), len(labels))
     thresholds = find_thresholds_by_size(candidates, wanted, rule)
-    # Nothing wanted is nothing accepted, of new documents too.
+    # A category of which no document is wanted accepts no new document either.
     thresholds[wanted == 0] = NEVER
     return thresholds
 
 
-SCUT_RULE = TuningRule(criterion="f1", accept_everything=0.0)
-
-
-def scut(scores: Floats, labels: Bools, rule: TuningRule = SCUT_RULE) -> Floats:
-    """Thresholds of the best F1 on validation scores."""
-    return tune_thresholds(scores, labels, rule)
-
-
 def scut_fbr(
-    scores: Floats, labels: Bools, least_f1: float, fallback: Literal[0, 1], rule: TuningRule = SCUT_RULE
+    scores: Floats, labels: Bools, least_f1: float, fallback: Literal[0, 1], rule: TuningRule
 ) -> Floats:
-    """SCut, but a category whose best validation F1 is under `least_f1` (percent) falls back.
+    """Return SCut's thresholds with a fallback for categories whose validation F1 is below `least_f1` percent.
 
-    Fallback 0 accepts nothing ever; fallback 1 takes the highest validation score as the threshold.
+    Fallback 0 accepts no document; fallback 1 takes the highest validation score as the threshold.
     """
-    thresholds = scut(scores, labels, rule)
+    thresholds = tune_thresholds(scores, labels, rule)
     accepted = apply_thresholds(scores, thresholds)
     hits = np.count_nonzero(accepted & labels, axis=0)
     size = np.count_nonzero(accepted, axis=0) + np.count_nonzero(labels, axis=0)
@@ -104,11 +94,11 @@ def scut_fbr(
 
 
 def rcut(scores: Floats, categories_per_document: int) -> Bools:
-    """Accept every document for its highest categories; of equal scores the earlier category goes first."""
+    """Accept each document for its categories of highest score; ties are in category order."""
     if not 0 <= categories_per_document <= scores.shape[1]:
         raise UsageError(
             f"a document cannot be given {categories_per_document} of {scores.shape[1]} categories",
-            hint="Ask for at least one category and no more than there are.",
+            hint="Ask for a number from 0 to the number of categories.",
         )
     first = np.argsort(-scores, axis=1, kind="stable")[:, :categories_per_document]
     decisions = np.zeros(scores.shape, dtype=np.bool_)
@@ -116,22 +106,8 @@ def rcut(scores: Floats, categories_per_document: int) -> Bools:
     return decisions
 
 
-def pcut(scores: Floats, priors: Floats, documents_per_category: float) -> Bools:
-    """Accept for each category its best prior x documents_per_category x (number of categories) documents.
-
-    `priors` are shares of the training documents. The number is rounded to the nearest, halves up, and
-    cannot exceed the documents there are; of equal scores the earlier document goes first.
-    """
-    if priors.shape != (scores.shape[1],):
-        raise UsageError(
-            f"{priors.shape} priors do not fit scores of shape {scores.shape}",
-            hint="Give one prior a category.",
-        )
-    return accept_top_documents(scores, np.floor(priors * documents_per_category * len(priors) + 0.5))
-
-
 def accept_top_documents(scores: Floats, wanted: Floats) -> Bools:
-    """Accept for each category so many documents, those with its highest scores; earlier ones among equals."""
+    """Accept the wanted number of documents of highest score for each category; ties are in document order."""
     order = np.argsort(-scores, axis=0, kind="stable")
     decisions = np.zeros(scores.shape, dtype=np.bool_)
     within = np.arange(len(scores))[:, np.newaxis] < wanted

@@ -1,4 +1,4 @@
-"""What can be set about thresholds, and the one door from settings to decisions."""
+"""Set thresholds by the rule of an experiment or a plugin, and decide by them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from textcat.thresholds.cuts import (
     Floats,
     Ints,
     apply_thresholds,
-    make_default_thresholds,
 )
 from textcat.thresholds.expected_f1 import find_expected_f1_thresholds, tune_expected_f1_thresholds
 from textcat.thresholds.proportional import (
@@ -43,74 +42,79 @@ THRESHOLD_RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut",
 CategoriesPerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]
 
 NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none of its own"
-PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or take a learner with the logistic loss."
+PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or use a learner with the logistic loss."
 
 
 class ThresholdSettings(BaseModel):
-    """From scores to decisions."""
+    """How scores become decisions."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = Field(
         default="default",
-        description="default: the learner's own threshold; tuned: the best on training scores; scut: tuned to the "
-        "best F1; scut-fbr: the same, with a fallback where F1 would be poor; break-even: precision equals recall; "
-        "rcut: so many categories a document; pcut: in proportion to the training documents; expected-f1: the best "
-        "F1 to expect of probabilities. Cross-validated, pcut and expected-f1 are fixed thresholds; else they "
-        "look at all documents that are decided on.",
+        description="default: the learner's own threshold; tuned: fewest errors on training scores; scut: best F1; "
+        "scut-fbr: best F1, with a fallback if that is poor; break-even: precision equals recall; rcut: the same "
+        "number of categories for every document; pcut: in proportion to the training documents; expected-f1: best "
+        "expected F1, from probabilities. Cross-validated pcut and expected-f1 are fixed thresholds; otherwise they "
+        "depend on all documents that are decided on.",
     )
     value: float = Field(default=0.0, description="The learner's own threshold (rule default).")
     cross_validated: bool = Field(
-        default=False, description="Tune on scores of documents held out of training, not on training scores."
+        default=False, description="Tune on scores of held-out documents instead of training scores."
     )
-    folds: int = Field(default=5, ge=2, description="Parts of the training documents when cross-validated.")
-    combination: FoldCombination = Field(default="pooled", description="How held-out parts decide together.")
-    criterion: Criterion = Field(default="errors", description="What tuning minimises: errors, or 1 - F1.")
+    folds: int = Field(
+        default=5, ge=2, description="Number of folds of the training documents when cross-validated."
+    )
+    combination: FoldCombination = Field(default="pooled", description="How the folds are combined.")
+    criterion: Criterion = Field(
+        default="errors", description="What tuning optimizes: the number of errors, or F1."
+    )
     point: IntervalPoint | float = Field(
         default="midpoint",
-        description="Where in an interval of equally good thresholds: lowest, midpoint, highest, or a fraction "
+        description="The point of an interval of equally good thresholds: lowest, midpoint, highest, or the fraction "
         "from its lower end.",
     )
     among_equal: AmongEqual = Field(default="lowest", description="Which of several equally good intervals.")
     accept_nothing: float | None = Field(
         default=1.0,
         ge=0,
-        description="Where accepting nothing is best: how far above the highest score; null does not consider it.",
+        description="If accepting nothing is best: the distance above the highest score; null excludes this case.",
     )
     accept_everything: float | None = Field(
         default=None,
         ge=0,
-        description="Where accepting everything is best: how far below the lowest score; null is any score at all.",
+        description="If accepting everything is best: the distance below the lowest score; null accepts every score.",
     )
     least_f1: float = Field(
-        default=30.0, description="Validation F1 in percent under which scut-fbr falls back."
+        default=30.0, description="Validation F1 in percent below which scut-fbr falls back."
     )
     fallback: Literal[0, 1] = Field(
-        default=1, description="scut-fbr: 0 accepts nothing, 1 the highest score."
+        default=1,
+        description="Threshold of scut-fbr for poor categories: 0 accepts nothing, 1 is the highest score.",
     )
     per_document: CategoriesPerDocument = Field(
         default=1.0,
-        description="Categories a document (rcut, pcut): a number, training for the mean of the training documents, "
+        description="Categories per document (rcut, pcut): a number, training for the mean of the training documents, "
         "or tuned for the number with the best micro F1.",
     )
 
     @model_validator(mode="before")
     @classmethod
     def _use_f1_for_scut(cls, data: Any) -> Any:
-        """Yang's rules tune F1 unless told otherwise."""
+        """Make F1 the default criterion of Yang's rules."""
         if isinstance(data, dict) and data.get("rule") in ("scut", "scut-fbr"):
             return {"criterion": "f1", **data}
         return data
 
     @property
     def tuning(self) -> TuningRule:
-        """The rule of tuning that these settings describe."""
+        """The tuning rule of these settings."""
         below = float("inf") if self.accept_everything is None else self.accept_everything
         return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
 
     @property
     def needs_all_documents(self) -> bool:
-        """Whether a decision depends on the other documents that are decided on."""
+        """Whether a decision depends on all documents that are decided on."""
         return self.rule in ("pcut", "expected-f1") and not self.cross_validated
 
 
@@ -121,9 +125,9 @@ def set_thresholds(
     fold_of_document: Ints | None = None,
     probabilities: Floats | None = None,
 ) -> Floats:
-    """A threshold for each category, from scores of training documents.
+    """Return a threshold for each category, from scores of training documents.
 
-    Rules that decide otherwise get the learner's own threshold, which they do not look at.
+    Rules that need no thresholds get the learner's own.
     """
     plugin = find_plugin("thresholds", settings.rule, THRESHOLD_RULES)
     if plugin is not None:
@@ -147,24 +151,24 @@ def _set_by_scores(
         return find_proportional_thresholds(
             scores, labels, set_categories_per_document(settings, scores, labels), settings.tuning
         )
-    return make_default_thresholds(scores.shape[1], settings.value)
+    return np.full(scores.shape[1], settings.value, dtype=np.float64)
 
 
 def _set_by_plugin(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
-    """Thresholds by a plugin's function of scores, labels and settings."""
+    """Return the thresholds of a plugin, checked."""
     thresholds = np.asarray(
         wrap_plugin_function(plugin, load_plugin(plugin))(scores, labels, settings), dtype=np.float64
     )
     if thresholds.shape != (scores.shape[1],) or np.isnan(thresholds).any():
         raise StageFailedError(
-            f"{plugin.title} gave thresholds of shape {thresholds.shape} or not numbers",
-            hint=f"It has to give one number for each of {scores.shape[1]} categories.",
+            f"{plugin.title} returned thresholds of shape {thresholds.shape} or not numbers",
+            hint=f"It must return one number for each of {scores.shape[1]} categories.",
         )
     return thresholds
 
 
 def set_categories_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:
-    """Categories a document for rcut and pcut, from scores and labels of training documents."""
+    """Return the number of categories per document for rcut and pcut, from training documents."""
     if settings.per_document == "training":
         return compute_label_cardinality(labels)
     if settings.per_document == "tuned":
@@ -181,10 +185,10 @@ def apply_threshold_rule(
     per_document: float = 1.0,
     probabilities: Floats | None = None,
 ) -> Bools:
-    """What is accepted, documents x categories.
+    """Return the decisions, documents x categories.
 
-    `priors` are the categories' shares of the training documents, `per_document` is what `set_categories_per_document`
-    gave, and `probabilities` are asked for by expected-f1 alone.
+    `priors` are the categories' shares of the training documents, `per_document` is the result of
+    `set_categories_per_document`, and only expected-f1 needs `probabilities`.
     """
     if settings.rule == "rcut":
         return rcut(scores, min(max(math.floor(per_document + 0.5), 1), scores.shape[1]))

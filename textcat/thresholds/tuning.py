@@ -1,11 +1,8 @@
-"""Thresholds that minimise a loss or reach break-even on given scores, of training documents or of held-out folds.
+"""Tune thresholds on given scores: fewest errors, best F1, break-even, or a wanted number of documents.
 
-The least number of errors (or the best F1) is reached anywhere in an interval between two neighbouring
-scores, and often in several intervals. Which interval, and which point of it, is a setting that moves
-precision against recall by points: see `TuningRule`.
-
-The caller trains on k - 1 parts and scores the part left out; here the held-out scores of all parts come
-together with the number of each document's part.
+The scores may be those of training documents, or held-out scores with the fold of each document. The best loss is
+reached anywhere in an interval between two neighbouring scores, and often in several intervals. Which interval and
+which point of it is chosen moves precision and recall by whole percent: see `TuningRule`.
 """
 
 from __future__ import annotations
@@ -26,19 +23,19 @@ _FRACTIONS = {"lowest": 0.0, "midpoint": 0.5, "highest": 1.0}
 
 @dataclass(frozen=True)
 class TuningRule:
-    """What is minimised, and how ties are settled.
+    """The loss to minimize, and the choice among equally good thresholds.
 
-    point: where in the interval, by name or as the fraction from its lower end; the lower end itself is
-        refused (a threshold there would accept it), so 0 means the next number above.
-    among_equal: of several equally good intervals the one with the lowest threshold, the highest, or the
-        widest (the lower of equally wide ones; an interval open to infinity counts as having no width).
-    accept_nothing: where accepting no document is best, how far above the highest score the threshold
-        stands; 0 means the next number above, infinity never, None that it is not considered.
-    accept_everything: where accepting all is best, how far below the lowest score it stands.
+    point: the point of the interval, by name or as the fraction from its lower end. A threshold at the lower end
+        would accept that score, so 0 means the next number above it.
+    among_equal: the interval to take of several equally good ones: the lowest, the highest, or the widest (the lower
+        of equally wide ones; an unbounded interval has width 0).
+    accept_nothing: if accepting no document is best, the distance of the threshold above the highest score. 0 means
+        the next number above, infinity no document ever, None that this cut is not considered.
+    accept_everything: if accepting all documents is best, the distance of the threshold below the lowest score.
     no_positives: the threshold of a category without positive documents to tune on.
 
-    The default is the way of the BBR program of genkin_2004: midpoints, the first met from below, minus
-    infinity to accept everything, one above the highest score to accept nothing.
+    The defaults are those of the BBR program of genkin_2004: midpoint of the lowest interval, minus infinity to
+    accept everything, 1 above the highest score to accept nothing.
     """
 
     criterion: Criterion = "errors"
@@ -51,29 +48,29 @@ class TuningRule:
     def __post_init__(self) -> None:
         if not 0.0 <= self.fraction <= 1.0:
             raise UsageError(
-                f"a fraction of an interval lies between 0 and 1, not at {self.fraction}",
+                f"the fraction of an interval must be between 0 and 1, not {self.fraction}",
                 hint="Give a number from 0 to 1, or lowest, midpoint or highest.",
             )
         if not (self.accept_everything >= 0 and (self.accept_nothing is None or self.accept_nothing >= 0)):
             raise UsageError(
-                "a threshold stands some distance outside the scores, and that is not negative",
+                "the distance of a threshold from the scores cannot be negative",
                 hint="Give a number of 0 or more.",
             )
 
     @property
     def fraction(self) -> float:
-        """The point of the interval as a number between 0 and 1."""
+        """The point of the interval as a number from 0 to 1."""
         return _FRACTIONS[self.point] if isinstance(self.point, str) else float(self.point)
 
 
 BBR_RULE = TuningRule()
-# Ranking takes several numbers for each score: more categories than this allows are worked on in turn.
-_SCORES_AT_ONCE = 10_000_000
+# Ranking needs several arrays of this many numbers, so categories are tuned in blocks.
+_MAX_SCORES_PER_BLOCK = 10_000_000
 
 
 def tune_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR_RULE) -> Floats:
-    """One threshold a category, the best on these scores."""
-    together = max(1, _SCORES_AT_ONCE // max(len(scores), 1))
+    """Return the best threshold of each category on these scores."""
+    together = max(1, _MAX_SCORES_PER_BLOCK // max(len(scores), 1))
     parts = [
         _tune_block(scores[:, first : first + together], labels[:, first : first + together], rule, first)
         for first in range(0, max(scores.shape[1], 1), together)
@@ -97,7 +94,7 @@ def _tune_block(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> 
 
 
 def interpolate_thresholds(low: Floats, high: Floats, rule: TuningRule) -> Floats:
-    """A threshold above `low` and not above `high`, where the rule wants it."""
+    """Return thresholds in (`low`, `high`], at the rule's point of the interval."""
     with np.errstate(invalid="ignore"):
         inside = low + rule.fraction * (high - low)
     if rule.fraction == 1.0:
@@ -112,7 +109,7 @@ def interpolate_thresholds(low: Floats, high: Floats, rule: TuningRule) -> Float
 
 
 def _choose_cuts(candidates: Cuts, cost: Floats, among_equal: AmongEqual) -> Ints:
-    """The number of accepted documents at the best division of each category."""
+    """Return the best cut of each category."""
     best = cost == cost.min(axis=0)
     if among_equal == "highest":
         return np.asarray(best.argmax(axis=0), dtype=np.int64)
@@ -135,15 +132,15 @@ def cross_validate_thresholds(
     rule: TuningRule = BBR_RULE,
     combination: FoldCombination = "pooled",
 ) -> Floats:
-    """Tune once on all held-out scores, or in every fold and combine.
+    """Tune once on all held-out scores, or tune in every fold and combine the thresholds.
 
-    A fold without positive documents of a category, or whose best is an infinite threshold, has no say
-    for it; where no fold has, the rule's `no_positives` stands.
+    A fold without positive documents of a category, or with an infinite threshold, is left out; if all folds are left
+    out, the threshold is the rule's `no_positives`.
     """
     if fold_of_document.shape != (len(labels),):
         raise UsageError(
             f"{fold_of_document.shape} fold numbers for {len(labels)} documents",
-            hint="Give the number of a fold for each document.",
+            hint="Give one fold number per document.",
         )
     if combination == "pooled":
         return tune_thresholds(held_out_scores, labels, rule)
@@ -151,8 +148,8 @@ def cross_validate_thresholds(
     for fold in np.unique(fold_of_document):
         inside = fold_of_document == fold
         thresholds = tune_thresholds(held_out_scores[inside], labels[inside], rule)
-        has_a_say = labels[inside].any(axis=0) & np.isfinite(thresholds)
-        by_fold.append(np.where(has_a_say, thresholds, np.nan))
+        is_used = labels[inside].any(axis=0) & np.isfinite(thresholds)
+        by_fold.append(np.where(is_used, thresholds, np.nan))
     return _combine_folds(np.array(by_fold), rule, combination)
 
 
@@ -165,17 +162,17 @@ def _combine_folds(by_fold: Floats, rule: TuningRule, combination: FoldCombinati
 
 
 def find_break_even_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR_RULE) -> Floats:
-    """The division whose size is nearest to the number of positives; of two equally near, the larger.
+    """Return thresholds that accept as many documents as there are positives, so that precision equals recall.
 
-    Equal scores cannot be divided, so that precision and recall may differ a little. Of `rule` only the point
-    in the interval and `no_positives` are used.
+    With tied scores this is the nearest possible number, the larger of two equally near. Of `rule` only the point
+    of the interval and `no_positives` are used.
     """
     candidates = make_cuts(scores, labels)
     return find_thresholds_by_size(candidates, candidates.positives, rule)
 
 
 def find_thresholds_by_size(candidates: Cuts, wanted: Floats | Ints, rule: TuningRule) -> Floats:
-    """Thresholds whose division is nearest in size to the number of documents wanted of each category."""
+    """Return the thresholds whose cuts accept nearest to the wanted number of documents of each category."""
     accepted = np.arange(len(candidates.hits))[:, np.newaxis]
     distance = np.abs(accepted - wanted).astype(np.float64)
     distance[~candidates.possible] = np.inf

@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from importlib.resources import files
 from pathlib import Path
-
-import yaml
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.manifest import fingerprint_files
 from textcat.corpora.splits import CategoryCounts, count_categories
 from textcat.corpora.text_files import read_smart_records
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.yaml_reader import read_packaged_yaml
 
 _FIELD = re.compile(r"^\.([A-Z])[ \t]*\r?\n", re.MULTILINE)
 _SOURCE_YEAR = re.compile(r"\b(\d\d)(?:0[0-9]|1[0-2]);")
@@ -157,8 +155,7 @@ class Ohsumed:
 
 def load_heart_diseases() -> frozenset[str]:
     """The heart-disease headings of the project's list."""
-    text = (files("textcat.corpora") / "lists" / "mesh_heart_diseases.yaml").read_text(encoding="utf-8")
-    return frozenset(yaml.safe_load(text)["headings"])
+    return frozenset(read_packaged_yaml("corpora/lists/mesh_heart_diseases.yaml")["headings"])
 
 
 def _read_list(path: Path) -> frozenset[str]:

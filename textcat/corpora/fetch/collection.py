@@ -28,7 +28,7 @@ from textcat.corpora.manifest import (
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
-from textcat.store.files import hold_simple_lock
+from textcat.store.files import hold_lock
 
 _MOST_SINGLE_FLUSHES = 200
 
@@ -163,7 +163,7 @@ def fetch_corpus(
     card = load_card(name)
     data_folder.mkdir(parents=True, exist_ok=True)
     work = _FetchJob(card, data_folder, offline, progress, patience or RetryPolicy())
-    with hold_simple_lock(data_folder / ".locks" / f"{name}.lock"):
+    with hold_lock(data_folder / ".locks" / f"{name}.lock"):
         manifest = _find_installed(card, locate_corpus(name, data_folder))
         if manifest is not None:
             return _make_fetch_report(card, data_folder, manifest, fresh=False)

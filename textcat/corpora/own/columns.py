@@ -6,13 +6,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from importlib.resources import files
 from typing import Any
-
-import yaml
 
 from textcat.corpora.own.formats import is_split
 from textcat.corpora.splits import side_named
+from textcat.yaml_reader import read_packaged_yaml
 
 _SEPARATORS = ("|", ";", ",", "/", " ")
 # A column of prose has more words than a name has.
@@ -231,6 +229,5 @@ def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[Col
 
 @cache
 def _load_column_names() -> dict[str, list[str]]:
-    text = files("textcat.corpora").joinpath("lists", "column_names.yaml").read_text(encoding="utf-8")
-    names: dict[str, list[str]] = yaml.safe_load(text)
+    names: dict[str, list[str]] = read_packaged_yaml("corpora/lists/column_names.yaml")
     return names

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.experiment.run.results_file import RESULTS_FILE, TIMINGS_FILE, encode_results, merge_timings
-from textcat.store.files import folder_held, hash_file, write_atomically
+from textcat.store.files import hash_file, hold_lock, write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +32,7 @@ def write_results_folder(
     `write_report` receives the folder and the seconds of each stage.
     """
     content = encode_results(results)
-    with folder_held(folder):
+    with hold_lock(folder, folder=True):
         damage = find_damage(folder, content)
         if not rebuild and not damage:
             return

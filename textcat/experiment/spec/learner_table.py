@@ -8,14 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.resources import files
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from textcat.plugins import KnownName
-from textcat.yaml_reader import suggest_names
+from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
 class LearnerParameters(BaseModel):
@@ -203,7 +201,7 @@ def _make_linear_entry(title: str, version: int = 2) -> LearnerEntry:
 
 def _read_named_learners() -> dict[str, LearnerEntry]:
     """Return the combinations of loss, prior and algorithm that have a name."""
-    table = yaml.safe_load(files("textcat").joinpath("linear", "learners.yaml").read_text(encoding="utf-8"))
+    table = read_packaged_yaml("linear/learners.yaml")
     rows = {}
     for name, row in table.items():
         settings = row["settings"]

@@ -19,7 +19,7 @@ from textcat.yaml_reader import (
     YamlPlace,
     YamlSource,
     make_yaml_error,
-    read_yaml_source,
+    read_yaml,
     suggest_names,
 )
 
@@ -38,7 +38,7 @@ def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
             where=str(path),
             hint="Remove one of the `extends`.",
         )
-    source = read_yaml_source(path)
+    source = check_mapping(read_yaml(path))
     extended = source.data.pop("extends", None)
     if extended is None:
         return source
@@ -60,6 +60,19 @@ def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
         read = _read_with_parents(parent_path, (*chain, resolved))
         below = read if below is None else _overlay(below, read)
     return source if below is None else _overlay(below, source)
+
+
+def check_mapping(source: YamlSource) -> YamlSource:
+    """Return the source of a mapping; an empty file is an empty mapping."""
+    if source.data is None:
+        return YamlSource({}, source.places)
+    if not isinstance(source.data, dict):
+        raise make_yaml_error(
+            source.find_place(()),
+            "an experiment is a mapping of keys to values",
+            hint="Begin with lines such as `title: My documents`.",
+        )
+    return source
 
 
 def _overlay(below: YamlSource, above: YamlSource) -> YamlSource:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
-
-import yaml
 
 import textcat
 from textcat.corpora.cards import list_corpora, load_card
@@ -22,6 +19,7 @@ from textcat.plugins import PLUGIN_KINDS, Plugin, find_plugin, list_plugins, loa
 from textcat.selection.scores import SCORES
 from textcat.text.tokenizers import TOKENIZERS
 from textcat.thresholds.rules import THRESHOLD_RULES
+from textcat.yaml_reader import read_packaged_yaml
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,7 @@ def _list_own_averages() -> list[str]:
 
 @cache
 def _read_descriptions() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = yaml.safe_load(
-        files("textcat.experiment").joinpath("methods.yaml").read_text(encoding="utf-8")
-    )
+    found: dict[str, dict[str, str]] = read_packaged_yaml("experiment/methods.yaml")
     return found
 
 

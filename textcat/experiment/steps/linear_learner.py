@@ -101,7 +101,7 @@ class LinearLearner(Learner[LinearParameters]):
             grid = grid / 2.0
         choice = choose_lam_by_cross_validation(
             problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-            crew=executor, **{**settings, "seed": search.seed},
+            executor=executor, **{**settings, "seed": search.seed},
         )  # fmt: skip
         return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 

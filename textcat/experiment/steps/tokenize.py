@@ -79,7 +79,7 @@ def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Cou
     # Built-in tokenizers are faster than sending the text to another process; a plugin's may be slow.
     own = isinstance(load_tokenizer(text.tokenizer), Tokenizer)
     jobs = 1 if own else context.jobs
-    counted = count_terms(documents, text, n_jobs=jobs, crew=context.executor, progress=report)
+    counted = count_terms(documents, text, n_jobs=jobs, executor=context.executor, progress=report)
     if isinstance(opened, StreamedCorpus) and (sides := opened.draw_sides(len(counted.ids))):
         counted = replace(counted, split=list(sides))
     return Counts(counted, list(_list_categories(opened, counted)))

@@ -1,3 +1,5 @@
+"""All measures of a run, by name and over parts of the categories."""
+
 from __future__ import annotations
 
 import math

@@ -1,3 +1,5 @@
+"""Decisions of highest expected F1 are the best of all subsets, and certain probabilities are trusted."""
+
 from __future__ import annotations
 
 import math
@@ -10,56 +12,7 @@ from tests.evaluation.problems import problems
 from textcat.errors import UsageError
 from textcat.thresholds.cuts import apply_thresholds
 from textcat.thresholds.expected_f1 import find_expected_f1_thresholds, tune_expected_f1_thresholds
-from textcat.thresholds.proportional import pcut, rcut, scut, scut_fbr
-
-SCORES = np.array([[0.9, 0.1, 0.5], [0.8, 0.7, 0.5], [0.2, 0.6, 0.5], [0.1, 0.3, 0.4]])
-LABELS = np.array([[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 0, 1]], dtype=bool)
-
-
-def test_poor_categories_fall_back():
-    assert scut(SCORES, LABELS)[2] == 0.4
-    never = scut_fbr(SCORES, LABELS, 50.0, 0)
-    highest = scut_fbr(SCORES, LABELS, 50.0, 1)
-    assert never[2] == math.inf
-    assert highest[2] == 0.5
-    assert never[:2].tolist() == highest[:2].tolist() == scut(SCORES, LABELS)[:2].tolist()
-
-
-@given(problems())
-def test_nothing_falls_back_below_no_bar_and_everything_above_all(problem):
-    scores, labels = problem
-    assert scut_fbr(scores, labels, 0.0, 0).tolist() == scut(scores, labels).tolist()
-    assert (scut_fbr(scores, labels, 100.1, 1) == scores.max(axis=0)).all()
-    assert np.isposinf(scut_fbr(scores, labels, 100.1, 0)).all()
-
-
-def test_rcut_gives_every_document_its_first_categories():
-    assert rcut(SCORES, 1).astype(int).tolist() == [[1, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
-    tied = np.zeros((1, 3))
-    assert rcut(tied, 2).tolist() == [[True, True, False]]
-    assert not rcut(SCORES, 0).any()
-    assert rcut(SCORES, 3).all()
-    with pytest.raises(UsageError):
-        rcut(SCORES, 4)
-
-
-def test_pcut_fills_by_share():
-    decisions = pcut(SCORES, np.array([0.5, 0.25, 0.0]), 4 / 3)
-    assert decisions.sum(axis=0).tolist() == [2, 1, 0]
-    assert decisions[:, 0].tolist() == [True, True, False, False]
-    assert decisions[:, 1].tolist() == [False, True, False, False]
-    assert pcut(SCORES, np.array([9.0, 9.0, 9.0]), 1.0).all()
-    with pytest.raises(UsageError):
-        pcut(SCORES, np.array([0.5]), 1.0)
-
-
-@given(problems())
-def test_pcut_accepts_exactly_as_many_as_asked_for(problem):
-    scores, labels = problem
-    wanted = labels.sum(axis=0)
-    priors = wanted / len(labels)
-    decisions = pcut(scores, priors, len(labels) / labels.shape[1])
-    assert decisions.sum(axis=0).tolist() == wanted.tolist()
+from textcat.thresholds.tuning import TuningRule
 
 
 def ratio_of_expectations(probabilities, accepted) -> float:
@@ -111,3 +64,22 @@ def test_documents_that_are_all_improbable_are_not_all_accepted():
 def test_margins_are_not_probabilities(bad):
     with pytest.raises(UsageError, match="probabilities"):
         find_expected_f1_thresholds(np.array([[bad]]))
+
+
+@given(problems())
+def test_no_fixed_threshold_promises_a_better_f1(problem):
+    scores, labels = problem
+    probabilities = 1.0 / (1.0 + np.exp(-scores))
+    rule = TuningRule(accept_nothing=0.0)
+    thresholds = tune_expected_f1_thresholds(scores, probabilities, labels, rule)
+    decided = apply_thresholds(scores, thresholds)
+    for k in range(scores.shape[1]):
+        if not labels[:, k].any():
+            assert not decided[:, k].any()
+            continue
+        column = probabilities[:, k]
+        best = max(
+            ratio_of_expectations(column, scores[:, k] >= threshold)
+            for threshold in [*scores[:, k], math.inf]
+        )
+        assert ratio_of_expectations(column, decided[:, k]) == pytest.approx(best)

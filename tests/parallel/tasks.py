@@ -1,4 +1,4 @@
-"""Pieces of work as tests send them; workers import them from here."""
+"""Tasks for the tests of executors, in a module that workers can import."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from textcat.errors import BadDataError
 
 @dataclass(frozen=True)
 class Shared:
-    """An array large enough to be mapped or scattered, and a place for notes."""
+    """An array large enough to be mapped or scattered, and a folder for notes."""
 
     values: NDArray[np.float64]
     notes: Path
 
 
 def scaled_sum(shared: Shared, item: int) -> float:
-    """What depends on the shared data and on the item."""
+    """Return a number that depends on the shared data and on the item."""
     return item * float(shared.values.sum())
 
 
 def refuse(shared: Shared, item: int) -> float:
-    """A piece that ends with a message to a person."""
+    """Raise an error for the user."""
     raise BadDataError("it is damaged", where=f"document {item}")
 
 
 def be_killed(shared: Shared, item: int) -> float:
-    """A piece that takes its process with it."""
+    """Kill the process that runs the task."""
     os.kill(os.getpid(), signal.SIGKILL)
     return 0.0
 
 
 def be_killed_once(shared: Shared, item: int) -> float:
-    """The same for item 1, but whoever takes it up again comes through."""
+    """Kill the process of the first attempt at item 1."""
     note = shared.notes / "killed"
     if item == 1 and not note.exists():
         note.touch()
@@ -48,6 +48,6 @@ def be_killed_once(shared: Shared, item: int) -> float:
 
 
 def note_process(shared: Shared, item: int) -> int:
-    """Who worked, slowly enough for others to get a piece too."""
+    """Return the process, slowly enough for every worker to get a task."""
     time.sleep(0.2)
     return os.getpid()

@@ -70,7 +70,7 @@ def test_runs_are_counted_as_by_a_dictionary(batches: list[list[bytes]], room: i
 
 
 def test_a_set_with_the_character_of_code_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="code 0"):
+    with pytest.raises(ValueError, match="character 0"):
         RunTable(b"ab\0")
 
 
@@ -108,7 +108,7 @@ def test_workers_that_count_compiled_find_the_same() -> None:
     chosen = TextSettings(fields=("body",), tokenizer="alphanumeric")
     alone = count_terms(documents(*bodies), chosen, chunk_size=40)
     for chunk_size in (1, 2, 7):
-        found = count_terms(documents(*bodies), chosen, chunk_size=chunk_size, crew=SerialExecutor())
+        found = count_terms(documents(*bodies), chosen, chunk_size=chunk_size, executor=SerialExecutor())
         assert found.terms == alone.terms
         assert (found.counts != alone.counts).nnz == 0
 

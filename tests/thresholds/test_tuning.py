@@ -1,3 +1,5 @@
+"""Tuned thresholds against the best of all cuts, alone and combined over folds."""
+
 from __future__ import annotations
 
 import itertools
@@ -11,10 +13,15 @@ from hypothesis import given, settings
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.break_even import find_break_even
 from textcat.evaluation.contingency import count_contingency
-from textcat.thresholds.cuts import apply_thresholds, make_default_thresholds
-from textcat.thresholds.tuning import TuningRule, find_break_even_thresholds, tune_thresholds
+from textcat.evaluation.curves import find_break_even
+from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.tuning import (
+    TuningRule,
+    cross_validate_thresholds,
+    find_break_even_thresholds,
+    tune_thresholds,
+)
 
 RULES = [
     TuningRule(criterion=criterion, point=point, among_equal=among, accept_nothing=nothing)
@@ -150,14 +157,14 @@ def test_scores_that_are_no_numbers_are_refused():
         tune_thresholds(np.array([[0.0, math.nan]]), np.array([[True, True]]))
 
 
-def test_default_thresholds_accept_at_the_threshold_itself():
+def test_a_score_at_its_threshold_is_accepted():
     scores = np.array([[0.5, -1.0], [0.49, 0.5]])
-    assert apply_thresholds(scores, make_default_thresholds(2, 0.5)).tolist() == [
+    assert apply_thresholds(scores, np.full(2, 0.5)).tolist() == [
         [True, False],
         [False, True],
     ]
     with pytest.raises(UsageError):
-        apply_thresholds(scores, make_default_thresholds(3))
+        apply_thresholds(scores, np.zeros(3))
 
 
 @given(problems())
@@ -213,8 +220,57 @@ def test_many_scores_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
     generator = np.random.default_rng(4)
     scores, labels = generator.normal(size=(50, 7)), generator.random((50, 7)) < 0.3
     whole = tune_thresholds(scores, labels)
-    monkeypatch.setattr("textcat.thresholds.tuning._SCORES_AT_ONCE", 120)
+    monkeypatch.setattr("textcat.thresholds.tuning._MAX_SCORES_PER_BLOCK", 120)
     assert np.array_equal(tune_thresholds(scores, labels), whole)
     scores[3, 5] = np.nan
     with pytest.raises(BadDataError, match="document 3 for category 5"):
         tune_thresholds(scores, labels)
+
+
+FOLD_SCORES = np.array([[4.0], [2.0], [8.0], [6.0], [3.0], [1.0]])
+FOLD_LABELS = np.array([[1], [0], [1], [0], [0], [0]], dtype=bool)
+FOLDS = np.array([0, 0, 1, 1, 2, 2])
+
+
+def test_mean_and_median_over_the_folds_that_have_positives():
+    for combination in ("mean_of_folds", "median_of_folds"):
+        result = cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS, combination=combination)
+        assert result.tolist() == [5.0]
+
+
+def test_pooled_tunes_once():
+    result = cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS)
+    assert result.tolist() == tune_thresholds(FOLD_SCORES, FOLD_LABELS).tolist() == [3.5]
+
+
+def test_no_positives_anywhere():
+    rule = TuningRule(no_positives=-1.0)
+    for combination in ("pooled", "mean_of_folds", "median_of_folds"):
+        nothing = FOLD_LABELS & False
+        assert cross_validate_thresholds(FOLD_SCORES, nothing, FOLDS, rule, combination).tolist() == [-1.0]
+
+
+def test_an_infinite_threshold_of_a_fold_has_no_say():
+    scores = np.array([[1.0], [2.0], [4.0], [2.0]])
+    labels = np.array([[1], [0], [1], [0]], dtype=bool)
+    rule = TuningRule(accept_nothing=math.inf, among_equal="highest")
+    result = cross_validate_thresholds(scores, labels, np.array([0, 0, 1, 1]), rule, "mean_of_folds")
+    assert result.tolist() == [3.0]
+
+
+@given(problems())
+@pytest.mark.parametrize("combination", ["mean_of_folds", "median_of_folds"])
+def test_one_fold_is_tuning_on_everything(combination, problem):
+    scores, labels = problem
+    one = np.zeros(len(labels), dtype=np.int64)
+    rule = TuningRule(accept_everything=0.0)
+    expected = tune_thresholds(scores, labels, rule)
+    result = cross_validate_thresholds(scores, labels, one, rule, combination)
+    assert result.tolist() == expected.tolist()
+    assert not np.isnan(result).any()
+
+
+def test_fold_numbers_must_fit():
+    with pytest.raises(UsageError):
+        cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS[:-1])
+    assert math.isfinite(cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS)[0])
