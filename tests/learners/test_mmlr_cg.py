@@ -158,5 +158,5 @@ def test_huge_values_and_separable_data_stay_finite() -> None:
 
 def test_refuses_settings_out_of_range() -> None:
     for wrong in ({"lam": 0.0}, {"steps": 0}, {"steps_each": 0}, {"gamma": -1.0}, {"increase": -1.0}):
-        with pytest.raises(UsageError, match="out of range"):
+        with pytest.raises(UsageError, match="must"):
             Continuation(**wrong)  # type: ignore[arg-type]

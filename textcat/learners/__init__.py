@@ -1,1 +1,1 @@
-"""Learners that are not loss x prior x algorithm: naive Bayes, the SVM with a free threshold, Winnow."""
+"""Learners that are not loss x prior x algorithm: naive Bayes, SMO, the Winnow family, MFoM trees, softmax, LSI."""

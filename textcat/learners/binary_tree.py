@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from textcat.errors import BadDataError, UsageError
-from textcat.learners.checks import Bools, as_labels
+from textcat.errors import BadDataError
+from textcat.learners.checks import Bools, as_labels, require_positive
 
 FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
 
@@ -191,10 +191,7 @@ def grow_trees(
 ) -> BinaryTrees:
     """Grow a tree for each column of Y; depth 1 is a single linear classifier per category."""
     Y = as_labels(Y, X.shape[0])
-    if max_depth < 1:
-        raise UsageError(
-            f"max_depth is {max_depth}", where="tree.max_depth", hint="Give 1 or more; 1 is a single split."
-        )
+    require_positive(max_depth=max_depth)
     builder = _TreeBuilder()
     categories = Y.shape[1]
     for column in range(categories):

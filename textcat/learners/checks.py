@@ -69,7 +69,8 @@ def as_mask(mask: ArrayLike | None, features: int, categories: int) -> Bools:
     return selected
 
 
-def require_positive(name: str, value: float) -> None:
-    """Refuse a setting that is not a positive finite number."""
-    if not (np.isfinite(value) and value > 0):
-        raise UsageError(f"{name} must be a positive number, got {value}", hint="Give a number above 0.")
+def require_positive(**values: float) -> None:
+    """Refuse settings that are not positive finite numbers."""
+    for name, value in values.items():
+        if not (np.isfinite(value) and value > 0):
+            raise UsageError(f"{name} must be a positive number, got {value}", hint="Give a number above 0.")

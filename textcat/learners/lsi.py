@@ -20,6 +20,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from textcat.errors import BadDataError, UsageError
+from textcat.learners.checks import require_positive
 
 Floats = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Projection = Literal["document", "axis"]
@@ -122,21 +123,14 @@ def _check_settings(
 ) -> None:
     if documents.nnz == 0 or not np.any(documents.data):
         raise BadDataError("the training documents contain no term", where="lsi", hint="Check the lexicon.")
-    if dimensions is not None and dimensions < 1:
-        raise UsageError(
-            f"dimensions is {dimensions}", where="lsi.dimensions", hint="Ask for one axis or more."
-        )
+    require_positive(
+        dimensions=1 if dimensions is None else dimensions, length=1.0 if length is None else length
+    )
     if not 0 <= tolerance < 1:
         raise UsageError(
             f"tolerance is {tolerance}",
             where="lsi.tolerance",
             hint="Give a number of at least 0 and below 1.",
-        )
-    if length is not None and length <= 0:
-        raise UsageError(
-            f"length is {length}",
-            where="lsi.length",
-            hint="Give a number above 0, or none to keep the lengths.",
         )
 
 

@@ -23,7 +23,7 @@ import scipy.special
 
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
-from textcat.learners.checks import Bools
+from textcat.learners.checks import Bools, require_positive
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 
 Merit = Literal["f1", "mce"]
@@ -101,15 +101,12 @@ class GpdSettings:
     perceptron: PerceptronSettings = field(default_factory=lambda: PerceptronSettings(iterations=100))
 
     def __post_init__(self) -> None:
-        if self.iterations < 1 or (self.horizon is not None and self.horizon < self.iterations):
+        require_positive(iterations=self.iterations, alpha=self.alpha, kappa=self.kappa)
+        if self.horizon is not None and self.horizon < self.iterations:
             raise UsageError(
-                f"{self.iterations} iterations with a horizon of {self.horizon}",
-                where="mfom.iterations",
-                hint="Give at least one iteration, and a horizon of at least as many.",
-            )
-        if self.alpha <= 0 or self.kappa <= 0:
-            raise UsageError(
-                f"alpha {self.alpha}, kappa {self.kappa}", where="mfom", hint="Give both above 0."
+                f"horizon {self.horizon} is below iterations {self.iterations}",
+                where="mfom",
+                hint="Give a horizon of at least as many iterations.",
             )
 
     def step(self, iteration: int) -> float:

@@ -23,7 +23,7 @@ import scipy.special
 
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix
-from textcat.learners.checks import Bools, Floats, check_one_category_each
+from textcat.learners.checks import Bools, Floats, check_one_category_each, require_positive
 from textcat.learners.mfom import (
     GpdSettings,
     compute_merit_slopes,
@@ -46,8 +46,7 @@ def fit_multicategory_mfom(
 ) -> LinearModel:
     """Run GPD from the means of the categories, each with the least value of its own documents as offset."""
     check_one_category_each(Y, X.shape[0])
-    if eta <= 0:
-        raise UsageError(f"eta is {eta}", where="mfom.eta", hint="Give a number above 0.")
+    require_positive(eta=eta)
     chosen = settings or GpdSettings()
     if chosen.start != "mean":
         raise UsageError(

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.special
 
 from textcat.errors import UsageError
-from textcat.learners.checks import Bools, Features, Floats, check_one_category_each
+from textcat.learners.checks import Bools, Features, Floats, check_one_category_each, require_positive
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
 
@@ -41,12 +41,9 @@ class Continuation:
     direction: Direction = "hestenes-stiefel"
 
     def __post_init__(self) -> None:
-        if min(self.lam, self.steps, self.steps_each, self.gamma) <= 0 or self.increase < 0:
-            raise UsageError(
-                f"settings out of range: {asdict(self)}",
-                where="mmlr_cg",
-                hint="Give lam, steps, steps_each and gamma above 0, and increase at least 0.",
-            )
+        require_positive(lam=self.lam, steps=self.steps, steps_each=self.steps_each, gamma=self.gamma)
+        if self.increase < 0:
+            raise UsageError(f"increase must not be negative, got {self.increase}", hint="Give 0 or more.")
 
 
 @dataclass(frozen=True)

@@ -36,7 +36,7 @@ from textcat.linear.model import LinearModel
 def fit_naive_bayes(X: Any, Y: ArrayLike, lam: float = 0.01, mask: ArrayLike | None = None) -> LinearModel:
     """Train naive Bayes 2, every category against its complement; scores are log odds."""
     documents, labels = _read_counts(X), as_labels(Y, X.shape[0])
-    require_positive("lam", lam)
+    require_positive(lam=lam)
     selected = as_mask(mask, documents.shape[1], labels.shape[1])
     inside = _count_by_category(documents, labels)
     outside = np.asarray(documents.sum(axis=0), dtype=np.float64).reshape(-1, 1) - inside
@@ -53,7 +53,7 @@ def fit_multiclass_naive_bayes(
 ) -> LinearModel:
     """Train naive Bayes 1, one multinomial per class over shared features (bool, one per feature)."""
     documents, labels = _read_counts(X), as_labels(Y, X.shape[0])
-    require_positive("lam", lam)
+    require_positive(lam=lam)
     selected = as_mask(features, documents.shape[1], 1)
     coef = _compute_log_probabilities(_count_by_category(documents, labels), selected, lam)
     positives = labels.sum(axis=0, dtype=np.float64)

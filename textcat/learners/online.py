@@ -291,7 +291,7 @@ def train_in_blocks(
 
     With `dual` the state includes a multiplier for each document and lane.
     """
-    require_positive("passes", passes)
+    require_positive(passes=passes)
     lanes = problem.lanes
     count = lanes.sign.shape[1]
     blocks = [

@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 
-from textcat.errors import UsageError
 from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
-from textcat.learners.checks import Bools
+from textcat.learners.checks import Bools, require_positive
 
 
 def make_initial_nodes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
@@ -45,12 +44,7 @@ class PerceptronSettings:
     rate: float = 0.01
 
     def __post_init__(self) -> None:
-        if self.iterations < 1 or self.rate <= 0:
-            raise UsageError(
-                f"{self.iterations} iterations at a rate of {self.rate}",
-                where="perceptron",
-                hint="Give at least one iteration, and a rate above 0.",
-            )
+        require_positive(iterations=self.iterations, rate=self.rate)
 
 
 def fit_perceptron_trees(

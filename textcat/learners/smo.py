@@ -209,9 +209,7 @@ def fit_svm(
     multipliers are free). max_rounds: rounds per category, each with one pass over the documents. With batch
     and capacity at the number of documents this is SMO on the whole Gram matrix, as first published.
     """
-    require_positive("lam", lam)
-    require_positive("tol", tol)
-    require_positive("batch", batch)
+    require_positive(lam=lam, tol=tol, batch=batch)
     documents = as_documents(X)
     labels = as_labels(Y, documents.shape[0])
     selected = as_mask(mask, documents.shape[1], labels.shape[1])

@@ -25,7 +25,7 @@ import scipy.special
 from scipy.sparse.linalg import LinearOperator, cg
 
 from textcat.errors import UsageError
-from textcat.learners.checks import Bools, Features, Floats, check_one_category_each
+from textcat.learners.checks import Bools, Features, Floats, check_one_category_each, require_positive
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
 
@@ -146,10 +146,7 @@ def fit_softmax(
             where="softmax",
             hint="Remove the documents that should not count.",
         )
-    if lam <= 0 or tol <= 0 or max_passes < 1:
-        raise UsageError(
-            f"lam {lam}, tol {tol}, max_passes {max_passes}", where="softmax", hint="Give numbers above 0."
-        )
+    require_positive(lam=lam, tol=tol, max_passes=max_passes)
     problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias, sample_weight)
     began = time.perf_counter()
     weights, passes = _minimise(problem, tol, max_passes)

@@ -68,7 +68,7 @@ def fit_perceptron(
     n_jobs: int = 1,
 ) -> LinearModel:
     """Train the Perceptron; a category stops at its first pass without a mistake."""
-    require_positive("rate", rate)
+    require_positive(rate=rate)
     problem = prepare_problem(X, Y, mask, bias, seed)
     trained = _run_mistake_passes(problem, 1.0, 0.0, passes, n_jobs)
     settings = {"rate": rate, "passes": passes, "bias": bias, "seed": seed}
@@ -122,8 +122,7 @@ def fit_dual_svm(
     n_jobs: int = 1,
 ) -> LinearModel:
     """Train the SVM without threshold by dual ascent with a fixed learning rate."""
-    require_positive("C", C)
-    require_positive("rate", rate)
+    require_positive(C=C, rate=rate)
     problem = prepare_problem(X, Y, mask, bias, seed)
     trained = _run_margin_passes(problem, C, rate, 0.0, passes, n_jobs)
     weights = trained.state[1]
@@ -149,7 +148,7 @@ def fit_large_margin_winnow(
     n_jobs: int = 1,
 ) -> LinearModel:
     """Train large margin balanced Winnow by dual ascent with a fixed learning rate."""
-    require_positive("C", C)
+    require_positive(C=C)
     problem = _prepare_winnow(prepare_problem(X, Y, mask, bias, seed), normalized, rate, prior, norm)
     trained = _run_margin_passes(problem, C, rate, prior, passes, n_jobs)
     exponents, weights, _ = trained.state
@@ -190,10 +189,7 @@ def _prepare_winnow(
     problem: OnlineProblem, normalized: bool, rate: float, prior: float, norm: float | None
 ) -> OnlineProblem:
     """Check the settings and set the one-norm of each lane of a normalized Winnow."""
-    require_positive("rate", rate)
-    require_positive("prior", prior)
-    if norm is not None:
-        require_positive("norm", norm)
+    require_positive(rate=rate, prior=prior, norm=1.0 if norm is None else norm)
     if not normalized:
         return problem
     kept = problem.lanes.kept
