@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "Write an experiment's tables, figures and page.",
     "run": "All stages of one or more experiments.",
     "check": "The gate: measured numbers against published and pinned ones.",
+    "multiverse": "All defensible readings of a paper, and how far its numbers depend on them.",
     "list": "Corpora, experiments, tables, learners, stages.",
     "show": "One corpus, experiment, table or learner in full.",
     "predict": "Label new documents with a trained model.",
