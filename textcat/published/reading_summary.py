@@ -110,7 +110,7 @@ def compute_main_effects(
     An additive model of questions is fitted to each cell by least squares; over a full cross product its
     coefficients are differences between the means of options. `effect` is the mean over cells of the distance
     between the highest and the lowest option, `options` the mean over cells of each option less the default.
-    A question that the readings at hand cannot separate from others has None.
+    A question that the readings at hand do not vary, or cannot separate from others, has None.
     """
     compared = [
         cell
@@ -129,7 +129,12 @@ def compute_main_effects(
     if rank < design.shape[1]:
         return {name: {"effect": None, "options": {}} for name in seen}
     shifts = {column: coefficients[1 + place] for place, column in enumerate(columns)}
-    return {name: _describe_effect(name, options, shifts, compared) for name, options in seen.items()}
+    return {
+        name: _describe_effect(name, options, shifts, compared)
+        if len(options) > 1
+        else {"effect": None, "options": {}}
+        for name, options in seen.items()
+    }
 
 
 def _list_seen_options(name: str, measured: Sequence[MeasuredReading]) -> list[str]:

@@ -132,6 +132,19 @@ def _describe_experiment(experiment: Mapping[str, Any], pictures: list[Picture])
         "tables": tables,
         "ranked": rank_effects(experiment),
         "counts": count_verdicts(experiment),
+        "nearest_changes": _list_changes(
+            experiment, (experiment["nearest"] or experiment["default"])["options"]
+        ),
+        "file_changes": _list_changes(experiment, experiment["committed"]),
+    }
+
+
+def _list_changes(experiment: Mapping[str, Any], options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The options that differ from the default reading's."""
+    return {
+        name: options.get(name)
+        for name, option in experiment["default"]["options"].items()
+        if options.get(name) != option
     }
 
 

@@ -77,9 +77,9 @@ def plot_specification_curve(curve: Curve) -> Figure:
 
 
 def list_option_rows(readings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """Every question and option that a reading takes; the default's option is the first of each question."""
-    names = list(readings[0])
-    return [(name, option) for name in names for option in dict.fromkeys(each[name] for each in readings)]
+    """The options that readings take of the questions that they vary; the default's option comes first of each."""
+    taken = {name: dict.fromkeys(each[name] for each in readings) for name in readings[0]}
+    return [(name, option) for name, options in taken.items() if len(options) > 1 for option in options]
 
 
 def _draw_values(axes: Any, curve: Curve, order: NDArray[np.intp], colours: Sequence[str]) -> None:
@@ -102,7 +102,8 @@ def _draw_values(axes: Any, curve: Curve, order: NDArray[np.intp], colours: Sequ
     axes.set_ylabel("mean of the table's cells (%)")
     axes.set_title(curve.table, loc="left", fontsize=11)
     axes.tick_params(bottom=False, labelbottom=False)
-    axes.legend(fontsize=9, loc="upper left")
+    axes.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    axes.grid(visible=False, axis="x")
 
 
 def _draw_matrix(

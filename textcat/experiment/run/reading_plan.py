@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import (
     derive_experiment_name,
@@ -72,7 +73,12 @@ class ReadableExperiment:
         data = self.source.data
         for name, question in self.questions.items():
             data = apply_patch(data, question.options[reading.get(name, question.default)].patch)
-        return self.validate(data)
+        try:
+            return self.validate(data)
+        except UsageError as error:
+            named = ", ".join(f"{name}={option}" for name, option in reading.items())
+            hint = "Correct the patch of one of these options in the file of readings."
+            raise UsageError(f"under {named}: {error.what}", where=self.name, hint=hint) from error
 
     def find_effective_options(self) -> dict[str, dict[str, str]]:
         """Question -> option -> the option it equals here, for questions with options that differ here.
