@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from click.testing import CliRunner
 from tests.experiment.place import Place
 from tests.experiment.test_reading_plan import OWN
 from textcat.cli.main import group
-from textcat.errors import UsageError
+from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.run import multiverse
 from textcat.experiment.spec.loading import load_experiment
 from textcat.store.artifacts import Store
@@ -181,6 +182,46 @@ def test_printed_cells_have_a_nearest_reading_that_is_labelled(place: OwnReading
     assert cell["within_tolerance"] is not None
     page = (place.results / "reuters_modapte" / "multiverse.html").read_text()
     assert page.count("fitted to test results") >= 2
+
+
+def test_a_failed_reading_is_reported_and_the_others_go_on(
+    place: OwnReadings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = multiverse.collect_results
+
+    def fail(plan: Any, context: Any) -> Any:
+        if plan.experiment.text.tokenizer == "words":
+            raise StageFailedError("it went wrong")
+        return real(plan, context)
+
+    monkeypatch.setattr(multiverse, "collect_results", fail)
+    place.run(expect=4)
+    found = place.summary()["experiments"]["trial"]
+    assert len(found["readings"]) == 8
+    assert [each["options"]["words"] for each in found["failed"]] == ["inner"] * 4
+    assert {each["error"] for each in found["failed"]} == {"it went wrong"}
+    monkeypatch.setattr(multiverse, "collect_results", real)
+    place.run()
+    assert len(place.summary()["experiments"]["trial"]["readings"]) == 12
+
+
+def test_a_failed_default_reading_stops_the_command(
+    place: OwnReadings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(plan: Any, context: Any) -> Any:
+        raise StageFailedError("it went wrong")
+
+    monkeypatch.setattr(multiverse, "collect_results", fail)
+    with pytest.raises(StageFailedError, match="it went wrong"):
+        place.run()
+
+
+def test_workers_give_the_same_summary(place: OwnReadings) -> None:
+    place.run("--sample", "4")
+    alone = place.summary()
+    shutil.rmtree(place.data)
+    place.run("--sample", "4", "--backend", "threads")
+    assert place.summary() == alone
 
 
 def test_an_experiment_of_no_paper_needs_readings(place: OwnReadings) -> None:

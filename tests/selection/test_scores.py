@@ -40,13 +40,12 @@ def plain_score(name: str, x: NDArray[np.float64], y: NDArray[np.bool_]) -> floa
         dx, dy = x - x.mean(), labels - labels.mean()
         below = sqrt((dx**2).sum()) * sqrt((dy**2).sum())
         return abs((dx * dy).sum()) / below if below > 1e-9 else 0.0
-    if name == "gini_per_document":
-        return plain_score("gini_gain", x, y) * n / (a + c) if a + c else 0.0
-    impurity = {"gini_gain": gini, "information_gain": entropy}[name]
+    impurity = {"gini_gain": gini, "gini_per_document": gini, "information_gain": entropy}[name]
     branches = [(a + c, a), (b + d, b)]
-    return impurity((a + b) / n) - sum(
+    gain = impurity((a + b) / n) - sum(
         size / n * impurity(inside / size) for size, inside in branches if size
     )
+    return gain * n / max(a + c, 1) if name == "gini_per_document" else gain
 
 
 def gini(p: float) -> float:

@@ -68,6 +68,13 @@ def complete_experiments(
     return _complete_names(list_experiment_names(), incomplete, otherwise="file")
 
 
+def complete_papers_and_experiments(
+    _context: click.Context, _parameter: click.Parameter, incomplete: str
+) -> CompletionItems:
+    """Names of papers and experiments, or files."""
+    return _complete_names([*list_paper_names(), *list_experiment_names()], incomplete, otherwise="file")
+
+
 def complete_collections(
     _context: click.Context, _parameter: click.Parameter, incomplete: str
 ) -> CompletionItems:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import complete_experiments
+from textcat.cli.completions import complete_papers_and_experiments
 from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
 
 if TYPE_CHECKING:
@@ -34,7 +34,11 @@ class Duration(click.ParamType[float]):
 
 @click.command("multiverse", epilog="Example:  textcat multiverse zhang_oles_2001 --budget 20m")
 @click.argument(
-    "targets", nargs=-1, required=True, metavar="EXPERIMENT|PAPER...", shell_complete=complete_experiments
+    "targets",
+    nargs=-1,
+    required=True,
+    metavar="EXPERIMENT|PAPER...",
+    shell_complete=complete_papers_and_experiments,
 )
 @click.option("--budget", type=Duration(), help="Start no further reading after this time, such as 20m.")
 @click.option(
@@ -63,7 +67,7 @@ def command(
     keep: bool,
     as_json: bool,
     **settings: Any,
-) -> None:
+) -> int:
     """Run the readings of a paper and show how far its numbers depend on them.
 
     A paper leaves questions open; textcat/published/readings lists them with their options and what supports each.
@@ -75,8 +79,12 @@ def command(
     place = read_command_settings(settings)
     number = sample if sample is not None or budget is not None else DEFAULT_SAMPLE
     selection = Selection(number, budget, seed)
-    for readings, names in _group_targets(targets, own, place):
+    groups = _group_targets(targets, own, place)
+    codes = [
         _run_multiverse(names, readings, selection, place, keep=keep, as_json=as_json)
+        for readings, names in groups
+    ]
+    return max(codes)
 
 
 def _group_targets(
@@ -143,7 +151,8 @@ def _run_multiverse(
     *,
     keep: bool,
     as_json: bool,
-) -> None:
+) -> int:
+    """Run the readings of one paper; return the exit code, 4 where a reading failed."""
     from textcat.cli.stages import make_run_context
     from textcat.experiment.run.multiverse import Multiverse
     from textcat.parallel import start_workers
@@ -152,7 +161,7 @@ def _run_multiverse(
     multiverse = Multiverse.plan(names, readings, selection)
     if place.dry_run:
         _print_plan(multiverse, as_json=as_json)
-        return
+        return 0
 
     def report(done: int, total: int, what: str) -> None:
         if not place.quiet:
@@ -167,6 +176,7 @@ def _run_multiverse(
     else:
         place.print_unless_quiet(format_summary(summary))
         place.print_unless_quiet(f"\nReport: {folder / 'multiverse.html'}")
+    return 4 if multiverse.has_failures else 0
 
 
 def _print_plan(multiverse: Multiverse, *, as_json: bool) -> None:

@@ -146,7 +146,7 @@ def _validate(source: YamlSource, paper: str) -> Readings:
         first = error.errors()[0]
         keys = first["loc"]
         message = f"{'.'.join(map(str, keys)) or 'readings'}: {first['msg']}"
-        hint = "The format is described in docs/adding.md, under readings."
+        hint = "The format is described in docs/readings.md."
         raise make_yaml_error(source.find_place(keys), message, hint) from error
     if paper and readings.paper != paper:
         raise make_yaml_error(source.find_place(("paper",)), f"`paper` must be {paper}", "Correct the key.")

@@ -181,6 +181,8 @@ def format_summary(summary: Mapping[str, Any]) -> str:
         ]
         counts = count_verdicts(experiment)
         lines = [f"{name}: {len(experiment['readings'])} readings"]
+        if experiment["failed"]:
+            lines.append(f"{len(experiment['failed'])} readings failed")
         for which, label in (
             ("default", "default reading"),
             ("nearest", "nearest reading (fitted to test results)"),

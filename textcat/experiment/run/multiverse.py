@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from textcat.errors import TextcatError
 from textcat.experiment.run.plan import Plan, make_plan
 from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
 from textcat.experiment.run.results import collect_results
@@ -66,6 +67,7 @@ class MeasuredExperiment:
     experiment: ReadableExperiment
     same: Mapping[str, Mapping[str, str]]
     measured: dict[tuple[str, ...], RunMeasures] = field(default_factory=dict)
+    failed: list[dict[str, Any]] = field(default_factory=list)
 
     def project(self, reading: Mapping[str, str]) -> Reading:
         """The part of a reading that makes a difference here."""
@@ -134,12 +136,28 @@ class Multiverse:
                     total,
                     f"{experiment.experiment.name}: {format_reading(experiment.project(reading), self.space)}",
                 )
-                measures = measure_reading(plans[position], context)
-                experiment.measured[experiment.key(reading)] = measures
+                self._measure(experiment, reading, plans[position], context)
                 done += 1
                 if not keep:
                     _free_space(context.store, [*plans[position + 1 :], *following])
         report(done, total, "done")
+
+    def _measure(
+        self, experiment: MeasuredExperiment, reading: Reading, plan: Plan, context: StepContext
+    ) -> None:
+        """Keep the measures of a reading, or why it failed; without the default reading nothing can be compared."""
+        try:
+            experiment.measured[experiment.key(reading)] = measure_reading(plan, context)
+        except TextcatError as error:
+            if reading == self.space.default:
+                raise
+            log.warning("%s: a reading failed: %s", experiment.experiment.name, error)
+            experiment.failed.append({"options": experiment.project(reading), "error": error.what})
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether any reading failed."""
+        return any(each.failed for each in self.experiments)
 
     def _is_time_over(self, started: float) -> bool:
         budget = self.selection.budget
@@ -212,6 +230,7 @@ class Multiverse:
             if self.space.size <= 4096
             else None,
             "complete": self.complete,
+            "failed": measured.failed,
             "seed": self.selection.seed,
             "default": _describe_reading(found[0], cells),
             "nearest": None
