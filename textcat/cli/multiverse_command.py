@@ -165,7 +165,8 @@ def _run_multiverse(
 
     def report(done: int, total: int, what: str) -> None:
         if not place.quiet:
-            click.echo(f"[{done}/{total}] {what}", err=True)
+            counted = f"{done}/{total}" if selection.budget is None else f"{done}, at most {total}"
+            click.echo(f"[{counted}] {what}", err=True)
 
     with start_workers(place.backend, place.jobs, place.scheduler) as executor:
         multiverse.run(make_run_context(place, executor), report, keep=keep)
