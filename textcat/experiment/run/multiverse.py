@@ -116,7 +116,7 @@ class Multiverse:
     def run(self, site: RunContext, report: Reporter, *, keep: bool = False) -> None:
         """Run the readings until all are done or the time is over; the default reading is always run."""
         started = time.monotonic()
-        context = StepContext(RecordingStore(site.data / "cache"), site.jobs, site.progress, site.executor)
+        context = make_recording_context(site)
         corpora: dict[str, tuple[Path, str]] = {}
         batches = list(self.list_jobs())
         total, done = sum(map(len, batches)), 0
@@ -305,6 +305,11 @@ def describe_questions(readings: Readings) -> dict[str, Any]:
         }
         for name, question in readings.questions.items()
     }
+
+
+def make_recording_context(site: RunContext) -> StepContext:
+    """Return the context of the steps, with a store that can delete what it made."""
+    return StepContext(RecordingStore(site.data / "cache"), site.jobs, site.progress, site.executor)
 
 
 def measure_reading(plan: Plan, context: StepContext) -> RunMeasures:
