@@ -145,6 +145,9 @@ def test_a_budget_that_is_over_leaves_the_default_reading(place: OwnReadings) ->
     assert [reading["options"] for reading in found["readings"]] == [found["default"]["options"]]
     place.run("--budget", "10m")
     assert len(place.summary()["experiments"]["trial"]["readings"]) == 12
+    place.run("--budget", "0s")
+    found = place.summary()["experiments"]["trial"]
+    assert (found["complete"], len(found["readings"])) == (True, 12)
 
 
 @pytest.mark.parametrize("budget", ["20", "m", "20 minutes", "-3m"])

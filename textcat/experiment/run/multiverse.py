@@ -114,7 +114,10 @@ class Multiverse:
                 yield jobs
 
     def run(self, site: RunContext, report: Reporter, *, keep: bool = False) -> None:
-        """Run the readings until all are done or the time is over; the default reading is always run."""
+        """Run the readings until all are done or the time is over.
+
+        The default reading is always run, and readings of the current batch that are in the cache are always taken.
+        """
         started = time.monotonic()
         context = make_recording_context(site)
         corpora: dict[str, tuple[Path, str]] = {}
@@ -127,10 +130,9 @@ class Multiverse:
                 self._make_plans(batches[number + 1], site, corpora) if number + 1 < len(batches) else []
             )
             for position, (experiment, reading) in enumerate(batch):
-                if number and self._is_time_over(started):
+                if number and self._is_time_over(started) and not is_measured(plans[position], context):
                     self.complete = False
-                    report(done, total, "time is over")
-                    return
+                    continue
                 report(
                     done,
                     total,
@@ -140,6 +142,9 @@ class Multiverse:
                 done += 1
                 if not keep:
                     _free_space(context.store, [*plans[position + 1 :], *following])
+            if not self.complete:
+                report(done, total, "time is over")
+                return
         report(done, total, "done")
 
     def _measure(
@@ -326,6 +331,11 @@ def measure_reading(plan: Plan, context: StepContext) -> RunMeasures:
     recipe = _make_reading_recipe(plan)
     measures: RunMeasures = read_json(context.store.build(recipe, make).folder, "measures")
     return measures
+
+
+def is_measured(plan: Plan, context: StepContext) -> bool:
+    """Whether the measures of a reading are in the cache."""
+    return context.store.find(_make_reading_recipe(plan)) is not None
 
 
 def _make_reading_recipe(plan: Plan) -> Recipe:
