@@ -97,7 +97,7 @@ class ReadableExperiment:
         return found
 
     def find_committed_options(self) -> dict[str, str | None]:
-        """The option of each question that the file takes; None where it leaves the setting out or takes another value."""
+        """The option of each question that the file takes; None where its setting is left out or another value."""
         wanted = self.identify(self.committed)
         return {
             name: next(
