@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks.corpora import bench_corpus
 from click.testing import CliRunner
 
-from benchmarks.corpora import bench_corpus
 from tests.conftest import PROJECT
 from textcat.cli.main import group
 from textcat.corpora import open_corpus

@@ -83,3 +83,26 @@ def test_a_free_constant_does_not_run_away_on_a_rare_category() -> None:
     objective = hinge + 1e-3 * np.square(model.coef).sum(axis=0)
     # The all-negative classifier is always to be had.
     assert (objective <= 2.0 * Y.mean(axis=0) + np.log(2) / 191).all()
+
+
+def test_one_newton_step_makes_directions_differ_that_an_exact_search_makes_equal() -> None:
+    """After an exact search the gradient is orthogonal to the direction: Hestenes-Stiefel is Polak-Ribiere."""
+    small = make(53)
+
+    def weights(direction: str, line_search: str) -> np.ndarray:
+        options = {"direction": direction, "steps": 50, "stop": "passes", "line_search": line_search}
+        fitted = fit(small.X, small.Y, loss="logistic", lam=1e-3, algorithm="conjugate_gradient", max_passes=4,
+                     options=options)  # fmt: skip
+        return np.asarray(fitted.coef)
+
+    assert weights("HS", "exact") == pytest.approx(weights("PR", "exact"), rel=1e-5, abs=1e-9)
+    assert np.abs(weights("HS", "newton") - weights("PR", "newton")).max() > 1e-4
+
+
+def test_newton_steps_reach_the_optimum() -> None:
+    small = make(53)
+    known = fit(small.X, small.Y, loss="logistic", lam=1e-3, tol=1e-9, max_passes=5000)
+    model = fit(small.X, small.Y, loss="logistic", lam=1e-3, algorithm="conjugate_gradient", tol=1e-8,
+                max_passes=5000, options={"line_search": "newton", "steps": 20})  # fmt: skip
+    for a, b in zip(model.certificate, known.certificate, strict=True):
+        assert a.objective == pytest.approx(b.objective, rel=1e-7)

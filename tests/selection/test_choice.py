@@ -110,3 +110,30 @@ def test_a_common_threshold_above_all_features_keeps_all_candidates() -> None:
         select_above_common_threshold(np.ones((3, 2)), candidates, 5),
         np.repeat(candidates[:, None], 2, axis=1),
     )
+
+
+@pytest.mark.parametrize("scope", ["category", "common", "max", "sum"])
+def test_a_dictionary_of_positive_documents_holds_no_other_term(scope: SelectionScope) -> None:
+    own = (X.toarray().T @ Y) > 0
+    for features in (1, 2, 3):
+        chosen = SelectionSettings(features=features, scope=scope, candidates="positive")
+        assert not select_features(X, Y, chosen)[~own].any()
+    everything = SelectionSettings(features=5, scope=scope, candidates="positive")
+    assert (select_features(X, Y, everything) == own).all()
+    assert (select_features(X, Y, SelectionSettings(candidates="positive")) == own).all()
+
+
+def test_a_dictionary_of_positive_documents_gives_a_category_its_best_own_terms() -> None:
+    scores = score_features("gini_gain", X, Y)
+    mask = select_features(X, Y, SelectionSettings(features=2, candidates="positive"))
+    own = (X.toarray().T @ Y) > 0
+    for category in range(2):
+        best = sorted(np.flatnonzero(own[:, category]), key=lambda term: (-scores[term, category], term))[:2]
+        assert np.flatnonzero(mask[:, category]).tolist() == sorted(best)
+    # The term of index 3 tells category 0 from the rest by its absence.
+    assert select_features(X, Y, SelectionSettings(features=5))[3, 0]
+
+
+def test_the_default_candidates_are_not_written_into_recipes() -> None:
+    assert "candidates" not in SelectionSettings().model_dump(mode="json")
+    assert SelectionSettings(candidates="positive").model_dump(mode="json")["candidates"] == "positive"

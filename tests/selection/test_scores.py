@@ -40,11 +40,12 @@ def plain_score(name: str, x: NDArray[np.float64], y: NDArray[np.bool_]) -> floa
         dx, dy = x - x.mean(), labels - labels.mean()
         below = sqrt((dx**2).sum()) * sqrt((dy**2).sum())
         return abs((dx * dy).sum()) / below if below > 1e-9 else 0.0
-    impurity = {"gini_gain": gini, "information_gain": entropy}[name]
+    impurity = {"gini_gain": gini, "gini_per_document": gini, "information_gain": entropy}[name]
     branches = [(a + c, a), (b + d, b)]
-    return impurity((a + b) / n) - sum(
+    gain = impurity((a + b) / n) - sum(
         size / n * impurity(inside / size) for size, inside in branches if size
     )
+    return gain * n / max(a + c, 1) if name == "gini_per_document" else gain
 
 
 def gini(p: float) -> float:
@@ -149,3 +150,14 @@ def test_pearson_of_a_constant_weight_is_zero_in_spite_of_rounding() -> None:
     X = csr_array(np.full((7, 1), 0.1))
     Y = np.array([[True], [False], [True], [False], [False], [True], [False]])
     assert score_features("pearson", X, Y)[0, 0] == 0.0
+
+
+def test_gini_per_document_is_the_gain_over_the_share_of_documents_with_the_term() -> None:
+    dense = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 0], [0, 1, 0]], dtype=float)
+    labels = np.array([[1], [1], [0], [0]], dtype=bool)
+    gain = score_features("gini_gain", csr_array(dense), labels)[:, 0]
+    found = score_features("gini_per_document", csr_array(dense), labels)[:, 0]
+    # By hand: the first term splits 2p(1-p) = 1/2 completely and is in half of the documents.
+    assert found[0] == pytest.approx(0.5 / 0.5)
+    assert found[1] == pytest.approx(gain[1] / 0.75)
+    assert found[2] == 0.0

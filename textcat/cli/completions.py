@@ -73,6 +73,7 @@ def _make_completer(*sources: Callable[[], list[str]]) -> Completer:
 
 
 complete_experiments = _make_completer(list_experiment_names)
+complete_papers_and_experiments = _make_completer(list_paper_names, list_experiment_names)
 complete_collections = _make_completer(list_collection_names)
 complete_shown_names = _make_completer(list_collection_names, list_table_names, list_experiment_names)
 complete_cited_names = _make_completer(

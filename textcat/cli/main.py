@@ -22,6 +22,7 @@ COMMANDS = {
     "report": "Write tables, figures and an HTML page.",
     "run": "Run all stages of one or more experiments.",
     "check": "Compare measured numbers with published and pinned ones.",
+    "multiverse": "Run all defensible readings of a paper and compare them with print.",
     "list": "List corpora, experiments, tables, learners or methods.",
     "show": "Show a corpus, experiment, table or learner in detail.",
     "predict": "Label new documents with a trained model.",

@@ -123,16 +123,19 @@ class GradientOptions(Options):
     """Conjugate gradient of zhang_jin_2003, algorithm 1: gamma grows by delta after every `steps` steps.
 
     With delta 0 gamma stays, and `steps` only says how often the direction starts afresh. direction: "HS"
-    Hestenes-Stiefel, "FR" Fletcher-Reeves, "PR" Polak-Ribiere.
+    Hestenes-Stiefel, "FR" Fletcher-Reeves, "PR" Polak-Ribiere. line_search: "exact" minimizes along the
+    direction, "newton" takes one Newton step (Minka 2001).
     """
 
     delta: float = 0.0
     steps: int = 10
     direction: str = "HS"
+    line_search: str = "exact"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_one_of("direction", self.direction, ("HS", "FR", "PR"))
+        _check_one_of("line_search", self.line_search, ("exact", "newton"))
         if not (self.gamma > 0 and self.delta >= 0 and self.steps >= 1):
             raise UsageError(
                 "options gamma, delta or steps are out of range",

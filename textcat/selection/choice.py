@@ -5,11 +5,18 @@ Of equal scores the term with the lower index, the earlier one in sorted order, 
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, PositiveInt
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
 from scipy.sparse import csr_array
 
 from textcat.plugins import KnownName
@@ -41,12 +48,26 @@ class SelectionSettings(BaseModel):
     minimum_documents: int = Field(
         1, ge=0, description="Features in fewer training documents than this are never kept."
     )
+    candidates: Literal["all", "positive"] = Field(
+        "all",
+        description="all: every term may be selected for a category; positive: only terms of its training documents.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _omit_default_candidates(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
+        spelled: dict[str, Any] = dump(self)
+        if self.candidates == "all":
+            spelled.pop("candidates", None)
+        return spelled
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
     """Return the features of each category, terms x categories, from training documents X and labels Y."""
     containing = np.asarray(mark_presence(X).sum(axis=0)).ravel()
     candidates = containing >= settings.minimum_documents
+    if settings.candidates == "positive":
+        return _select_among_positive(X, Y, candidates, settings)
     if settings.features == "all":
         return np.repeat(candidates[:, None], Y.shape[1], axis=1)
     scores = score_features(settings.score, X, Y)
@@ -56,6 +77,27 @@ def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSetti
         return select_above_common_threshold(scores, candidates, settings.features)
     pooled = pool_scores(scores, settings.scope, Y.sum(axis=0, dtype=np.float64))
     return np.repeat(select_best(pooled[:, None], candidates, settings.features), Y.shape[1], axis=1)
+
+
+def _select_among_positive(
+    X: csr_array, Y: NDArray[np.bool_], candidates: NDArray[np.bool_], settings: SelectionSettings
+) -> NDArray[np.bool_]:
+    """The same, where a category's dictionary holds the terms of its own training documents only.
+
+    With one set for all categories a category still keeps the terms of its dictionary alone.
+    """
+    own = csr_array(mark_presence(X).T @ csr_array(Y.astype(np.float64))).toarray() > 0
+    own &= candidates[:, None]
+    if settings.features == "all":
+        return own
+    scores = np.where(own, score_features(settings.score, X, Y), -np.inf)
+    any_category: NDArray[np.bool_] = np.asarray(own.any(axis=1))
+    if settings.scope == "category":
+        return own & select_best(scores, candidates, settings.features)
+    if settings.scope == "common":
+        return own & select_above_common_threshold(scores, any_category, settings.features)
+    pooled = pool_scores(np.where(own, scores, 0.0), settings.scope, Y.sum(axis=0, dtype=np.float64))
+    return own & select_best(pooled[:, None], any_category, settings.features)
 
 
 def select_above_common_threshold(

@@ -107,6 +107,11 @@ def gini_gain(t: Contingency) -> Floats:
     return 2.0 * _ratio((t.a * t.d - t.b * t.c) ** 2, (t.a + t.c) * (t.b + t.d)) / float(t.n) ** 2
 
 
+def gini_per_document(t: Contingency) -> Floats:
+    """`gini_gain` divided by the share of documents with the term: the gain for a document that has it."""
+    return gini_gain(t) * _ratio(np.full_like(t.a, float(t.n)), t.a + t.c)
+
+
 def chi_square(t: Contingency) -> Floats:
     """Equation 30 of genkin_2004."""
     return t.n * _ratio((t.a * t.d - t.b * t.c) ** 2, (t.a + t.b) * (t.c + t.d) * (t.a + t.c) * (t.b + t.d))
@@ -173,6 +178,7 @@ def _normal_quantile(rates: Floats) -> Floats:
 SCORES: Mapping[str, ScoreFunction] = MappingProxyType(
     {
         "gini_gain": of_contingency(gini_gain),
+        "gini_per_document": of_contingency(gini_per_document),
         "information_gain": of_contingency(information_gain),
         "chi_square": of_contingency(chi_square),
         "bi_normal_separation": of_contingency(bi_normal_separation),

@@ -10,7 +10,9 @@ from textcat.corpora.document import Document
 from textcat.corpora.document_tree import DocumentTree
 from textcat.errors import UsageError
 
-HEADERS = ("dropped", "subject", "kept")
+HEADERS = ("dropped", "subject", "kept", "without-groups")
+# Lines of a message's header that name its group, alone or among others.
+GROUP_LINES = ("newsgroups", "xref", "path")
 
 
 class Newsgroups:
@@ -42,6 +44,8 @@ class Newsgroups:
             return {"body": body}
         if self.headers == "kept":
             return {"headers": header, "body": body}
+        if self.headers == "without-groups":
+            return {"headers": remove_group_lines(header), "body": body}
         return {"subject": parse_subject(header), "body": body}
 
     @cached_property
@@ -57,6 +61,18 @@ class Newsgroups:
 def parse_group(name: str) -> str:
     """The group in a message's path."""
     return name.partition("/")[0]
+
+
+def remove_group_lines(header: str) -> str:
+    """Return a message's header without the lines that name its group, and without their continuations."""
+    kept: list[str] = []
+    dropping = False
+    for line in header.splitlines():
+        if not line[:1].isspace():
+            dropping = line.partition(":")[0].lower() in GROUP_LINES
+        if not dropping:
+            kept.append(line)
+    return "\n".join(kept)
 
 
 def parse_subject(header: str) -> str:

@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 
 CLASSES = ("course", "department", "faculty", "other", "project", "staff", "student")
 SITES = ("cornell", "misc", "texas", "washington", "wisconsin")
-MARKUP = ("dropped", "kept")
+MARKUP = ("dropped", "kept", "html-only", "header-only")
 FOUR_UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 # Univ-6 (zhang_jin_2003): the four universities' pages in six classes; `department` has but four pages there.
 UNIV_6 = ("course", "faculty", "other", "project", "staff", "student")
@@ -28,7 +28,8 @@ SUBSETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 class WebKB:
     """One document a page, labelled with its class; there is no fixed split: all are training documents.
 
-    With `markup="kept"` the body is the file as it came, MIME header and HTML included. `subset` is `all`,
+    With `markup="kept"` the body is the file as it came, MIME header and HTML included; `html-only` drops the header,
+    `header-only` the HTML tags. `subset` is `all`,
     `4-universities` or `univ-6`; `classes` and `sites` choose otherwise.
     """
 
@@ -73,9 +74,19 @@ class WebKB:
             page = remove_header(text)
             fields = {
                 "title": extract_title(page),
-                "body": text if self.markup == "kept" else extract_text(page),
+                "body": self._read_body(text, page),
             }
             yield Document(name, fields, (name.split("/")[0],), "train")
+
+    def _read_body(self, text: str, page: str) -> str:
+        """The body of a page, given the whole file and the file without its MIME header."""
+        if self.markup == "kept":
+            return text
+        if self.markup == "html-only":
+            return page
+        if self.markup == "header-only":
+            return f"{text[: len(text) - len(page)]}\n{extract_text(page)}"
+        return extract_text(page)
 
     @cached_property
     def categories(self) -> tuple[str, ...]:

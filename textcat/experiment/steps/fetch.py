@@ -37,7 +37,7 @@ def find_documents(experiment: Experiment, context: RunContext) -> DocumentSourc
 def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSource:
     """Return the experiment's documents; download a collection that is not on this machine."""
     corpus, path = experiment.corpus, locate_documents(experiment, context)
-    if not find_corpus_plugin(corpus.name) and (reason := _explain_unavailable(corpus.name)):
+    if not find_corpus_plugin(corpus.name) and (reason := explain_unavailable(corpus.name)):
         raise DataNotAvailableError(
             reason,
             where=experiment.name,
@@ -81,7 +81,7 @@ def _fingerprint_files(experiment: Experiment, path: Path) -> str:
     return fingerprint_corpus(corpus.name, path)
 
 
-def _explain_unavailable(corpus: str) -> str:
+def explain_unavailable(corpus: str) -> str:
     """Return why a collection that a paper used cannot be had, or an empty text."""
     if corpus in list_corpora():
         return ""

@@ -224,7 +224,7 @@ class ConjugateDescent:
         high = np.full(curve.shape, np.inf)
         first: Floats | None = None
         done = np.zeros(curve.shape, dtype=bool)
-        for _ in range(MAX_LINE_STEPS):
+        for _ in range(MAX_LINE_STEPS if self.options.line_search == "exact" else 1):
             slope, bend = self._differentiate_losses(state, ray, reach)
             if shape is not None:
                 lean, curve = self._differentiate_penalty(shape, reach)

@@ -1,0 +1,164 @@
+"""Readings become experiments: patches are valid settings, and the same seed lists the same readings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.experiment.small import write_small_collection
+from textcat.errors import UsageError
+from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
+from textcat.experiment.spec.config_files import find_experiment_files
+from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.spec.patches import apply_patch, check_patch_path
+from textcat.published.printed_tables import PAPERS
+from textcat.published.readings import load_readings, parse_readings
+
+OWN = """
+questions:
+  words:
+    question: What is a word?
+    where: section 1
+    says: Nothing.
+    options:
+      letters: {patch: {text.tokenizer: alphabetic}, support: none, simplest: true, because: plain}
+      digits: {patch: {text.tokenizer: alphanumeric}, support: none, because: plain}
+      inner: {patch: {text.tokenizer: words}, support: none, because: plain}
+  rare:
+    question: Are rare words dropped?
+    where: section 1
+    says: Nothing.
+    options:
+      dropped: {patch: {vector.minimum_documents: 2}, support: paper, because: said}
+      kept: {patch: {vector.minimum_documents: 1}, support: none, because: plain}
+  ties:
+    question: Which threshold?
+    where: section 2
+    says: Nothing.
+    options:
+      lowest: {patch: {threshold.point: lowest}, support: none, because: plain}
+      midpoint: {patch: {threshold.point: midpoint}, support: none, simplest: true, because: plain}
+  nothing:
+    question: Does this matter here?
+    where: section 3
+    says: Nothing.
+    options:
+      once: {patch: {"runs.learner:mfom.parameters.depth": 1}, support: none, because: plain}
+      twice: {patch: {"runs.learner:mfom.parameters.depth": 2}, support: none, because: plain}
+"""
+
+
+def load_small(folder: Path) -> ReadableExperiment:
+    file = write_small_collection(folder)
+    return ReadableExperiment.load(str(file), parse_readings(OWN, Path("own.yaml")))
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_every_option_of_a_paper_is_a_valid_experiment_and_every_question_matters_somewhere(
+    paper: str,
+) -> None:
+    readings = load_readings(paper)
+    mattering: set[str] = set()
+    for name in find_experiment_files():
+        if load_experiment(name).paper != paper:
+            continue
+        effective = ReadableExperiment.load(name, readings).find_effective_options()
+        for question, same in effective.items():
+            assert readings.questions[question].default in same.values()
+        mattering |= effective.keys()
+    several = {name for name, question in readings.questions.items() if len(question.tried) > 1}
+    assert mattering == several
+
+
+@pytest.mark.parametrize(
+    ("path", "message"),
+    [
+        ("text.stemming", "stemming"),
+        ("text.stem.letters", "has no parts"),
+        ("runs.svm", "runs.WHICH.KEY"),
+        ("runs.*.parameters", "one by one"),
+        ("runs.*.parameters.lambda", "lambda"),
+        ("runs.learner:SVM.parameters.lam", "no such learner"),
+        ("runs.learner:CLG.parameters.options.ordering", "Did you mean order"),
+        ("runs.*.selections.scope", "selections"),
+    ],
+)
+def test_a_path_that_no_experiment_has_is_refused(path: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        check_patch_path(path)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "corpus.options.headers",
+        "projection.length",
+        "runs.*.search.use",
+        "runs.a|b.parameters.lam",
+        "comparisons.x.left",
+    ],
+)
+def test_a_path_into_the_settings_is_accepted(path: str) -> None:
+    check_patch_path(path)
+
+
+def test_a_patch_selects_runs_by_learner_and_leaves_absent_sections_out() -> None:
+    data = {"runs": {"a": {"learner": "CLS"}, "b": {"learner": "smo", "parameters": {"lam": 1.0}}}}
+    patch = {"runs.learner:smo.parameters.lam": 2.0, "projection.length": 1.0, "runs.*.parameters.passes": 3}
+    patched = apply_patch(data, patch)
+    assert patched == {
+        "runs": {
+            "a": {"learner": "CLS", "parameters": {"passes": 3}},
+            "b": {"learner": "smo", "parameters": {"lam": 2.0}},
+        }
+    }
+    assert data["runs"]["b"]["parameters"]["lam"] == 1.0
+
+
+def test_readings_are_the_default_its_neighbours_and_the_rest_in_an_order_of_the_seed(tmp_path: Path) -> None:
+    experiment = load_small(tmp_path)
+    space = ReadingSpace.of([experiment], experiment.readings)
+    assert dict(space.options) == {
+        "words": ["letters", "digits", "inner"],
+        "rare": ["dropped", "kept"],
+        "ties": ["midpoint", "lowest"],
+    }
+    every = space.select(None, seed=1)
+    assert len(every) == space.size == 12
+    assert len({tuple(reading.values()) for reading in every}) == 12
+    assert every[0] == space.default == {"words": "letters", "rare": "dropped", "ties": "midpoint"}
+    changed = [sum(reading[name] != option for name, option in space.default.items()) for reading in every]
+    assert changed[:5] == [0, 1, 1, 1, 1]
+    assert min(changed[5:]) == 2
+    assert space.select(None, seed=1) == every
+    assert space.select(8, seed=1) == every[:8]
+    assert space.select(None, seed=2) != every
+    few = space.select(3, seed=1)
+    assert few == space.select(3, seed=1)
+    assert few[0] == space.default
+    assert len(few) == 3
+
+
+def test_batches_hold_every_reading_once_and_share_early_steps(tmp_path: Path) -> None:
+    experiment = load_small(tmp_path)
+    space = ReadingSpace.of([experiment], experiment.readings)
+    every = space.select(None, seed=1)
+    batches = list(space.batches(every))
+    flat = [tuple(reading.values()) for batch in batches for reading in batch]
+    assert sorted(flat) == sorted(tuple(reading.values()) for reading in every)
+    assert flat[0] == tuple(space.default.values())
+    words = [reading["words"] for reading in batches[-1]]
+    assert words == sorted(words, key=space.options["words"].index)
+
+
+def test_the_committed_file_is_one_of_the_readings(tmp_path: Path) -> None:
+    experiment = load_small(tmp_path)
+    committed = experiment.find_committed_options()
+    assert committed == {"words": None, "rare": "dropped", "ties": "midpoint", "nothing": "once"}
+    assert project_reading({"words": "digits", "nothing": "twice"}, {"words": {"digits": "digits"}}) == {
+        "words": "digits"
+    }
+    patched = experiment.apply({"words": "inner"})
+    assert patched.text.tokenizer == "words"
+    assert {run.vector.minimum_documents for run in patched.runs.values()} == {2}

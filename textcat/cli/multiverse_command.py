@@ -1,0 +1,201 @@
+"""`textcat multiverse`: all defensible readings of a paper, or a sample of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from textcat.cli.completions import complete_papers_and_experiments
+from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
+
+if TYPE_CHECKING:
+    from textcat.experiment.run.multiverse import Multiverse, Selection
+    from textcat.published.readings import Readings
+
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+class Duration(click.ParamType[float]):
+    """A time such as 90s, 20m or 2h, in seconds."""
+
+    name = "time"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", str(value))
+        if found is None:
+            self.fail(f"{value!r} is not a time such as 90s, 20m or 2h", param, ctx)
+        return float(found[1]) * _UNITS[found[2]]
+
+
+@click.command("multiverse", epilog="Example:  textcat multiverse zhang_oles_2001 --budget 20m")
+@click.argument(
+    "targets",
+    nargs=-1,
+    required=True,
+    metavar="EXPERIMENT|PAPER...",
+    shell_complete=complete_papers_and_experiments,
+)
+@click.option("--budget", type=Duration(), help="Start no further reading after this time, such as 20m.")
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    help="Number of readings: the default, those that differ in one option, then random ones.  "
+    "[default: 96, or what the budget allows]",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of the sample.")
+@click.option(
+    "--readings",
+    "own",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file of readings for an experiment of your own.",
+)
+@click.option("--keep", is_flag=True, help="Keep models and scores of all readings in the cache.")
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
+@add_backend_options
+@add_work_options
+def command(
+    targets: tuple[str, ...],
+    budget: float | None,
+    sample: int | None,
+    seed: int,
+    own: Path | None,
+    keep: bool,
+    as_json: bool,
+    **settings: Any,
+) -> int:
+    """Run the readings of a paper and show how far its numbers depend on them.
+
+    A paper leaves questions open; textcat/published/readings lists them with their options and what supports each.
+    Writes results/PAPER/multiverse.json, a page and specification curves. Finished readings are kept: run the same
+    command again to resume.
+    """
+    from textcat.experiment.run.multiverse import DEFAULT_SAMPLE, Selection
+
+    place = read_command_settings(settings)
+    number = sample if sample is not None or budget is not None else DEFAULT_SAMPLE
+    selection = Selection(number, budget, seed)
+    groups = _group_targets(targets, own, place)
+    codes = [
+        _run_multiverse(names, readings, selection, place, keep=keep, as_json=as_json)
+        for readings, names in groups
+    ]
+    return max(codes)
+
+
+def _group_targets(
+    targets: tuple[str, ...], own: Path | None, place: CommandSettings
+) -> list[tuple[Readings, list[str]]]:
+    """The experiments of each paper, with its readings."""
+    from textcat.errors import UsageError
+    from textcat.experiment.spec.loading import load_experiment
+    from textcat.published.printed_tables import PAPERS
+    from textcat.published.readings import load_readings, read_readings
+
+    if own is not None:
+        return [(read_readings(own), list(targets))]
+    groups: dict[str, list[str]] = {}
+    for target in targets:
+        if target in PAPERS:
+            groups.setdefault(target, []).extend(_list_runnable(target, place))
+            continue
+        paper = load_experiment(target).paper
+        if not paper:
+            hint = "Name a file with its open questions: --readings FILE."
+            raise UsageError("there are no readings for this experiment", where=target, hint=hint)
+        groups.setdefault(paper, []).append(target)
+    return [(load_readings(paper), list(dict.fromkeys(names))) for paper, names in groups.items()]
+
+
+def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
+    """The experiments that make a paper's tables and whose collection this machine can have."""
+    from textcat.errors import DataNotAvailableError
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
+    from textcat.experiment.steps.fetch import explain_unavailable, fetch_documents
+
+    found = []
+    for name in find_experiment_files():
+        experiment = load_experiment(name)
+        if experiment.paper != paper or not experiment.tables:
+            continue
+        if place.dry_run:
+            if not explain_unavailable(experiment.corpus.name):
+                found.append(name)
+            continue
+        try:
+            fetch_documents(experiment, place)
+        except DataNotAvailableError as error:
+            click.echo(f"{name} is left out: {error.what}", err=True)
+        else:
+            found.append(name)
+    if not found:
+        raise DataNotAvailableError(
+            "no collection of this paper is available",
+            where=paper,
+            hint="Name a --mirror or allow downloads.",
+        )
+    return found
+
+
+def _run_multiverse(
+    names: list[str],
+    readings: Readings,
+    selection: Selection,
+    place: CommandSettings,
+    *,
+    keep: bool,
+    as_json: bool,
+) -> int:
+    """Run the readings of one paper; return the exit code, 4 where a reading failed."""
+    from textcat.cli.options import make_download_bar, make_progress_bar
+    from textcat.experiment.run.multiverse import Multiverse
+    from textcat.parallel import start_workers
+    from textcat.report.multiverse_page import format_summary, write_multiverse
+
+    multiverse = Multiverse.plan(names, readings, selection)
+    if place.dry_run:
+        _print_plan(multiverse, as_json=as_json)
+        return 0
+
+    def report(done: int, total: int, what: str) -> None:
+        if not place.quiet:
+            counted = f"{done}/{total}" if selection.budget is None else f"{done}, at most {total}"
+            click.echo(f"[{counted}] {what}", err=True)
+
+    with start_workers(place.backend, place.jobs, place.scheduler) as executor:
+        context = replace(
+            place, progress=make_progress_bar(), download_progress=make_download_bar(), executor=executor
+        )
+        multiverse.run(context, report, keep=keep)
+    folder = place.results / (readings.paper or multiverse.experiments[0].experiment.name)
+    summary = write_multiverse(folder, multiverse.summarize())
+    if as_json:
+        click.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+    else:
+        place.print_unless_quiet(format_summary(summary))
+        place.print_unless_quiet(f"\nReport: {folder / 'multiverse.html'}")
+    return 4 if multiverse.has_failures else 0
+
+
+def _print_plan(multiverse: Multiverse, *, as_json: bool) -> None:
+    """List the readings and their number; nothing is run."""
+    from textcat.experiment.run.multiverse import format_reading
+
+    jobs = [
+        (experiment.experiment.name, experiment.project(reading))
+        for batch in multiverse.list_jobs()
+        for experiment, reading in batch
+    ]
+    if as_json:
+        listed = [{"experiment": name, "reading": reading} for name, reading in jobs]
+        click.echo(json.dumps({"possible": multiverse.space.size, "readings": listed}, indent=1))
+        return
+    for name, reading in jobs:
+        click.echo(f"{name}: {format_reading(reading, multiverse.space)}")
+    click.echo(f"{len(jobs)} runs; {multiverse.space.size} readings are possible.")

@@ -1,0 +1,379 @@
+"""Run the readings of a paper's experiments and summarize their numbers.
+
+Readings share the artifacts of every step on which they agree. The measures of each reading are an artifact of their
+own, so that an interrupted command resumes after the last finished reading.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from textcat.errors import TextcatError
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.plan import Plan, make_plan
+from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
+from textcat.experiment.run.results import collect_results
+from textcat.experiment.run.results_file import get_run_measures
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.steps.fetch import fetch_documents
+from textcat.published.check import MeasureValues, find_cell_values
+from textcat.published.claims import load_claims
+from textcat.published.printed_tables import PublishedCell, load_all_cells
+from textcat.published.reading_summary import (
+    FITTED,
+    MeasuredReading,
+    compute_main_effects,
+    compute_mean_difference,
+    find_nearest,
+    summarize_cells,
+    summarize_claims,
+)
+from textcat.published.readings import Readings
+from textcat.store import Recipe, Store
+from textcat.store.arrays import read_json, write_json
+from textcat.store.recording import RecordingStore
+
+log = logging.getLogger(__name__)
+
+FORMAT = 1
+DEFAULT_SAMPLE = 96
+MAX_READINGS = 1024
+# Artifacts that are no step of their own and that several steps may share.
+BESIDE_STEPS = {"course", "held_out"}
+Reading = dict[str, str]
+RunMeasures = Mapping[str, MeasureValues]
+Reporter = Callable[[int, int, str], None]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How many readings are run (None: as many as the budget allows), and the seconds of the budget."""
+
+    sample: int | None = DEFAULT_SAMPLE
+    budget: float | None = None
+    seed: int = 1
+
+
+@dataclass
+class MeasuredExperiment:
+    """The readings of one experiment that were run: projected reading -> measures, the default first."""
+
+    experiment: ReadableExperiment
+    same: Mapping[str, Mapping[str, str]]
+    measured: dict[tuple[str, ...], RunMeasures] = field(default_factory=dict)
+    failed: list[dict[str, Any]] = field(default_factory=list)
+
+    def project(self, reading: Mapping[str, str]) -> Reading:
+        """The part of a reading that makes a difference here."""
+        return project_reading(reading, self.same)
+
+    def key(self, reading: Mapping[str, str]) -> tuple[str, ...]:
+        """The options of a reading that make a difference here."""
+        return tuple(self.project(reading).values())
+
+
+@dataclass
+class Multiverse:
+    """The readings of one paper, or of one experiment of a user, and what was measured."""
+
+    readings: Readings
+    space: ReadingSpace
+    selection: Selection
+    selected: list[Reading]
+    experiments: list[MeasuredExperiment]
+    complete: bool = True
+
+    @classmethod
+    def plan(cls, wanted: Sequence[str], readings: Readings, selection: Selection) -> Multiverse:
+        """Choose the readings of the experiments."""
+        loaded = [ReadableExperiment.load(name, readings) for name in wanted]
+        space = ReadingSpace.of(loaded, readings)
+        number = min(space.size, MAX_READINGS) if selection.sample is None else selection.sample
+        chosen = space.select(number, selection.seed)
+        measured = [MeasuredExperiment(each, each.find_effective_options()) for each in loaded]
+        return cls(readings, space, selection, chosen, measured)
+
+    def list_jobs(self) -> Iterator[list[tuple[MeasuredExperiment, Reading]]]:
+        """Yield batches of different readings by experiment, in the order in which they are run."""
+        seen: set[tuple[str, tuple[str, ...]]] = set()
+        for batch in self.space.batches(self.selected):
+            jobs = []
+            for experiment in self.experiments:
+                for reading in batch:
+                    identity = (experiment.experiment.name, experiment.key(reading))
+                    if identity not in seen:
+                        seen.add(identity)
+                        jobs.append((experiment, reading))
+            if jobs:
+                yield jobs
+
+    def run(self, site: RunContext, report: Reporter, *, keep: bool = False) -> None:
+        """Run the readings until all are done or the time is over.
+
+        The default reading is always run, and readings of the current batch that are in the cache are always taken.
+        """
+        started = time.monotonic()
+        context = make_recording_context(site)
+        corpora: dict[str, tuple[Path, str]] = {}
+        batches = list(self.list_jobs())
+        total, done = sum(map(len, batches)), 0
+        following = self._make_plans(batches[0], site, corpora)
+        for number, batch in enumerate(batches):
+            plans = following
+            following = (
+                self._make_plans(batches[number + 1], site, corpora) if number + 1 < len(batches) else []
+            )
+            for position, (experiment, reading) in enumerate(batch):
+                if number and self._is_time_over(started) and not is_measured(plans[position], context):
+                    self.complete = False
+                    continue
+                report(
+                    done,
+                    total,
+                    f"{experiment.experiment.name}: {format_reading(experiment.project(reading), self.space)}",
+                )
+                self._measure(experiment, reading, plans[position], context)
+                done += 1
+                if not keep:
+                    _free_space(context.store, [*plans[position + 1 :], *following])
+            if not self.complete:
+                report(done, total, "time is over")
+                return
+        report(done, total, "done")
+
+    def _measure(
+        self, experiment: MeasuredExperiment, reading: Reading, plan: Plan, context: RecordingContext
+    ) -> None:
+        """Keep the measures of a reading, or why it failed; without the default reading nothing can be compared."""
+        try:
+            experiment.measured[experiment.key(reading)] = measure_reading(plan, context)
+        except TextcatError as error:
+            if reading == self.space.default:
+                raise
+            log.warning("%s: a reading failed: %s", experiment.experiment.name, error)
+            experiment.failed.append({"options": experiment.project(reading), "error": error.what})
+
+    @property
+    def has_failures(self) -> bool:
+        """Whether any reading failed."""
+        return any(each.failed for each in self.experiments)
+
+    def _is_time_over(self, started: float) -> bool:
+        budget = self.selection.budget
+        return budget is not None and time.monotonic() - started > budget
+
+    def _make_plans(
+        self,
+        jobs: Sequence[tuple[MeasuredExperiment, Reading]],
+        site: RunContext,
+        corpora: dict[str, tuple[Path, str]],
+    ) -> list[Plan]:
+        return [self._make_plan(experiment, reading, site, corpora) for experiment, reading in jobs]
+
+    def _make_plan(
+        self,
+        experiment: MeasuredExperiment,
+        reading: Reading,
+        site: RunContext,
+        corpora: dict[str, tuple[Path, str]],
+    ) -> Plan:
+        read = experiment.experiment.apply(reading)
+        key = json.dumps(read.corpus.model_dump(mode="json"), sort_keys=True)
+        if key not in corpora:
+            source = fetch_documents(read, site)
+            corpora[key] = source.path, source.fingerprint
+        return make_plan(read, *corpora[key])
+
+    def summarize(self) -> dict[str, Any]:
+        """Everything that multiverse.json holds."""
+        return {
+            "format": FORMAT,
+            "paper": self.readings.paper,
+            "questions": describe_questions(self.readings),
+            "experiments": {
+                each.experiment.name: self._summarize_experiment(each)
+                for each in self.experiments
+                if each.measured
+            },
+            "claims": summarize_claims(
+                [claim for claim in load_claims() if claim.paper == self.readings.paper],
+                self._list_joint_results(),
+            ),
+        }
+
+    def _list_joint_results(self) -> list[dict[str, RunMeasures]]:
+        """For each reading that all experiments have, the measures of all."""
+        joint = []
+        for reading in self.selected:
+            results = {
+                each.experiment.name: each.measured.get(each.key(reading)) for each in self.experiments
+            }
+            if all(measures is not None for measures in results.values()):
+                joint.append({name: measures for name, measures in results.items() if measures is not None})
+        return joint
+
+    def _summarize_experiment(self, measured: MeasuredExperiment) -> dict[str, Any]:
+        experiment = measured.experiment
+        names = list(measured.same)
+        cells = list_experiment_cells(experiment, next(iter(measured.measured.values())))
+        found = [
+            MeasuredReading(
+                dict(zip(names, options, strict=True)),
+                find_cell_values(cells, {experiment.name: measures}),
+            )
+            for options, measures in measured.measured.items()
+        ]
+        nearest = find_nearest(cells, found)
+        return {
+            "title": experiment.committed.title,
+            "possible": len({measured.key(reading) for reading in self.space.iterate(0)})
+            if self.space.size <= 4096
+            else None,
+            "complete": self.complete,
+            "failed": measured.failed,
+            "seed": self.selection.seed,
+            "default": _describe_reading(found[0], cells),
+            "nearest": None
+            if nearest is None
+            else _describe_reading(found[nearest], cells) | {"note": FITTED},
+            "committed": experiment.find_committed_options(),
+            "cells": summarize_cells(cells, found),
+            "effects": compute_main_effects(found, cells, names),
+            "readings": [_describe_reading(each, cells) | _list_values(each, cells) for each in found],
+        }
+
+
+def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures) -> list[PublishedCell]:
+    """The printed cells that an experiment makes; without any, F1 or accuracy of each of its runs, unprinted."""
+    printed = [cell for cell in load_all_cells() if cell.experiment == experiment.name]
+    if printed:
+        return printed
+    committed = experiment.committed
+    wanted = (
+        {"accuracy": "accuracy"}
+        if committed.corpus.single_label
+        else {"micro.f1": "micro_f1", "macro.f1": "macro_f1"}
+    )
+    return [
+        _make_unprinted_cell(experiment.name, run, measure + end, kind)
+        for run in committed.runs
+        for measure, kind in wanted.items()
+        for end in ("", ".mean")
+        if measure + end in measures[run]
+    ]
+
+
+def _make_unprinted_cell(experiment: str, run: str, measure: str, kind: str) -> PublishedCell:
+    return PublishedCell(
+        paper=experiment, table="runs", row=run, column=measure, printed=None, spread=None, experiment=experiment,
+        run=run, over=None, measure=measure, spread_measure=None, kind=kind, unit="percent", cannot_run=None,
+        needs=None,
+    )  # fmt: skip
+
+
+def _describe_reading(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
+    difference = compute_mean_difference(cells, measured.values)
+    return {
+        "options": dict(measured.reading),
+        "mean_difference": None if difference is None else round(difference, 4),
+    }
+
+
+def _list_values(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
+    """The values of the cells in the order of `cells`, with four decimals."""
+    values = (measured.values.get(cell.id) for cell in cells)
+    return {"values": [None if value is None else round(value, 4) for value in values]}
+
+
+def describe_questions(readings: Readings) -> dict[str, Any]:
+    """The questions as plain values, with the default option of each."""
+    return {
+        name: {
+            "question": question.question,
+            "where": question.where,
+            "says": question.says,
+            "default": question.default,
+            "options": {
+                option: {
+                    "support": entry.support,
+                    "because": entry.because,
+                    "implemented": entry.implemented,
+                    "contradicted": entry.contradicted,
+                }
+                for option, entry in question.options.items()
+            },
+        }
+        for name, question in readings.questions.items()
+    }
+
+
+class RecordingContext(RunContext):
+    """A run context whose store can delete what it made."""
+
+    @cached_property
+    def store(self) -> RecordingStore:
+        """The cache of artifacts."""
+        return RecordingStore(self.data / "cache")
+
+
+def make_recording_context(site: RunContext) -> RecordingContext:
+    """Return a copy of the context with a store that can delete what it made."""
+    return RecordingContext(**{entry.name: getattr(site, entry.name) for entry in fields(RunContext)})
+
+
+def measure_reading(plan: Plan, context: RecordingContext) -> RunMeasures:
+    """Return all measures of all runs, from the cache where this reading was measured before."""
+
+    def make(folder: Path) -> None:
+        for step in plan.steps():
+            if context.store.find(step.recipe) is None:
+                log.info("%s", step.title)
+                context.progress(0, None, step.title)
+            step.build_artifact(context)
+        write_json(folder, "measures", get_run_measures(collect_results(plan, context)))
+
+    recipe = _make_reading_recipe(plan)
+    measures: RunMeasures = read_json(context.store.build(recipe, make).folder, "measures")
+    return measures
+
+
+def is_measured(plan: Plan, context: RecordingContext) -> bool:
+    """Whether the measures of a reading are in the cache."""
+    return context.store.find(_make_reading_recipe(plan)) is not None
+
+
+def _make_reading_recipe(plan: Plan) -> Recipe:
+    """Everything that decides the measures of an experiment."""
+    settings: Experiment = plan.experiment
+    parameters = settings.model_dump(mode="json", include={"comparisons", "resample", "runs"})
+    keys = {f"{chain.run}/{chain.repeat}": chain.evaluated.recipe.key for chain in plan.chains}
+    return Recipe("reading", 1, parameters, keys)
+
+
+def _free_space(store: Store, later: Sequence[Plan]) -> None:
+    """Delete what was made here and no reading of this batch or the next needs; counted words and measures stay."""
+    if not isinstance(store, RecordingStore):
+        return
+    needed = {step.recipe.key for plan in later for step in plan.steps()}
+    store.forget({key for key, recipe in store.made.items() if not _is_kept(recipe, needed)})
+
+
+def _is_kept(recipe: Recipe, needed: set[str]) -> bool:
+    """Whether an artifact is needed itself, or belongs to one that is (a descent, scores of held-out parts)."""
+    if recipe.stage in {"reading", "tokenize"} or recipe.key in needed:
+        return True
+    return recipe.stage in BESIDE_STEPS and not needed.isdisjoint(recipe.inputs.values())
+
+
+def format_reading(reading: Mapping[str, str], space: ReadingSpace) -> str:
+    """How a reading differs from the default one."""
+    default = space.default
+    changed = [f"{name}={option}" for name, option in reading.items() if option != default[name]]
+    return ", ".join(changed) or "default reading"

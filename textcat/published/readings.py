@@ -1,0 +1,153 @@
+"""Readings of a paper: the questions it leaves open, the options for each, and what supports each option.
+
+A reading takes one option for every question. The default reading is computed from the support of the options
+and never written down, so that no test result can choose it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from textcat.errors import UsageError
+from textcat.published.printed_tables import PAPERS
+from textcat.yaml_reader import YamlSource, make_yaml_error, parse_yaml, read_yaml
+
+Support = Literal["paper", "author", "training", "convention", "none"]
+SUPPORTS: tuple[Support, ...] = ("paper", "author", "training", "convention", "none")
+"""From the strongest support to none: the paper's own text, another text or program of its authors, training
+data (cross-validation, printed counts of words, features or documents), and the habit of the field."""
+
+Assignment = Mapping[str, str]
+"""One reading: question -> option."""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ReadingOption(_Strict):
+    """One answer to a question: the settings it changes, and what speaks for it."""
+
+    patch: dict[str, Any] = Field(default_factory=dict)
+    support: Support
+    because: str = Field(min_length=1)
+    simplest: bool = False
+    implemented: bool = True
+    contradicted: bool = False
+
+    @property
+    def runs(self) -> bool:
+        """Whether the option is tried: it is implemented, and the paper does not contradict it."""
+        return self.implemented and not self.contradicted
+
+
+class Question(_Strict):
+    """One thing that a paper leaves open; `experiments` are patterns of the experiments it concerns."""
+
+    question: str = Field(min_length=1)
+    where: str = Field(min_length=1)
+    says: str = Field(min_length=1)
+    experiments: tuple[str, ...] = ("*",)
+    options: dict[str, ReadingOption] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _check_options(self) -> Question:
+        if sum(option.simplest for option in self.options.values()) > 1:
+            raise ValueError("at most one option is the simplest")
+        if not self.tried:
+            raise ValueError("at least one option must be implemented and not contradicted by the paper")
+        return self
+
+    @property
+    def tried(self) -> dict[str, ReadingOption]:
+        """The options that readings take."""
+        return {name: option for name, option in self.options.items() if option.runs}
+
+    @property
+    def default(self) -> str:
+        """The option with the strongest support of those tried; of equal ones the simplest, else the first."""
+
+        def rank(name: str) -> tuple[int, bool]:
+            option = self.options[name]
+            return SUPPORTS.index(option.support), not option.simplest
+
+        return min(self.tried, key=rank)
+
+    def concerns(self, experiment: str) -> bool:
+        """Whether one of the patterns matches the experiment's name."""
+        return any(fnmatchcase(experiment, pattern) for pattern in self.experiments)
+
+
+class Readings(_Strict):
+    """All open questions of one paper, or of a user's own experiment (then `paper` is empty)."""
+
+    paper: str = ""
+    questions: dict[str, Question] = Field(min_length=1)
+
+    @property
+    def default(self) -> dict[str, str]:
+        """The default reading."""
+        return {name: question.default for name, question in self.questions.items()}
+
+    @model_validator(mode="after")
+    def _check_patches_apart(self) -> Readings:
+        """Refuse two questions that set the same thing, since the later one would silently win."""
+        owner: dict[str, str] = {}
+        for name, question in self.questions.items():
+            for path in {path for option in question.options.values() for path in option.patch}:
+                other = owner.setdefault(path, name)
+                both = [self.questions[each].experiments for each in (other, name)]
+                if other != name and not _are_disjoint(*both):
+                    raise ValueError(f"the questions {other} and {name} both set {path}")
+        return self
+
+
+def _are_disjoint(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    """Whether no experiment matches both lists; patterns are compared as names of each other."""
+    return not any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in left for b in right)
+
+
+@cache
+def load_readings(paper: str) -> Readings:
+    """Return the readings of a paper."""
+    if paper not in PAPERS:
+        raise UsageError(f"there are no readings of '{paper}'", hint=f"The papers are {', '.join(PAPERS)}.")
+    return _validate(load_readings_source(paper), paper)
+
+
+def load_readings_source(paper: str) -> YamlSource:
+    """Return a paper's readings as plain data with the place of every key."""
+    name = f"readings/{paper}.yaml"
+    text = files("textcat.published").joinpath(name).read_text(encoding="utf-8")
+    return parse_yaml(text, Path(name))
+
+
+def read_readings(path: Path) -> Readings:
+    """Read readings from a file of one's own."""
+    return _validate(read_yaml(path), "")
+
+
+def parse_readings(text: str, path: Path) -> Readings:
+    """Return readings from YAML text; `path` is what messages name."""
+    return _validate(parse_yaml(text, path), "")
+
+
+def _validate(source: YamlSource, paper: str) -> Readings:
+    try:
+        readings = Readings.model_validate(source.data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        keys = first["loc"]
+        message = f"{'.'.join(map(str, keys)) or 'readings'}: {first['msg']}"
+        hint = "The format is described in docs/readings.md."
+        raise make_yaml_error(source.find_place(keys), message, hint) from error
+    if paper and readings.paper != paper:
+        raise make_yaml_error(source.find_place(("paper",)), f"`paper` must be {paper}", "Correct the key.")
+    return readings

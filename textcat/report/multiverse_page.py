@@ -1,0 +1,208 @@
+"""multiverse.json, its page and its specification curves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from textcat.errors import BadDataError
+from textcat.experiment.run.multiverse import FORMAT
+from textcat.report.experiment_page import Picture, render_template
+from textcat.store.files import write_atomically
+
+SUMMARY_FILE = "multiverse.json"
+PAGE_FILE = "multiverse.html"
+FIGURES = "multiverse"
+
+
+def write_multiverse(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Write the summary, the page and the curves; experiments summarized before stay beside the new ones."""
+    merged = merge_summaries(read_summary(folder), summary)
+    text = json.dumps(merged, indent=1, ensure_ascii=False, sort_keys=False)
+    write_atomically(folder / SUMMARY_FILE, _join_number_lists(text) + "\n")
+    pictures = draw_curves(folder / FIGURES, merged)
+    write_atomically(folder / PAGE_FILE, render_multiverse_page(merged, pictures))
+    return merged
+
+
+def _join_number_lists(text: str) -> str:
+    """Put each list of numbers on one line."""
+    lines: list[str] = []
+    inside: list[str] | None = None
+    for line in text.split("\n"):
+        if line.rstrip().endswith('"values": ['):
+            inside = [line]
+        elif inside is not None:
+            inside.append(line.strip())
+            if line.strip().startswith("]"):
+                lines.append(inside[0] + " ".join(inside[1:-1]) + inside[-1])
+                inside = None
+        else:
+            lines.append(line)
+    return "\n".join(lines)
+
+
+def read_summary(folder: Path) -> dict[str, Any] | None:
+    """What multiverse.json in a folder holds; None where there is none."""
+    path = folder / SUMMARY_FILE
+    if not path.exists():
+        return None
+    try:
+        summary: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if summary["format"] != FORMAT:
+            raise ValueError(f"format {summary['format']}")
+        if not {"paper", "questions", "experiments", "claims"} <= summary.keys():
+            raise ValueError("a part is missing")
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        hint = "Delete it; `textcat multiverse` writes it again."
+        raise BadDataError(f"not readable as a multiverse: {error}", where=str(path), hint=hint) from error
+    return summary
+
+
+def merge_summaries(before: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
+    """The new summary with the experiments and claims of an earlier one that it does not have itself.
+
+    Earlier experiments under other questions are dropped: their readings are not comparable.
+    """
+    if before is None or before["paper"] != new["paper"] or before["questions"] != new["questions"]:
+        return dict(new)
+    experiments = {**before["experiments"], **new["experiments"]}
+    claims = {**before["claims"], **new["claims"]}
+    return {
+        **new,
+        "experiments": dict(sorted(experiments.items())),
+        "claims": dict(sorted(claims.items())),
+    }
+
+
+def draw_curves(folder: Path, summary: Mapping[str, Any]) -> dict[str, list[Picture]]:
+    """Experiment -> specification curves of its tables, written as SVG and PNG; others in the folder are deleted."""
+    from textcat.report.figures import save_figure  # noqa: PLC0415
+    from textcat.report.specification_curve import (  # noqa: PLC0415
+        list_tables,
+        make_curve,
+        plot_specification_curve,
+    )
+
+    folder.mkdir(parents=True, exist_ok=True)
+    pictures: dict[str, list[Picture]] = {}
+    written = set()
+    for name, experiment in summary["experiments"].items():
+        for table in list_tables(experiment):
+            curve = make_curve(experiment, table)
+            if curve is None:
+                continue
+            file = f"{name}_{table}".replace("/", "_").replace(".", "_")
+            drawn = save_figure(plot_specification_curve(curve), folder, file)
+            written.add(file)
+            caption = f"{table} under {len(curve.values)} readings of {name}"
+            pictures.setdefault(name, []).append(Picture(caption, drawn.read_bytes()))
+    for path in [*folder.glob("*.svg"), *folder.glob("*.png")]:
+        if path.stem not in written:
+            path.unlink()
+    return pictures
+
+
+def render_multiverse_page(summary: Mapping[str, Any], pictures: Mapping[str, list[Picture]]) -> str:
+    """The page: for each experiment the curves, the questions by effect and the cells; then claims and questions."""
+    title = f"Readings of {summary['paper']}" if summary["paper"] else "Readings of an experiment"
+    return render_template(
+        "multiverse.html",
+        title=title,
+        kicker="multiverse",
+        summary={},
+        experiments={
+            name: _describe_experiment(each, pictures.get(name, []))
+            for name, each in summary["experiments"].items()
+        },
+        claims=summary["claims"],
+        questions=summary["questions"],
+    )
+
+
+def _describe_experiment(experiment: Mapping[str, Any], pictures: list[Picture]) -> dict[str, Any]:
+    tables: dict[str, list[Any]] = {}
+    for cell in experiment["cells"].values():
+        tables.setdefault(cell["table"], []).append(cell)
+    return {
+        **experiment,
+        "pictures": pictures,
+        "tables": tables,
+        "ranked": rank_effects(experiment),
+        "counts": count_verdicts(experiment),
+        "nearest_changes": _list_changes(
+            experiment, (experiment["nearest"] or experiment["default"])["options"]
+        ),
+        "file_changes": _list_changes(experiment, experiment["committed"]),
+    }
+
+
+def _list_changes(experiment: Mapping[str, Any], options: Mapping[str, str | None]) -> dict[str, str | None]:
+    """The options that differ from the default reading's."""
+    return {
+        name: options.get(name)
+        for name, option in experiment["default"]["options"].items()
+        if options.get(name) != option
+    }
+
+
+def rank_effects(experiment: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The questions by the size of their effect; those without one last."""
+    effects = experiment["effects"]
+    return sorted(
+        effects.items(), key=lambda item: -(item[1]["effect"] if item[1]["effect"] is not None else -1)
+    )
+
+
+def count_verdicts(experiment: Mapping[str, Any]) -> dict[str, tuple[int, int, int]]:
+    """Reading -> cells reproduced, close, and judged."""
+    judged = [cell for cell in experiment["cells"].values() if cell["within_tolerance"] is not None]
+    return {
+        which: (
+            sum(cell[f"{which}_verdict"] == "reproduced" for cell in judged),
+            sum(cell[f"{which}_verdict"] == "close" for cell in judged),
+            len(judged),
+        )
+        for which in ("default", "nearest")
+    }
+
+
+def format_summary(summary: Mapping[str, Any]) -> str:
+    """The readings and effects of each experiment, for a terminal."""
+    from tabulate import tabulate  # noqa: PLC0415
+
+    parts = []
+    for name, experiment in summary["experiments"].items():
+        rows = [
+            [question, _format_effect(effect["effect"]), _format_options(effect["options"])]
+            for question, effect in rank_effects(experiment)
+        ]
+        counts = count_verdicts(experiment)
+        lines = [f"{name}: {len(experiment['readings'])} readings"]
+        if experiment["failed"]:
+            lines.append(f"{len(experiment['failed'])} readings failed")
+        for which, label in (
+            ("default", "default reading"),
+            ("nearest", "nearest reading (fitted to test results)"),
+        ):
+            reading = experiment[which]
+            if reading and reading["mean_difference"] is not None:
+                same, close, judged = counts[which]
+                lines.append(
+                    f"{label}: mean difference from print {reading['mean_difference']:.2f}, "
+                    f"{same} of {judged} cells reproduced, {close} close"
+                )
+        parts.append("\n".join(lines) + "\n\n" + tabulate(rows, ["question", "effect", "option - default"]))
+    for claim_id, claim in summary["claims"].items():
+        parts.append(f"{claim_id}: holds in {100 * claim['holds']:.0f}% of {claim['readings']} readings")
+    return "\n\n".join(parts)
+
+
+def _format_effect(effect: float | None) -> str:
+    return "-" if effect is None else f"{effect:.2f}"
+
+
+def _format_options(options: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:+.2f}" for name, value in list(options.items())[1:])

@@ -1,0 +1,133 @@
+"""Specification curves: the mean of a table's cells under every reading, sorted, over a matrix of options."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from textcat.published.verdicts import read_printed
+from textcat.report.figures import COLOURS, STYLE
+
+Floats = NDArray[np.float64]
+DEFAULT_COLOUR, NEAREST_COLOUR, OTHER_COLOUR, PRINTED_COLOUR = COLOURS[0], COLOURS[1], COLOURS[7], COLOURS[6]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What is drawn for one table: a value for each reading, and what is printed."""
+
+    table: str
+    values: Floats
+    printed: float | None
+    readings: Sequence[Mapping[str, str]]
+    nearest: int | None
+
+
+def list_tables(experiment: Mapping[str, Any]) -> list[str]:
+    """The tables of an experiment's summary, in order."""
+    return list(dict.fromkeys(cell["table"] for cell in experiment["cells"].values()))
+
+
+def make_curve(experiment: Mapping[str, Any], table: str) -> Curve | None:
+    """The mean over the table's cells in percent that every reading has; None where there is no such cell."""
+    readings = experiment["readings"]
+    columns = [
+        (place, cell)
+        for place, cell in enumerate(experiment["cells"].values())
+        if cell["table"] == table
+        and cell["unit"] in ("percent", "fraction")
+        and all(reading["values"][place] is not None for reading in readings)
+    ]
+    if not columns:
+        return None
+    values = np.array([[reading["values"][place] for place, _ in columns] for reading in readings])
+    printed = [read_printed(cell["printed"], cell["unit"]).value for _, cell in columns if cell["printed"]]
+    nearest = experiment["nearest"] and experiment["nearest"]["options"]
+    options = [reading["options"] for reading in readings]
+    return Curve(
+        table,
+        values.mean(axis=1),
+        sum(printed) / len(printed) if len(printed) == len(columns) else None,
+        options,
+        options.index(nearest) if nearest in options else None,
+    )
+
+
+def plot_specification_curve(curve: Curve) -> Figure:
+    """Draw the sorted values with the printed one as a line, and below them the options of each reading."""
+    order = np.argsort(curve.values, kind="stable")
+    rows = list_option_rows(curve.readings)
+    colours = [OTHER_COLOUR] * len(order)
+    colours[int(np.flatnonzero(order == 0)[0])] = DEFAULT_COLOUR
+    if curve.nearest not in (None, 0):
+        colours[int(np.flatnonzero(order == curve.nearest)[0])] = NEAREST_COLOUR
+    matrix_height = 0.19 * max(len(rows), 1) + 0.3
+    with mpl.rc_context(STYLE):
+        figure = Figure(figsize=(9.0, 3.0 + matrix_height), layout="constrained")
+        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3.0, matrix_height])
+        _draw_values(above, curve, order, colours)
+        _draw_matrix(below, curve, order, rows, colours)
+    return figure
+
+
+def list_option_rows(readings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """The options that readings take of the questions that they vary; the default's option comes first of each."""
+    taken = {name: dict.fromkeys(each[name] for each in readings) for name in readings[0]}
+    return [(name, option) for name, options in taken.items() if len(options) > 1 for option in options]
+
+
+def _draw_values(axes: Any, curve: Curve, order: NDArray[np.intp], colours: Sequence[str]) -> None:
+    size = 26 if len(order) <= 60 else 12
+    values = curve.values[order]
+    axes.scatter(range(len(order)), values, s=size, c=colours, zorder=3)
+    if curve.printed is not None:
+        axes.axhline(curve.printed, color=PRINTED_COLOUR, linewidth=1.2)
+        axes.annotate(
+            f"printed {curve.printed:.1f}", (1.0, curve.printed), xycoords=("axes fraction", "data"),
+            xytext=(-4, 3), textcoords="offset points", ha="right", fontsize=9,
+        )  # fmt: skip
+    for label, colour in (
+        ("default reading", DEFAULT_COLOUR),
+        ("nearest reading (fitted to test results)", NEAREST_COLOUR),
+    ):
+        if colour in colours:
+            place = list(colours).index(colour)
+            axes.scatter([place], [values[place]], s=2.2 * size, c=colour, label=label, zorder=4)
+    axes.set_ylabel("mean of the table's cells (%)")
+    axes.set_title(curve.table, loc="left", fontsize=11)
+    axes.tick_params(bottom=False, labelbottom=False)
+    axes.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
+    axes.grid(visible=False, axis="x")
+
+
+def _draw_matrix(
+    axes: Any,
+    curve: Curve,
+    order: NDArray[np.intp],
+    rows: Sequence[tuple[str, str]],
+    colours: Sequence[str],
+) -> None:
+    size = 14 if len(order) <= 60 else 5
+    names = list(dict.fromkeys(name for name, _ in rows))
+    for height, (name, option) in enumerate(rows):
+        if names.index(name) % 2 == 0:
+            axes.axhspan(height - 0.5, height + 0.5, color="#f1f3f5", linewidth=0, zorder=0)
+        taken = [place for place, index in enumerate(order) if curve.readings[index][name] == option]
+        axes.scatter(
+            taken, [height] * len(taken), s=size, marker="s", c=[colours[place] for place in taken], zorder=3
+        )
+    axes.set_yticks(
+        range(len(rows)), [f"{name}: {option}".replace("_", " ") for name, option in rows], fontsize=8
+    )
+    axes.set_ylim(max(len(rows), 1) - 0.5, -0.5)
+    axes.grid(visible=False)
+    axes.set_xlabel(f"{len(order)} readings, by value")
+    axes.tick_params(bottom=False, labelbottom=False, left=False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
