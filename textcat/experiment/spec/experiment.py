@@ -28,70 +28,71 @@ from textcat.thresholds.rules import ThresholdSettings
 
 
 class StrictSettings(BaseModel):
-    """Base of all settings: immutable, and unknown keys are refused."""
+    """Base class of settings: immutable, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CorpusSettings(StrictSettings):
-    """Which documents, with which labels, divided how."""
+    """The documents, their categories and their division."""
 
     name: str = Field(
         description="A collection's name (see `textcat list corpora`), or the format of your own documents: "
         "csv, tsv, jsonl, folders, svmlight or rcv1-like."
     )
-    path: str = Field(default="", description="Where your own documents are, seen from the experiment file.")
-    split: str = Field(default="", description="The collection's own division, such as modapte.")
-    options: dict[str, Any] = Field(
-        default_factory=dict, description="What the collection's reader takes besides."
+    path: str = Field(
+        default="", description="File or folder of your own documents, relative to the experiment file."
     )
+    split: str = Field(default="", description="The collection's own split, such as modapte.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the collection's reader.")
     categories: Literal["all", "train", "train-or-test", "train-and-test"] | list[str] = Field(
         default="train-or-test",
         description="Categories kept: all, those with a training document, with a training or test document, "
         "with both, or the ones listed.",
     )
     documents: Literal["all", "labelled"] = Field(
-        default="all", description="All documents, or only those that carry a category that is kept."
+        default="all", description="All documents, or only those with a category that is kept."
     )
     learn: list[str] | None = Field(
         default=None,
-        description="Of the categories kept, those that are learned; the others only say which documents are "
-        "labelled.",
+        description="The categories that are learned. The others only decide which documents are labelled.",
     )
     single_label: bool = Field(
         default=False,
-        description="Each document has one category, which is checked; predict the one with the highest score.",
+        description="Each document has one category; this is checked. Predict the category with the highest score.",
     )
 
     @model_validator(mode="after")
     def _one_label_a_cell(self) -> CorpusSettings:
-        """With one label a document, the cells of tables are only split at a separator that is written."""
+        """With one label per document, split the cells of tables only at a separator that is given."""
         if self.single_label and self.name in TABLES:
             self.options.setdefault("label_separator", None)
         return self
 
 
 class ResampleSettings(StrictSettings):
-    """Random divisions made here instead of the collection's own."""
+    """Random splits or folds in place of the collection's own split."""
 
     kind: Literal["splits", "folds"] = Field(
-        description="Independent random splits, or folds that cover all."
+        description="Independent random splits, or folds that test every document once."
     )
-    number: int = Field(ge=2, le=100, description="How many splits or folds.")
+    number: int = Field(ge=2, le=100, description="Number of splits or folds.")
     train_share: float = Field(
         default=0.8, gt=0, lt=1, description="Share of training documents in a random split."
     )
-    seed: int = Field(default=1, ge=0, description="Seed of the divisions.")
-    stratify: bool = Field(default=False, description="Keep the categories' shares in each part.")
+    seed: int = Field(default=1, ge=0, description="Seed of the splits or folds.")
+    stratify: bool = Field(default=False, description="Give each part the same shares of categories.")
 
 
 class ProjectionSettings(StrictSettings):
-    """Latent semantic features in place of words."""
+    """Latent semantic dimensions in place of words."""
 
-    dimensions: int | Literal["full"] = Field(description="How many leading dimensions the learner sees.")
+    dimensions: int | Literal["full"] = Field(
+        description="Number of leading dimensions that the learner uses."
+    )
     computed: int | None = Field(
         default=None,
-        description="How many are computed, so that several runs share them; default: as many as seen.",
+        description="Number of dimensions to compute, so that several runs share them; default: those used.",
     )
     scaling: Literal["none", "inverse"] = Field(
         default="none", description="Project on U (none) or on U divided by the singular values (inverse)."
@@ -99,27 +100,26 @@ class ProjectionSettings(StrictSettings):
     length: float | None = Field(
         default=1.0,
         gt=0,
-        description="Length that projected documents are brought to; null leaves it as it is.",
+        description="Length of projected documents; null does not change it.",
     )
 
 
 class SearchSettings(StrictSettings):
-    """A hyperparameter found by cross-validation on the training documents."""
+    """A parameter chosen by cross-validation on the training documents."""
 
-    parameter: str = Field(description="Which of the learner's parameters is searched.")
-    grid: list[float] = Field(min_length=1, description="The values tried.")
-    folds: int = Field(default=5, ge=2, description="In how many parts the training documents are divided.")
-    use: int | None = Field(
-        default=None, ge=1, description="How many of the folds are really run; default: all."
-    )
+    parameter: str = Field(description="The learner's parameter to choose.")
+    grid: list[float] = Field(min_length=1, description="Values to try.")
+    folds: int = Field(default=5, ge=2, description="Number of folds of the training documents.")
+    use: int | None = Field(default=None, ge=1, description="Number of folds that are run; default: all.")
     criterion: Literal["micro.f1", "micro.bep", "accuracy", "log-likelihood", "errors"] = Field(
-        default="micro.f1", description="What is best on the parts held out."
+        default="micro.f1",
+        description="Measure on the held-out folds that is maximised (for errors: minimised).",
     )
     per_category: bool = Field(
         default=False,
-        description="One value a category, the best by the likelihood of the parts held out, or one for all.",
+        description="Choose a value for each category by the held-out likelihood, not one for all.",
     )
-    seed: int = Field(default=1, ge=0, description="Seed of the division into folds.")
+    seed: int = Field(default=1, ge=0, description="Seed of the folds.")
 
     @model_validator(mode="after")
     def _check_criterion(self) -> SearchSettings:
@@ -132,31 +132,29 @@ StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "
 
 
 class EvaluationSettings(StrictSettings):
-    """What is measured, and how undefined ratios count."""
+    """Measures, and the value of undefined ratios."""
 
     zero_division: Literal[1, 0, "skip"] = Field(
-        default=1, description="What a category counts in a macro average where its F1 is 0/0."
+        default=1, description="F1 of a category in a macro average if it is 0/0."
     )
     largest: list[Annotated[int, Field(ge=1)]] = Field(
         default=[5, 10, 20, 40, 60, 80, 100],
-        description="Macro and micro averages are also taken over so many largest categories.",
+        description="Also average over these numbers of largest categories.",
     )
     studies: list[StudyName] = Field(
         default_factory=list,
-        description="What is looked at besides, for a figure or a remark: the distribution of margins, the "
-        "precision-recall curve, the objectives of the SVM and of its approximation, the course of the training "
-        "F1 over iterations, the weights of features.",
+        description="Studies for a figure or a remark: the distribution of margins, the precision-recall curve, the "
+        "objectives of the SVM and of its approximation, the training F1 of each iteration, the weights of "
+        "features.",
     )
     measures: list[Annotated[str, KnownName("measures", list_builtin_measures)]] = Field(
-        default_factory=list, description="Measures of other packages that are taken besides textcat's own."
+        default_factory=list, description="Measures of plugins, in addition to the built-in ones."
     )
-    study_category: str | None = Field(
-        default=None, description="The category that studies look at; default: all together."
-    )
+    study_category: str | None = Field(default=None, description="The category of studies; default: all.")
 
     @model_serializer(mode="wrap")
     def _omit_empty_measures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Settings that name no measure are spelled as if there were no such key."""
+        """Leave out `measures` if it is empty."""
         spelled: dict[str, Any] = dump(self)
         if not self.measures:
             spelled.pop("measures", None)
@@ -164,32 +162,42 @@ class EvaluationSettings(StrictSettings):
 
 
 class RunSettings(StrictSettings):
-    """One learner with its parameters, and what it takes differently from the experiment."""
+    """One learner with its parameters, and settings that differ from the experiment's."""
 
     learner: str = Field(description="A learner's name (see `textcat list learners`).")
     parameters: dict[str, Any] = Field(default_factory=dict, description="The learner's own parameters.")
-    title: str = Field(default="", description="How tables call this run.")
-    search: SearchSettings | None = Field(default=None, description="Find one parameter by cross-validation.")
+    title: str = Field(default="", description="Name of the run in tables.")
+    search: SearchSettings | None = Field(
+        default=None, description="Choose one parameter by cross-validation."
+    )
     train_documents: int | None = Field(
-        default=None, ge=1, description="Learn from so many of the training documents, drawn by the seed."
+        default=None, ge=1, description="Number of training documents to draw by the seed; default: all."
     )
-    text: TextSettings = Field(default_factory=TextSettings, description="Keys over the experiment's.")
-    vector: VectorSettings = Field(default_factory=VectorSettings, description="Keys over the experiment's.")
+    text: TextSettings = Field(
+        default_factory=TextSettings, description="Keys that override the experiment's."
+    )
+    vector: VectorSettings = Field(
+        default_factory=VectorSettings, description="Keys that override the experiment's."
+    )
     selection: SelectionSettings = Field(
-        default_factory=SelectionSettings, description="Keys over the experiment's."
+        default_factory=SelectionSettings, description="Keys that override the experiment's."
     )
-    projection: ProjectionSettings | None = Field(default=None, description="Keys over the experiment's.")
-    calibration: CalibrationSettings | None = Field(default=None, description="Keys over the experiment's.")
+    projection: ProjectionSettings | None = Field(
+        default=None, description="Keys that override the experiment's."
+    )
+    calibration: CalibrationSettings | None = Field(
+        default=None, description="Keys that override the experiment's."
+    )
     threshold: ThresholdSettings = Field(
-        default_factory=ThresholdSettings, description="Keys over the experiment's."
+        default_factory=ThresholdSettings, description="Keys that override the experiment's."
     )
     evaluation: EvaluationSettings = Field(
-        default_factory=EvaluationSettings, description="Keys over the experiment's."
+        default_factory=EvaluationSettings, description="Keys that override the experiment's."
     )
 
 
 class ComparisonSettings(StrictSettings):
-    """Two runs held against each other, category by category."""
+    """Two runs whose errors are compared, category by category."""
 
     left: str = Field(description="The run that may make fewer errors.")
     right: str = Field(description="The run that it is compared with.")
@@ -198,17 +206,17 @@ class ComparisonSettings(StrictSettings):
 class Experiment(StrictSettings):
     """An experiment: one corpus and text representation, and the runs that are compared on it."""
 
-    name: str = Field(default="", description="Taken from the file's place under configs/.")
-    title: str = Field(description="One line on what is compared.")
-    paper: str = Field(default="", description="The paper whose tables this makes, such as zhang_oles_2001.")
+    name: str = Field(default="", description="Default: the path of the file below configs/.")
+    title: str = Field(description="What is compared, in one line.")
+    paper: str = Field(
+        default="", description="The paper whose tables this reproduces, such as zhang_oles_2001."
+    )
     tables: list[str] = Field(
-        default_factory=list, description="Ids of the published tables it is compared with."
+        default_factory=list, description="Ids of the published tables to compare with."
     )
-    figures: list[str] = Field(
-        default_factory=list, description="Ids of the papers' figures that are drawn from it."
-    )
-    notes: str = Field(default="", description="Choices made where the paper is silent.")
-    seed: int = Field(default=1, ge=0, description="Seed of everything random that has no seed of its own.")
+    figures: list[str] = Field(default_factory=list, description="Ids of the papers' figures to draw.")
+    notes: str = Field(default="", description="Choices where the paper says nothing.")
+    seed: int = Field(default=1, ge=0, description="Seed of all random choices without their own seed.")
     corpus: CorpusSettings
     resample: ResampleSettings | None = Field(default=None, description="Random splits or folds.")
     text: TextSettings = Field(default_factory=TextSettings)
@@ -216,38 +224,38 @@ class Experiment(StrictSettings):
     selection: SelectionSettings = Field(default_factory=SelectionSettings)
     projection: ProjectionSettings | None = None
     calibration: CalibrationSettings | None = Field(
-        default=None, description="Probabilities for learners that have none of their own; default: none."
+        default=None, description="Probabilities for learners without their own; default: none."
     )
     threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
     runs: dict[str, RunSettings] = Field(
-        min_length=1, description="The learners compared, by the name of the run."
+        min_length=1, description="The learners to compare, by name of the run."
     )
 
     comparisons: dict[str, ComparisonSettings] = Field(
-        default_factory=dict, description="Pairs of runs compared by their errors in each category."
+        default_factory=dict, description="Pairs of runs to compare by their errors in each category."
     )
     scalings: dict[str, Annotated[list[str], Field(min_length=2)]] = Field(
         default_factory=dict,
-        description="Runs on more and more training documents, over which the growth of the time is measured.",
+        description="Runs on increasing numbers of training documents, to measure the growth of training time.",
     )
 
     _folder: Path = PrivateAttr(default=Path())
 
     @property
     def own_documents(self) -> Path:
-        """The file or folder of a user's own documents."""
+        """File or folder of the user's own documents."""
         return self._folder / self.corpus.path
 
     def set_folder(self, folder: Path) -> Experiment:
-        """The same experiment, with paths seen from a folder."""
+        """Set the folder that paths are relative to, and return the experiment."""
         self._folder = folder
         return self
 
     @field_validator("name")
     @classmethod
     def _check_name(cls, name: str) -> str:
-        """An experiment's results lie in a folder of this name: it must not lead elsewhere."""
+        """Refuse names that are not a path below the results folder."""
         if name and not all(map(names_a_folder, name.split("/"))):
             raise ValueError(f"{name!r} cannot name a folder below results")
         return name
@@ -255,10 +263,10 @@ class Experiment(StrictSettings):
     @field_validator("runs")
     @classmethod
     def _check_run_names(cls, runs: dict[str, RunSettings]) -> dict[str, RunSettings]:
-        """A run's model lies in a folder of the run's name, which is replaced whole."""
+        """Refuse names that cannot be a folder: a run's model is written to a folder with its name."""
         for name in runs:
             if not names_a_folder(name):
-                raise ValueError(f"{name!r} cannot name a run, whose model's folder is called so")
+                raise ValueError(f"{name!r} cannot name a run, since the folder of its model has this name")
         return runs
 
     @model_validator(mode="after")
@@ -267,13 +275,13 @@ class Experiment(StrictSettings):
         named += [run for runs in self.scalings.values() for run in runs]
         for run in named:
             if run not in self.runs:
-                raise ValueError(f"a comparison names the run {run!r}, which is not there")
+                raise ValueError(f"a comparison names the run {run!r}, which does not exist")
         return self
 
     @model_validator(mode="before")
     @classmethod
     def _share_settings_with_runs(cls, data: Any) -> Any:
-        """Lay each run's own vector, selection, ... over the experiment's, key by key."""
+        """Merge each run's own text, vector, ... over the experiment's, key by key."""
         if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
             return data
         data = _with_own_tokenizer(data)
@@ -285,7 +293,7 @@ class Experiment(StrictSettings):
 
 
 def names_a_folder(name: str) -> bool:
-    """Whether a text is the name of one visible folder."""
+    """Return whether a text can be the name of a visible folder."""
     return (
         bool(name)
         and len(name.encode()) <= 200
@@ -295,14 +303,14 @@ def names_a_folder(name: str) -> bool:
     )
 
 
-# The default of `text.tokenizer` is one of the papers; a user's documents may be in any script.
+# The default of `text.tokenizer` is that of a paper; the user's own documents may be in any script.
 OWN_TOKENIZER = "unicode"
 OPTIONAL_SECTIONS = ("projection", "calibration")
 SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL_SECTIONS, "threshold", "evaluation")
 
 
 def _with_own_tokenizer(data: dict[str, Any]) -> dict[str, Any]:
-    """Choose a tokenizer for any script where a user's own documents come without one."""
+    """Set a tokenizer for any script if an experiment on the user's own documents names none."""
     corpus, text = data.get("corpus"), data.get("text", {})
     name = (
         corpus.name if isinstance(corpus, CorpusSettings) else isinstance(corpus, dict) and corpus.get("name")

@@ -17,7 +17,7 @@ from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
 class LearnerParameters(BaseModel):
-    """Base of all learners' parameters."""
+    """Base class of learners' parameters."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -35,7 +35,7 @@ def _list_algorithms() -> Collection[str]:
 
 
 class LinearParameters(LearnerParameters):
-    """Of every learner that is loss x prior x algorithm."""
+    """Parameters of learners that are loss x prior x algorithm."""
 
     loss: Annotated[str, KnownName("losses", _list_losses)] | None = Field(
         default=None, description="The loss; the named learners have their own."
@@ -46,82 +46,83 @@ class LinearParameters(LearnerParameters):
     algorithm: Annotated[str, KnownName("algorithms", _list_algorithms)] | None = Field(
         default=None, description="The algorithm; the named learners have their own."
     )
-    lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
+    lam: float | None = Field(default=None, gt=0, description="Weight of the penalty added to the mean loss.")
     cost: float | None = Field(
-        default=None, gt=0, description="C, the weight of the summed loss; instead of lam."
+        default=None, gt=0, description="C, the weight of the summed loss, in place of lam."
     )
     variance: float | Literal["norm"] | None = Field(
-        default=None, description="Variance of the prior, or `norm` for the norm-based value; instead of lam."
+        default=None,
+        description="Variance of the prior, or `norm` for the norm-based value, in place of lam.",
     )
     rate: float | None = Field(
-        default=None, gt=0, description="Rate of the Laplace density (genkin_2004's lambda); instead of lam."
+        default=None, gt=0, description="Rate of the Laplace density (genkin_2004's lambda), in place of lam."
     )
     bare_variance: bool = Field(
         default=False,
         description="Penalise w^2 / variance, as printed in genkin_2004, not w^2 / (2 variance).",
     )
-    passes: int | None = Field(default=None, ge=1, description="Most passes over the data.")
+    passes: int | None = Field(default=None, ge=1, description="Maximum number of passes over the data.")
     stop: Literal["passes", "scores", "optimality"] | None = Field(
-        default=None, description="Stop after all passes, when scores settle, or at a proven optimum."
+        default=None, description="Stop after all passes, when scores stop changing, or at a proven optimum."
     )
-    tolerance: float | None = Field(default=None, gt=0, description="What the stopping rule compares with.")
-    bias: float = Field(default=1.0, ge=0, description="Value of the constant feature; 0 leaves it out.")
-    penalize_bias: bool | None = Field(
-        default=None, description="Whether the constant's weight is penalised too."
-    )
+    tolerance: float | None = Field(default=None, gt=0, description="Tolerance of the stopping rule.")
+    bias: float = Field(default=1.0, ge=0, description="Value of the constant feature; 0 for none.")
+    penalize_bias: bool | None = Field(default=None, description="Also penalise the weight of the constant.")
     precision: Literal["float32", "float64"] = Field(
-        default="float64", description="In which precision the kernels keep weights and scores."
+        default="float64", description="Precision of weights and scores during training."
     )
-    options: dict[str, Any] = Field(default_factory=dict, description="Settings of the algorithm itself.")
+    options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
 
     @model_validator(mode="after")
     def _check_regularization(self) -> LinearParameters:
         given = [name for name in ("lam", "cost", "variance", "rate") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ValueError(f"{' and '.join(given)} say the same thing; give one of them")
+            raise ValueError(f"{' and '.join(given)} set the same value; give one of them")
         return self
 
 
 class NaiveBayesParameters(LearnerParameters):
-    """Of naive Bayes."""
+    """Parameters of naive Bayes."""
 
     lam: float = Field(default=0.01, gt=0, description="Count added to every word of every class.")
 
 
 class SmoParameters(LearnerParameters):
-    """Of the support vector machine with an explicit threshold."""
+    """Parameters of the support vector machine with an explicit threshold."""
 
-    lam: float | None = Field(default=None, gt=0, description="Weight of the penalty beside the mean loss.")
+    lam: float | None = Field(default=None, gt=0, description="Weight of the penalty added to the mean loss.")
     cost: float | Literal["norm"] | None = Field(
         default=None,
         description="C, the weight of the summed loss, or `norm` for one over the mean squared norm of the "
-        "training documents, as SVM-light has it by default; instead of lam.",
+        "training documents (the default of SVM-light), in place of lam.",
     )
     tolerance: float = Field(
-        default=1e-3, gt=0, description="Relative duality gap at which a category is done."
+        default=1e-3, gt=0, description="Relative duality gap at which training of a category stops."
     )
     most_passes: int = Field(default=1000, ge=1, description="Most passes over the documents per category.")
 
 
 class OnlineParameters(LearnerParameters):
-    """Of the Perceptron, Winnow and their large-margin forms."""
+    """Parameters of the Perceptron, Winnow and their large-margin forms."""
 
     cost: float | None = Field(default=None, gt=0, description="C, the bound of a document's multiplier.")
     rate: float = Field(default=0.01, gt=0, description="Learning rate.")
-    passes: int = Field(default=200, ge=1, description="Most passes over the training documents.")
+    passes: int = Field(
+        default=200, ge=1, description="Maximum number of passes over the training documents."
+    )
     initial: float = Field(default=0.01, gt=0, description="Initial weight of each feature (Winnow).")
     norm: float | None = Field(default=None, gt=0, description="Sum of the weights (normalized Winnow).")
     shuffle: int | None = Field(
-        default=None, description="Seed of the documents' order; none is corpus order."
+        default=None, description="Seed of the documents' order; default: the order of the corpus."
     )
 
 
 class TreeParameters(LearnerParameters):
-    """Of binary trees learned by the batch perceptron."""
+    """Parameters of binary trees whose splits are batch perceptrons."""
 
-    iterations: int = Field(default=500, ge=1, description="Most iterations at each node.")
+    iterations: int = Field(default=500, ge=1, description="Maximum number of iterations at each node.")
     rate: float = Field(default=0.01, gt=0, description="Learning constant of the first iteration.")
-    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+    depth: int = Field(default=1, ge=1, le=30, description="Maximum number of splits between root and leaf.")
 
 
 class DescentParameters(LearnerParameters):
@@ -142,11 +143,11 @@ class MeritParameters(DescentParameters):
 
     iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
     start: Literal["mean", "perceptron"] = Field(
-        default="mean", description="Start from the means of the smaller class, or from a batch perceptron."
+        default="mean", description="Start from the means of the smaller class or from a batch perceptron."
     )
     trace: bool = Field(default=False, description="Keep the training F1 of every iteration.")
     checkpoints: list[int] = Field(
-        default=[], description="Iterations kept of one descent, to be shared by runs."
+        default=[], description="Iterations of one descent to keep, so that runs share it."
     )
     depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
 
@@ -166,23 +167,23 @@ class MulticategoryMeritParameters(DescentParameters):
 
 
 class SoftmaxParameters(LearnerParameters):
-    """Of polytomous logistic regression."""
+    """Parameters of polytomous logistic regression."""
 
     prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
-    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty beside the mean loss.")
-    penalize_bias: bool = Field(default=True, description="Whether the constants' weights are penalised too.")
+    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty added to the mean loss.")
+    penalize_bias: bool = Field(default=True, description="Also penalise the weights of the constants.")
     tolerance: float = Field(default=1e-6, gt=0, description="Optimality violation at which to stop.")
-    passes: int = Field(default=5000, ge=1, description="Most iterations.")
+    passes: int = Field(default=5000, ge=1, description="Maximum number of iterations.")
 
 
 class MulticlassParameters(LearnerParameters):
-    """Of the multiclass modified logistic regression by conjugate gradient."""
+    """Parameters of multiclass modified logistic regression by conjugate gradient."""
 
-    lam: float = Field(default=1e-3, gt=0, description="Weight of the penalty beside the mean loss.")
+    lam: float = Field(default=1e-3, gt=0, description="Weight of the penalty added to the mean loss.")
     steps: int = Field(default=200, ge=1, description="Conjugate gradient steps.")
     steps_each: int = Field(default=10, ge=1, description="Steps before gamma is raised.")
     gamma: float = Field(default=1.0, gt=0, description="First gamma.")
-    increase: float = Field(default=10.0, ge=0, description="What gamma is raised by.")
+    increase: float = Field(default=10.0, ge=0, description="Increase of gamma.")
 
 
 @dataclass(frozen=True)
