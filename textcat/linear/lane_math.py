@@ -1,9 +1,10 @@
-"""The exponential as a polynomial, so that lanes become vector instructions: of a number in a loop over lanes, or of
-sixteen numbers at once (`textcat.linear.simd`).
+"""The exponential and softplus in forms that compile to vector instructions.
 
-exp(x) = 2^k exp(r) with k the nearest integer to x / ln 2 and |r| <= ln 2 / 2; exp(r) by its series, to
-the last bits of each precision; 2^k by writing k into the exponent. Beyond the range of the exponent the
-argument is clipped.
+They take one number in a loop over lanes, or sixteen numbers at once (`textcat.linear.simd`).
+
+exp(x) = 2^k exp(r) with k the nearest integer to x / ln 2 and |r| <= ln 2 / 2. exp(r) is its series, to the
+last bits of each precision; 2^k is made by writing k into the exponent. Arguments beyond the range of the
+exponent are clipped.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ LOG2_E = 1.4426950408889634
 LN2_HIGH = 0.693145751953125
 LN2_LOW = 1.4286068203094173e-06
 
-# Beyond these the state of a logistic kernel is held: exp(+-limit) and its neighbours stay finite and normal.
+# Arguments are clipped to these limits, so that exp(+-limit) is finite and normal.
 LIMIT_SINGLE = 80.0
 LIMIT_DOUBLE = 700.0
 
 
 def exponential(x: Any) -> Any:
-    """exp(x) for one lane or sixteen, x clipped to the limits of its precision; only for use inside kernels."""
-    raise NotImplementedError(f"{x!r}: only compiled kernels call this")
+    """Return exp(x) for one lane or sixteen, with x clipped to the limits of its precision; for kernels only."""
+    raise NotImplementedError(f"{x!r}: only compiled kernels can call this")
 
 
 def _exponential_single(x: Any) -> Any:
@@ -127,7 +128,7 @@ def _choose_exponential(x: Any) -> Any:
 
 @compile_kernel
 def lane_softplus(x: Any) -> Any:
-    """log(1 + exp(x)) in each lane, in float64: max(x, 0) + 2 artanh(e / (2 + e)) with e = exp(-|x|)."""
+    """Return log(1 + exp(x)) in each lane, in float64: max(x, 0) + 2 artanh(e / (2 + e)), e = exp(-|x|)."""
     e = exponential(splat(x, 0.0) - lane_absolute(x))
     s = e / (splat(x, 2.0) + e)
     square = s * s

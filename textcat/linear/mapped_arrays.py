@@ -1,9 +1,9 @@
-"""Matrices that stay on disk: what is derived from a mapped array is mapped too.
+"""Sparse matrices on disk: arrays derived from memory-mapped arrays are memory-mapped too.
 
-A corpus larger than memory is handed over as arrays that are mapped from files. Copies of it (the constant
-column, another precision, columns instead of rows) would be as large again, so they go to files of their
-own, which have no name and end with the process; the system takes their pages out of memory when it needs
-room. They lie in the folder for temporary files, which must be on a disk: TMPDIR says where.
+A corpus larger than memory is given as arrays mapped from files. Derived arrays (with a constant column, in
+another precision, by columns) are as large, so they are written to unnamed temporary files, which disappear
+with the process; the operating system drops their pages when it needs memory. The folder for temporary files
+(TMPDIR) must be on a disk.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from numpy.typing import DTypeLike, NDArray
 
 from textcat.compile import compile_kernel
 
-# How many entries are worked on at a time: few enough to fit into memory whatever the size of the whole.
+# Entries that are processed at a time.
 ENTRIES_PER_PIECE = 1_000_000
 
 
 def is_mapped(values: Any) -> bool:
-    """Whether an array's memory is that of a file."""
+    """Return whether an array is mapped from a file."""
     while values is not None:
         if isinstance(values, np.memmap | mmap.mmap):
             return True
@@ -33,30 +33,30 @@ def is_mapped(values: Any) -> bool:
 
 
 def allocate_like(source: NDArray[Any], length: int, dtype: DTypeLike) -> NDArray[Any]:
-    """An array to be filled: in memory, or in a file where `source` is in one."""
+    """Return an empty array: in memory, or in a file if `source` is in one."""
     if not length or not is_mapped(source):
         return np.empty(length, dtype)
     with tempfile.TemporaryFile(prefix="textcat-") as file:
-        room: NDArray[Any] = np.memmap(file, dtype, "w+", shape=(length,))
-        return room
+        mapped: NDArray[Any] = np.memmap(file, dtype, "w+", shape=(length,))
+        return mapped
 
 
 def split_into_pieces(length: int) -> Iterator[slice]:
-    """An array of so many entries in pieces that fit into memory."""
+    """Yield slices that divide an array of so many entries into pieces that fit into memory."""
     for start in range(0, length, ENTRIES_PER_PIECE):
         yield slice(start, min(start + ENTRIES_PER_PIECE, length))
 
 
 def convert_dtype(source: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """The same numbers in another element type."""
-    room = allocate_like(source, len(source), dtype)
+    """Return the same numbers in another element type."""
+    converted = allocate_like(source, len(source), dtype)
     for piece in split_into_pieces(len(source)):
-        room[piece] = source[piece]
-    return room
+        converted[piece] = source[piece]
+    return converted
 
 
 def split_rows(indptr: NDArray[Any]) -> Iterator[slice]:
-    """Rows in pieces of about `ENTRIES_PER_PIECE` entries, a row at least."""
+    """Yield slices of rows with about `ENTRIES_PER_PIECE` entries, at least one row each."""
     start, rows = 0, len(indptr) - 1
     while start < rows:
         stop = int(np.searchsorted(indptr, indptr[start] + ENTRIES_PER_PIECE, side="right")) - 1
@@ -66,7 +66,7 @@ def split_rows(indptr: NDArray[Any]) -> Iterator[slice]:
 
 
 def append_constant(rows: sp.csr_matrix, value: float) -> sp.csr_matrix:
-    """The matrix with a last column that holds `value` in every row."""
+    """Return the matrix with a last column that holds `value` in every row."""
     documents, features = rows.shape
     total = rows.nnz + documents
     width = _choose_position_type(max(total, features))
@@ -82,7 +82,7 @@ def append_constant(rows: sp.csr_matrix, value: float) -> sp.csr_matrix:
 
 
 def select_rows(X: Any, documents: NDArray[np.int64]) -> Any:
-    """Some rows of a matrix, sparse or dense; those of a CSR matrix that is mapped from a file go to a file too."""
+    """Return some rows of a sparse or dense matrix; rows of a CSR matrix on disk are written to disk too."""
     if not is_mapped(getattr(X, "data", None)) or getattr(X, "format", None) != "csr":
         return X[documents]
     lengths = np.diff(X.indptr)[documents]
@@ -98,7 +98,7 @@ def select_rows(X: Any, documents: NDArray[np.int64]) -> Any:
 
 
 def _choose_position_type(most: int) -> type[np.signedinteger[Any]]:
-    """The narrow type where it serves: scipy copies positions whose type differs from that of the starts."""
+    """Return int32 where it is enough; scipy copies positions whose type differs from that of indptr."""
     return np.int32 if most < np.iinfo(np.int32).max else np.int64
 
 
@@ -115,7 +115,7 @@ def _sort_into_columns(indptr: Any, indices: Any, data: Any, free: Any, position
 def convert_to_columns(
     indptr: NDArray[Any], indices: NDArray[Any], data: NDArray[Any], features: int
 ) -> sp.csc_matrix:
-    """The rows of a CSR matrix as columns, documents in ascending order."""
+    """Return a CSR matrix as CSC, with documents in ascending order."""
     lengths = np.zeros(features, np.int64)
     for piece in split_into_pieces(len(indices)):
         lengths += np.bincount(indices[piece], minlength=features)
@@ -137,7 +137,7 @@ def convert_to_columns(
 def assemble_csr(
     data: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> sp.csr_matrix:
-    """A CSR matrix around canonical arrays as they are: scipy's own constructor would read or copy them."""
+    """Return a CSR matrix of canonical arrays without the checks and copies of scipy's constructor."""
     matrix = sp.csr_matrix(shape, dtype=data.dtype)
     matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
     matrix.has_canonical_format = True

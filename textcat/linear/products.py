@@ -1,5 +1,4 @@
-"""Sparse times dense with categories in lanes: a nonzero of X is one vector instruction over a row of
-categories."""
+"""Products of sparse and dense matrices: one vector instruction over a row of categories per nonzero of X."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ Array = Any
 def accumulate_row_product(
     columns: Array, values: Array, start: int, stop: int, weight: Array, total: Array
 ) -> None:
-    """One sparse row times a dense matrix, four nonzeros a turn."""
+    """Compute one sparse row times a dense matrix, four nonzeros at a time."""
     for k in range(total.shape[0]):
         total[k] = 0
     t = start
@@ -46,7 +45,7 @@ def _multiply(starts: Array, columns: Array, values: Array, dense: Array, out: A
 
 @compile_kernel
 def _multiply_four(starts: Array, columns: Array, values: Array, dense: Array, out: Array) -> None:
-    """The same sums in the same order for four categories, kept in registers: three times as fast."""
+    """Compute the same sums in the same order for four categories in registers, three times as fast."""
     for i in range(out.shape[0]):
         one, two, three, four = 0.0, 0.0, 0.0, 0.0
         t, stop = starts[i], starts[i + 1]
@@ -74,7 +73,7 @@ def _multiply_four(starts: Array, columns: Array, values: Array, dense: Array, o
 def _multiply_in_threads(
     matrix: Any, rows: int, dense: NDArray[np.float64], jobs: int
 ) -> NDArray[np.float64]:
-    """Compressed rows (or columns) of a matrix times a dense one, a share of the rows in each of `jobs` threads."""
+    """Multiply the compressed rows (or columns) of a matrix by a dense one, in `jobs` threads."""
     width = dense.shape[1]
     lanes, kernel = (4, _multiply_four) if width <= 4 else (width, _multiply)
     starts, positions = matrix.indptr.astype(np.int64), _view_as_unsigned(matrix.indices)
@@ -102,24 +101,24 @@ def _add_rows(starts: Array, columns: Array, values: Array, dense: Array, out: A
 
 
 def _view_as_unsigned(positions: NDArray[Any]) -> NDArray[np.uint32]:
-    """Positions as the kernels take them, not copied where their bits are the same."""
+    """Return positions as uint32, without a copy where their bits are the same."""
     return positions.view(np.uint32) if positions.dtype == np.int32 else positions.astype(np.uint32)
 
 
 def multiply_matrix(matrix: sp.csr_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
-    """X W for CSR X, the same for any number of jobs."""
+    """Return X W for CSR X, with the same result for any number of jobs."""
     return _multiply_in_threads(matrix, matrix.shape[0], dense, jobs)
 
 
 def multiply_transposed(
     matrix: sp.csc_matrix, dense: NDArray[np.float64], jobs: int = 1
 ) -> NDArray[np.float64]:
-    """X' V for CSC X, the same for any number of jobs."""
+    """Return X' V for CSC X, with the same result for any number of jobs."""
     return _multiply_in_threads(matrix, matrix.shape[1], dense, jobs)
 
 
 def multiply_transposed_by_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
-    """X' V for CSR X, row after row; sums are rounded in another order than by columns."""
+    """Return X' V for CSR X; sums are in another order than in `multiply_transposed`."""
     out = np.zeros((matrix.shape[1], dense.shape[1]))
     starts, columns = matrix.indptr.astype(np.int64), _view_as_unsigned(matrix.indices)
     _add_rows(starts, columns, matrix.data, np.ascontiguousarray(dense), out)

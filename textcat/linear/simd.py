@@ -1,10 +1,8 @@
-"""A numba type for sixteen lanes, one a category: a nonzero of the matrix becomes one vector instruction for
-all of them.
+"""A numba type for sixteen lanes, one per category: one vector instruction per nonzero serves all of them.
 
-A `Lanes` value lives in vector registers. The kernels use the arithmetic operators on it and the functions
-below; the same source
-serves float32 (fast) and float64 (refinement, certificates), because the element type follows the array that
-is loaded.
+A `Lanes` value is held in vector registers. Kernels use the arithmetic operators on it and the functions
+below. The same source serves float32 (fast) and float64 (refinement, certificates), because the element type
+is that of the array that is loaded.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ WIDTH = 16
 
 
 def intrinsic(codegen: Callable[..., Any]) -> Any:
-    """A function of compiled code whose instructions are written here, as numba's own decorator has it."""
+    """Register a function of compiled code by its instructions, as numba's decorator of this name does."""
     return extending.intrinsic(codegen)
 
 
@@ -57,7 +55,7 @@ def _build_pointer(context: Any, builder: Any, kind: Any, array: Any, row: Any) 
 
 @intrinsic
 def load(typingctx: Any, array: Any, row: Any) -> Any:
-    """The sixteen numbers of a row of a C-contiguous rows x 16 array."""
+    """Load the sixteen numbers of a row of a C-contiguous rows x 16 array."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer = _build_pointer(context, builder, signature.args[0], args[0], args[1])
@@ -80,7 +78,7 @@ def store(typingctx: Any, array: Any, row: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(typingctx: Any, array: Any, place: Any) -> Any:
-    """Ask for the cache line where array[place] begins, which is not waited for."""
+    """Prefetch the cache line where array[place] begins, without waiting for it."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         number, byte = ir.IntType(32), ir.PointerType(ir.IntType(8))
@@ -99,7 +97,7 @@ def prefetch(typingctx: Any, array: Any, place: Any) -> Any:
 
 @intrinsic
 def splat(typingctx: Any, like: Any, number: Any) -> Any:
-    """The same number in all lanes, in the element type of `like` (a Lanes value or an array)."""
+    """Return the same number in all lanes, in the element type of `like` (a Lanes value or an array)."""
     kind = Lanes(like.dtype)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -128,7 +126,7 @@ def _call_library(builder: Any, name: str, dtype: Any, args: list[Any]) -> Any:
 
 @intrinsic
 def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
-    """a * b + c with one rounding."""
+    """Return a * b + c with one rounding."""
     return a(a, b, c), lambda context, builder, signature, args: _call_library(
         builder, "fma", a.dtype, list(args)
     )
@@ -136,7 +134,7 @@ def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
 
 @intrinsic
 def lane_minimum(typingctx: Any, a: Any, b: Any) -> Any:
-    """The smaller of two, lane by lane."""
+    """Return the smaller of two, lane by lane."""
     return a(a, b), lambda context, builder, signature, args: _call_library(
         builder, "minnum", a.dtype, list(args)
     )
@@ -144,7 +142,7 @@ def lane_minimum(typingctx: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def lane_maximum(typingctx: Any, a: Any, b: Any) -> Any:
-    """The larger of two, lane by lane."""
+    """Return the larger of two, lane by lane."""
     return a(a, b), lambda context, builder, signature, args: _call_library(
         builder, "maxnum", a.dtype, list(args)
     )
@@ -152,19 +150,19 @@ def lane_maximum(typingctx: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def lane_absolute(typingctx: Any, a: Any) -> Any:
-    """The absolute value, lane by lane."""
+    """Return the absolute value, lane by lane."""
     return a(a), lambda context, builder, signature, args: _call_library(builder, "fabs", a.dtype, list(args))
 
 
 @intrinsic
 def round_to_nearest(typingctx: Any, a: Any) -> Any:
-    """Rounded to the nearest integer, lane by lane."""
+    """Round to the nearest integer, lane by lane."""
     return a(a), lambda context, builder, signature, args: _call_library(builder, "rint", a.dtype, list(args))
 
 
 @intrinsic
 def any_differs(typingctx: Any, a: Any, b: Any) -> Any:
-    """Whether any lane of `a` differs from `b`."""
+    """Return whether any lane of `a` differs from `b`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         flags = builder.fcmp_unordered("!=", args[0], args[1])
@@ -176,7 +174,7 @@ def any_differs(typingctx: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def choose_less(typingctx: Any, a: Any, b: Any, if_less: Any, otherwise: Any) -> Any:
-    """`if_less` in the lanes where a < b, else `otherwise`."""
+    """Return `if_less` in the lanes where a < b, else `otherwise`."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
@@ -186,7 +184,7 @@ def choose_less(typingctx: Any, a: Any, b: Any, if_less: Any, otherwise: Any) ->
 
 @intrinsic
 def power_of_two(typingctx: Any, exponent: Any) -> Any:
-    """Two to an integral exponent within the normal range, by writing the exponent bits."""
+    """Return two to an integral exponent within the normal range, by writing the exponent bits."""
     bits, fraction, offset = (32, 23, 127) if exponent.dtype == types.float32 else (64, 52, 1023)
     whole = ir.VectorType(ir.IntType(bits), WIDTH)
 

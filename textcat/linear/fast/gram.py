@@ -1,7 +1,7 @@
-"""Signed inner products of documents, kept between the rounds of a category: a working set only grows.
+"""Gram matrix of a growing working set of documents, kept between the rounds of a category.
 
-The few features that most documents have are multiplied as a dense matrix, the others by the lists of the documents
-that have them: most pairs of documents share few of these.
+The most frequent features are multiplied as a dense matrix, the others by lists of the documents that contain
+them, since most pairs of documents share few of these.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 from textcat.compile import compile_kernel
 from textcat.linear.fast.layout import PackedRows
 
-# So many features are common; `Rows` has them first.
+# The number of features treated as dense; `PackedRows` has the most frequent ones first.
 _COMMON_FEATURES = 64
 _ROWS_PER_TILE = 64
 
 
 @compile_kernel
 def _fill_common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: Any, dense: Any) -> None:
-    """The chosen documents, signed, over the first features."""
+    """Fill in the chosen documents, signed, over the first features."""
     dense[:] = 0.0
     for k in range(len(chosen)):
         for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
@@ -44,7 +44,7 @@ def _add_rare_part(
 ) -> None:
     """Add the products over the other features to the lower triangle, from row `known` on.
 
-    Each document joins the lists of its features after it has met the earlier ones there.
+    Each document is multiplied with the earlier documents in the lists of its features, then added to them.
     """
     starts = np.zeros(features + 1, np.int64)
     for i in chosen:
@@ -81,8 +81,9 @@ def _mirror_triangle(Q: Any, known: int, size: int) -> None:
 
 @dataclass
 class GramMatrix:
-    """The documents of a working set in the order in which they came, and Q_ij = y_i y_j x_i'x_j + ridge_i [i = j]
-    in the first rows and columns of `Q`, which has room for more.
+    """Documents of a working set in order of arrival, with Q_ij = y_i y_j x_i'x_j + ridge_i [i = j].
+
+    The values are in the first rows and columns of `Q`, which has space for more.
     """
 
     rows: PackedRows
@@ -96,7 +97,7 @@ class GramMatrix:
         self.Q = np.empty((0, 0), self.dtype)
 
     def grow(self, wanted: NDArray[np.bool_]) -> int:
-        """Take up the documents that are not there yet; how many these were."""
+        """Add the wanted documents that are missing; return how many were added."""
         known = len(self.chosen)
         new = wanted.copy()
         new[self.chosen] = False
@@ -109,8 +110,8 @@ class GramMatrix:
     def _allocate(self, known: int) -> None:
         size = len(self.chosen)
         if size > len(self.Q):
-            room = size + size // 8 + 16
-            Q = np.empty((room, room), self.dtype)
+            capacity = size + size // 8 + 16
+            Q = np.empty((capacity, capacity), self.dtype)
             Q[:known, :known] = self.Q[:known, :known]
             self.Q = Q
 

@@ -1,11 +1,9 @@
-"""The problem as the kernels read it: rows, features by frequency, blocks of sixteen categories, visiting order.
+"""Data in the form of the fast kernels: packed rows, blocks of sixteen categories, the order of visits.
 
-A visit in purely random order reads the matrix all over the place. Where it is larger than memory and lies on
-a disk, each visit would wait for the disk; so the regions come in random order, and the documents of each in
-random order, and a pass reads every region once. That has its price: the constant's weight follows the region
-just seen, as it follows any order that is not random, and the last tenths of a percent of the gap take long.
-
-sixteen lanes.
+A pass in random order reads the matrix everywhere. If the matrix is on disk and larger than memory, each visit
+would wait for the disk. Then regions of the matrix come in random order, with the documents of each region in
+random order, so that a pass reads every region once. Convergence to very small gaps is slower that way: the
+constant's weight follows the region just visited.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ from textcat.linear.simd import WIDTH, any_differs, fused_multiply_add, load, pr
 
 @compile_kernel
 def multiply_row(spans: Any, indices: Any, data: Any, i: int, W: Any) -> Any:
-    """Row i times the weights: one number a lane. Four partial sums hide the latency of the additions."""
+    """Return row i times the weights, by lane; four partial sums hide the latency of the additions."""
     a = splat(W, 0.0)
     b = splat(W, 0.0)
     c = splat(W, 0.0)
@@ -53,12 +51,12 @@ def multiply_row(spans: Any, indices: Any, data: Any, i: int, W: Any) -> Any:
 
 @compile_kernel
 def add_row(spans: Any, indices: Any, data: Any, i: int, step: Any, W: Any) -> None:
-    """Weights plus row i times `step`, a number a lane."""
+    """Add row i times `step`, one number per lane, to the weights."""
     for j in range(spans[i, 0], spans[i, 1]):
         store(W, indices[j], fused_multiply_add(splat(W, data[j]), step, load(W, indices[j])))
 
 
-# How many visits ahead documents are asked for, and how many entries in single precision a cache line holds.
+# Documents are prefetched this many visits ahead; a cache line holds this many entries in single precision.
 _PREFETCH_DISTANCE = 4
 _ENTRIES_PER_CACHE_LINE = 16
 
@@ -67,7 +65,7 @@ _ENTRIES_PER_CACHE_LINE = 16
 def prefetch_documents(
     spans: Any, indices: Any, data: Any, visits: Any, now: int, signs: Any, alpha: Any
 ) -> None:
-    """Have the documents of later visits on their way from memory: in random order no processor foresees them."""
+    """Prefetch the documents of later visits, which the processor cannot predict in random order."""
     last = len(visits) - 1
     prefetch(spans, visits[min(now + 2 * _PREFETCH_DISTANCE, last)])
     i = visits[min(now + _PREFETCH_DISTANCE, last)]
@@ -80,14 +78,14 @@ def prefetch_documents(
 
 @compile_kernel
 def multiply_all_rows(spans: Any, indices: Any, data: Any, W: Any, margins: Any) -> None:
-    """Margins of all documents: X W."""
+    """Compute X W for all documents."""
     for i in range(len(spans)):
         store(margins, i, multiply_row(spans, indices, data, i, W))
 
 
 @compile_kernel
 def add_rows(spans: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
-    """Weights plus X' steps, passing over the documents whose steps are all zero."""
+    """Add X' steps to the weights; skip documents whose steps are all zero."""
     zero = splat(W, 0.0)
     for i in range(len(spans)):
         step = load(steps, i)
@@ -97,28 +95,28 @@ def add_rows(spans: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
 
 @compile_kernel
 def place_columns(W: Any, place: Any, columns: Any, out: Any) -> None:
-    """Lane k of feature place[j] to row j and column columns[k] of `out`, row after row."""
+    """Copy lane k of feature place[j] to row j and column columns[k] of `out`."""
     for j in range(len(place)):
         row = W[place[j]]
         for k in range(len(columns)):
             out[j, columns[k]] = row[k]
 
 
-# Entries of a region: some tens of megabytes.
+# Entries of a region, about 16 megabytes.
 ENTRIES_PER_REGION = 2_000_000
-# What an entry takes in single precision with its position.
+# Size of a value in single precision with its position.
 _BYTES_PER_ENTRY = 8
 
 
 def fits_into_memory(entries: int) -> bool:
-    """Whether a matrix with so many entries takes less than half of the machine's memory."""
+    """Return whether a matrix with so many entries takes less than half of the machine's memory."""
     return _BYTES_PER_ENTRY * entries <= os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2
 
 
 def make_visiting_order(
     generator: np.random.Generator, documents: NDArray[np.int64], indptr: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The documents in a fresh random order; the same for a matrix that was read and one that is mapped."""
+    """Return the documents in a new random order, the same for matrices in memory and on disk."""
     shuffled = generator.permutation(documents)
     if fits_into_memory(int(indptr[-1])):
         return shuffled
@@ -133,9 +131,10 @@ Floats = NDArray[np.floating]
 
 @dataclass(frozen=True)
 class PackedRows:
-    """Documents of positive weight, each from one place of `indices` and `data` to another. Feature j of the caller
-    is row `place[j]` of a block's weights: frequent ones lie together. `single` holds data, squared norms and document
-    weights in float32.
+    """Documents of positive weight; `spans` holds where each begins and ends in `indices` and `data`.
+
+    Feature j of the caller is row `place[j]` of a block's weights, so that frequent features are adjacent.
+    `single` holds data, squared norms and document weights in float32.
     """
 
     spans: NDArray[np.int64]
@@ -148,21 +147,21 @@ class PackedRows:
 
     @property
     def documents(self) -> int:
-        """How many documents count."""
+        """The number of documents."""
         return len(self.spans)
 
     @property
     def features(self) -> int:
-        """How many features there are, occurring or not."""
+        """The number of features, including those that do not occur."""
         return len(self.place)
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Where each document starts, and the end of all."""
+        """The position where each document starts, and the end of the last."""
         return np.append(self.spans[:, 0], len(self.indices))
 
     def select_documents(self, documents: NDArray[np.int64]) -> PackedRows:
-        """Some of the documents, whose entries are not copied."""
+        """Return some of the documents, without copying their entries."""
         data, norms, importance = self.single
         return replace(
             self, spans=self.spans[documents], norms=self.norms[documents],
@@ -170,14 +169,15 @@ class PackedRows:
         )  # fmt: skip
 
     def values(self, dtype: type[np.floating]) -> tuple[Floats, Floats, Floats]:
-        """Data, squared norms and document weights in an element type."""
+        """Return data, squared norms and document weights in an element type."""
         return self.single if dtype is np.float32 else (self.data, self.norms, self.importance)
 
 
 @dataclass(frozen=True)
 class CategoryBlock:
-    """At most sixteen categories: their numbers, signs (documents x 16, float32) and C by lane; spare lanes
-    repeat the last category.
+    """At most sixteen categories: their numbers, signs (documents x 16, float32) and C by lane.
+
+    Spare lanes repeat the last category.
     """
 
     categories: NDArray[np.int64]
@@ -186,7 +186,7 @@ class CategoryBlock:
 
     @property
     def size(self) -> int:
-        """How many of the lanes count."""
+        """The number of categories."""
         return len(self.categories)
 
     @property
@@ -196,7 +196,7 @@ class CategoryBlock:
 
 
 def pack_rows(X: sp.csr_matrix, importance: NDArray[np.float64]) -> PackedRows:
-    """Keep the documents of positive weight and rename the features by falling document frequency."""
+    """Keep the documents of positive weight and order the features by falling document frequency."""
     if not importance.all():
         X, importance = select_rows(X, np.flatnonzero(importance)), importance[importance > 0]
     data = X.data if X.dtype == np.float64 else convert_dtype(X.data, np.float64)
@@ -211,7 +211,7 @@ def pack_rows(X: sp.csr_matrix, importance: NDArray[np.float64]) -> PackedRows:
 
 
 def _order_by_frequency(X: sp.csr_matrix) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """The place of each feature by falling document frequency, and the matrix's positions by place."""
+    """Return the place of each feature by falling document frequency, and the matrix's positions by place."""
     frequency = np.zeros(X.shape[1], np.int64)
     for piece in split_into_pieces(X.nnz):
         frequency += np.bincount(X.indices[piece], minlength=X.shape[1])
@@ -224,13 +224,13 @@ def _order_by_frequency(X: sp.csr_matrix) -> tuple[NDArray[np.int32], NDArray[np
 
 
 def _compute_square_norms(data: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Squared norms of the rows between those pointers."""
+    """Return the squared norms of the rows between those pointers."""
     values = data[indptr[0] : indptr[-1]]
     return _sum_rows(values * values, indptr - indptr[0])
 
 
 def _sum_rows(values: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArray[np.float64]:
-    """Sums over rows; `reduceat` alone would be wrong for empty rows."""
+    """Return the sums over rows; `reduceat` alone would be wrong for empty rows."""
     filled = np.flatnonzero(np.diff(indptr))
     sums = np.zeros(len(indptr) - 1)
     if len(filled):
@@ -239,9 +239,7 @@ def _sum_rows(values: NDArray[np.float64], indptr: NDArray[np.integer]) -> NDArr
 
 
 def group_categories(Y: NDArray[np.bool_]) -> list[NDArray[np.int64]]:
-    """Categories of like size, sixteen at a time, so that the documents that matter to one lane matter to its
-    neighbours.
-    """
+    """Group categories of similar size, sixteen at a time: the same documents matter to similar categories."""
     order = np.argsort(-Y.sum(axis=0), kind="stable")
     return [order[start : start + WIDTH] for start in range(0, len(order), WIDTH)]
 
@@ -251,7 +249,7 @@ def _assign_lanes(categories: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def pack_block(Y: NDArray[np.bool_], C: NDArray[np.float64], categories: NDArray[np.int64]) -> CategoryBlock:
-    """The signs and costs of a group of categories, a lane each."""
+    """Return the signs and costs of a group of categories, one lane each."""
     lanes = _assign_lanes(categories)
     signs = np.empty((len(Y), WIDTH), np.float32)
     for lane, category in enumerate(lanes):

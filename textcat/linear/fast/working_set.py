@@ -1,19 +1,17 @@
 """The dual on a working set of documents: coordinate steps and Newton steps on a Gram matrix.
 
-Problem:  Q step = gradient over the free variables, those that would leave their bounds being held there
-A variable that has left the free ones since the factorization is held where it is, one that has come is bordered;
-both cost a column of the inverse each, where factorizing anew would cost a third of their number.
-
-Newton on the free part.
-
 Problem:  max_s  g's - s'Qs/2,  low <= s <= high,  Q_ij = y_i y_j x_i'x_j + ridge [i = j], over the documents of
 the working set: s is the change of their dual variables, g the gradient before it
 In:   Q, s = 0, the bounds of the change, the gradient (changed in place), in one element type
 Out:  the change, its gradient
-A coordinate step costs one pass over a row of Q, whatever the length of the documents. Between rounds of such
-steps the variables strictly inside their bounds take a Newton step. Where C is large, coordinate steps alone
-take thousands of passes. That the change is sought, not the dual variables, lets float32 refine what it cannot
-hold.
+A coordinate step costs one pass over a row of Q, whatever the length of the documents. Where C is large,
+coordinate steps alone take thousands of passes, so the variables strictly inside their bounds take a Newton
+step in between. Solving for the change, not for the dual variables, lets float32 refine values that it cannot
+hold precisely.
+
+Newton step:  Q step = gradient over the free variables; those that would leave their bounds are held there.
+The Cholesky factor is reused: a variable that is no longer free is held where it is, and a new one is bordered.
+Each costs a column of the inverse.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ from textcat.compile import compile_kernel
 Values = NDArray[np.floating]
 Numbers = NDArray[np.int64]
 
-# Changes of the free variables that a factor outlives, and variables held in one step: a part of their number.
+# As shares of the number of free variables: changes after which a factor is still reused, variables held in a step.
 _REUSE_SHARE = 0.1
 _HELD_SHARE = 0.2
 _MIN_CHANGES = 10
@@ -41,7 +39,7 @@ _MAX_DAMPINGS = 6
 
 @compile_kernel
 def _copy_free_triangle(Q: Any, free: Any, raised: float, block: Any) -> None:
-    """The lower triangle of Q over the free variables, its diagonal raised by a factor."""
+    """Copy the lower triangle of Q over the free variables, with its diagonal raised by a factor."""
     for j in range(len(free)):
         row = Q[free[j]]
         for k in range(j + 1):
@@ -50,7 +48,7 @@ def _copy_free_triangle(Q: Any, free: Any, raised: float, block: Any) -> None:
 
 
 def _factorize_free_part(Q: Values, free: Numbers) -> Values:
-    """The Cholesky factor of Q over the free variables, damped so that no direction is lost in rounding."""
+    """Return the Cholesky factor of Q over the free variables, damped where rounding makes Q singular."""
     block = np.empty((len(free), len(free)), Q.dtype)
     factorize: Any = get_lapack_funcs("potrf", (block,))
     damping = _compute_damping(Q)
@@ -68,7 +66,7 @@ def _compute_damping(Q: Values) -> float:
 
 
 def _shorten_to_first_bound(step: Values, low: Values, high: Values) -> Values:
-    """The longest part of the step that leaves no bound, of the variables that can move at all."""
+    """Shorten the step of the variables that can move to where the first one meets its bound."""
     able = np.where(step > 0, high > 0, low < 0)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         room = np.where(step > 0, high / step, low / step)[able & (step != 0)]
@@ -77,7 +75,7 @@ def _shorten_to_first_bound(step: Values, low: Values, high: Values) -> Values:
 
 @dataclass
 class BoundedNewton:
-    """The factor at hand, of Q over `base`; the inverse is over `base` and the variables that have come after it."""
+    """Newton steps within bounds, with a factor of Q over `base`, bordered by the variables `added` since."""
 
     base: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
     added: Numbers = field(default_factory=lambda: np.empty(0, np.int64))
@@ -85,8 +83,10 @@ class BoundedNewton:
     def step(
         self, Q: Values, free: Numbers, gradient: Values, low: Values, high: Values
     ) -> tuple[Numbers, Values, Values]:
-        """Variables, how far they go, and how far as a whole up to the first bound; `low` and `high` are what is
-        left to the bounds, of all variables."""
+        """Return the variables that move, their step within bounds, and their step up to the first bound.
+
+        `low` and `high` are the distances of all variables to their bounds.
+        """
         gone = self._update_factor(Q, free)
         moved = np.concatenate((self.base, self.added))
         low, high = low[moved], high[moved]
@@ -95,7 +95,7 @@ class BoundedNewton:
         return moved, self._bound_step(start, low, high, gone), _shorten_to_first_bound(start, low, high)
 
     def _update_factor(self, Q: Values, free: Numbers) -> Numbers:
-        """Border or replace the factor for these free variables; places of those of the base that are not free."""
+        """Border or replace the factor for these free variables; return the places in `base` that are not free."""
         gone = np.flatnonzero(~np.isin(self.base, free, assume_unique=True))
         self.added = np.setdiff1d(free, self.base, assume_unique=True)
         if not len(self.base) or len(gone) + len(self.added) > _MIN_CHANGES + _REUSE_SHARE * len(free):
@@ -114,7 +114,7 @@ class BoundedNewton:
         return np.asarray(resolve(self._factor, right, lower=0)[0])
 
     def _solve(self, right: Values) -> Values:
-        """The inverse over `base` and `come` times columns."""
+        """Return the inverse over `base` and `added` times the columns of `right`."""
         size = len(self.base)
         first = self._solve_base(right[:size])
         if not len(self.added):
@@ -123,8 +123,10 @@ class BoundedNewton:
         return np.concatenate((first - self._bordered @ second, second))
 
     def _bound_step(self, start: Values, low: Values, high: Values, gone: Numbers) -> Values:
-        """From the step without bounds to one within: those that leave are held, those that no longer press are
-        let go, as long as something changes.
+        """Turn the step without bounds into one within them.
+
+        Variables that leave their bounds are held there and those that pull inwards are released, until
+        nothing changes.
         """
         step, held, side = start, gone, np.zeros(len(gone), start.dtype)
         columns, most = self._columns(gone), _MIN_CHANGES + _HELD_SHARE * len(start)
@@ -151,19 +153,19 @@ class BoundedNewton:
         return np.clip(step, low, high)
 
     def _columns(self, places: Numbers) -> Values:
-        """Columns of the inverse."""
+        """Return columns of the inverse."""
         size = len(self.base) + len(self.added)
         units = np.zeros((size, len(places)), self._factor.dtype, order="F")
         units[places, np.arange(len(places))] = 1.0
         return self._solve(units) if len(places) else units
 
 
-# Sweeps between two looks at the gap, and the factor by which it falls while they are worth it.
+# Sweeps between two computations of the gap, and the ratio of gaps above which sweeps are too slow.
 _SWEEPS = 10
 _SLOW_GAP_RATIO = 0.5
-# A round that raises the dual by less than this part of the gap is lost in rounding.
+# A round that raises the dual by less than this share of the gap is lost in rounding.
 _MIN_GAIN = 1e-5
-# A Newton step that gains less than this part of the gap is held against another.
+# A Newton step that gains less than this share of the gap is compared with the plain step.
 _POOR_GAIN_SHARE = 0.1
 _MAX_ROUNDS = 60
 
@@ -194,7 +196,7 @@ class DualChange:
 
     @property
     def gain(self) -> float:
-        """By how much the dual has risen."""
+        """The increase of the dual objective."""
         return 0.5 * float((self.change * (self.first + self.gradient)).sum(dtype=np.float64))
 
     @property
@@ -207,7 +209,7 @@ class DualChange:
 def take_coordinate_steps(
     Q: Any, change: Any, gradient: Any, low: Any, high: Any, sweeps: int, negligible: float
 ) -> None:
-    """Exact steps of one variable after the other, those that gain next to nothing passed over."""
+    """Take exact steps of one variable after the other; skip those with a negligible gain."""
     n = len(change)
     for _ in range(sweeps):
         for i in range(n):
@@ -223,7 +225,7 @@ def take_coordinate_steps(
 
 @compile_kernel
 def _multiply_symmetric(Q: Any, rows: Any, vector: Any, out: Any) -> None:
-    """Q times a vector that is zero outside `rows`; Q is symmetric."""
+    """Multiply Q, which is symmetric, by a vector that is zero outside `rows`."""
     out[:] = 0.0
     for k in range(len(rows)):
         row = Q[rows[k]]
@@ -234,10 +236,10 @@ def _multiply_symmetric(Q: Any, rows: Any, vector: Any, out: Any) -> None:
 
 
 def take_newton_step(part: DualChange, newton: BoundedNewton, gap: float) -> None:
-    """Move the variables inside their bounds by a Newton step that respects the bounds, as far as it gains.
+    """Move the variables strictly inside their bounds by a Newton step within the bounds, if it gains anything.
 
-    Where documents are more than their features such a step can be anything: if it gains little of the gap, the
-    plain step up to the first bound, which takes a variable out each time, is tried too.
+    Where there are more documents than features such a step can be arbitrary. If it gains little, the plain
+    step up to the first bound, which removes a variable each time, is tried too.
     """
     left = (part.low - part.change, part.high - part.change)
     moved, bounded, plain = newton.step(part.Q, part.free, part.gradient, *left)
@@ -253,7 +255,7 @@ def take_newton_step(part: DualChange, newton: BoundedNewton, gap: float) -> Non
 
 @dataclass(frozen=True)
 class _TrialStep:
-    """A step of some variables, its effect on all gradients, and by how much the dual would rise."""
+    """A step of some variables, its effect on all gradients, and the increase of the dual."""
 
     step: Values
     effect: Values
@@ -261,7 +263,7 @@ class _TrialStep:
 
 
 def _try_step(part: DualChange, moved: NDArray[np.int64], step: Values) -> _TrialStep:
-    """As much of a step as gains most."""
+    """Return the step, shortened to where it gains most."""
     effect = np.empty_like(part.gradient)
     _multiply_symmetric(part.Q, moved, step, effect)
     slope, bend = float(part.gradient[moved] @ step), float(step @ effect[moved])
@@ -272,8 +274,9 @@ def _try_step(part: DualChange, moved: NDArray[np.int64], step: Values) -> _Tria
 
 
 def maximise_on_working_set(part: DualChange, newton: BoundedNewton, target: float) -> bool:
-    """Coordinate steps and, where these slow down, Newton steps, until the gap on the working set is at most
-    `target`; False when rounding keeps it from getting there.
+    """Take coordinate steps and, where these are slow, Newton steps until the gap is at most `target`.
+
+    Return False if rounding makes the target unreachable.
     """
     negligible = 1e-3 * target / len(part.change)
     bounds = (part.low, part.high)

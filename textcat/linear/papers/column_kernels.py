@@ -33,46 +33,23 @@ RULE_NONE, RULE_EPSILON, RULE_HALVING = 0, 1, 2
 
 
 @compile_kernel
-def take_bounded_step(
-    k: int, step: Any, weight: Array, low: Array, high: Array, informed: bool, radius: Array, active: Array,
-    move: Array,
-) -> bool:  # fmt: skip
-    """Move the weight of lane k by a step within trust region and bounds; return whether it moved."""
-    step = min(max(step, -radius[k]), radius[k])
-    if informed:
-        step = min(max(weight[k] + step, low[k]), high[k]) - weight[k]
-    step *= active[k]
-    move[k] = step
-    weight[k] += step
-    return bool(step != 0)
-
-
-@compile_kernel
-def take_gaussian_step(
-    weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array, high: Array,
-    informed: bool,
-    radius: Array, active: Array, move: Array,
-) -> bool:  # fmt: skip
-    """The clipped step of algorithms 1 to 4 of zhang_oles_2001 (equations 26, 27 of genkin_2004); did
-    any lane move?"""
-    moved = False
-    for k in range(move.shape[0]):
+def compute_gaussian_steps(
+    weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, informed: bool, steps: Array
+) -> None:
+    """Fill in the steps of algorithms 1 to 4 of zhang_oles_2001 (equations 26, 27 of genkin_2004)."""
+    for k in range(steps.shape[0]):
         centre = weight[k] - mode[k] if informed else weight[k]
         curve = bend[k] + 2 * strength[k]
-        step = -(slope[k] + 2 * strength[k] * centre) / curve if curve > 0 else 0.0
-        moved |= take_bounded_step(k, step, weight, low, high, informed, radius, active, move)
-    return moved
+        steps[k] = -(slope[k] + 2 * strength[k] * centre) / curve if curve > 0 else 0.0
 
 
 @compile_kernel
-def take_laplace_step(
-    weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array, high: Array,
-    informed: bool,
-    radius: Array, active: Array, move: Array,
-) -> bool:  # fmt: skip
-    """Algorithm 2 of genkin_2004: no step crosses the mode; at the mode both directions are tried."""
-    moved = False
-    for k in range(move.shape[0]):
+def compute_laplace_steps(
+    weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, informed: bool, steps: Array
+) -> None:
+    """Fill in the steps of algorithm 2 of genkin_2004: none crosses the mode; at the mode both directions are
+    tried."""
+    for k in range(steps.shape[0]):
         centre = weight[k] - mode[k] if informed else weight[k]
         up, down = slope[k] + strength[k], slope[k] - strength[k]
         if centre > 0:
@@ -85,7 +62,24 @@ def take_laplace_step(
             step = -down / bend[k]
         else:
             step = 0.0
-        moved |= take_bounded_step(k, step, weight, low, high, informed, radius, active, move)
+        steps[k] = step
+
+
+@compile_kernel
+def take_bounded_steps(
+    steps: Array, weight: Array, low: Array, high: Array, informed: bool, radius: Array, active: Array,
+    move: Array,
+) -> bool:  # fmt: skip
+    """Move the weight of each lane by its step within trust region and bounds; did any lane move?"""
+    moved = False
+    for k in range(move.shape[0]):
+        step = min(max(steps[k], -radius[k]), radius[k])
+        if informed:
+            step = min(max(weight[k] + step, low[k]), high[k]) - weight[k]
+        step *= active[k]
+        move[k] = step
+        weight[k] += step
+        moved |= step != 0
     return moved
 
 
@@ -302,14 +296,14 @@ def finish_slopes(loss: int, sharpness: Any, positive_sum: Array, slope: Array, 
 @compile_kernel
 def take_step(
     prior: int, weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array,
-    high: Array, informed: bool, radius: Array, active: Array, move: Array,
+    high: Array, informed: bool, radius: Array, active: Array, steps: Array, move: Array,
 ) -> bool:  # fmt: skip
-    """The step under either prior; did any lane move?"""
+    """Take the step of a feature under either prior; did any lane move?"""
     if prior == GAUSSIAN:
-        return take_gaussian_step(
-            weight, slope, bend, strength, mode, low, high, informed, radius, active, move
-        )
-    return take_laplace_step(weight, slope, bend, strength, mode, low, high, informed, radius, active, move)
+        compute_gaussian_steps(weight, slope, bend, strength, mode, informed, steps)
+    else:
+        compute_laplace_steps(weight, slope, bend, strength, mode, informed, steps)
+    return take_bounded_steps(steps, weight, low, high, informed, radius, active, move)
 
 
 @compile_kernel
@@ -323,6 +317,7 @@ def run_column_pass(
     lanes = state.shape[1]
     slope, bend = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
     move, reach = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
+    steps = np.empty(lanes, np.float64)
     quarter = one / (one + one + one + one)
     for j in visits:
         start, stop = starts[j], starts[j + 1]
@@ -341,7 +336,7 @@ def run_column_pass(
         finish_slopes(loss, sharpness, positive_sums[j], slope, bend)
         moved = take_step(
             prior, weight[j], slope, bend, strength[j], mode[j], low[j], high[j], informed, radius[j],
-            active, move,
+            active, steps, move,
         )  # fmt: skip
         resize_trust_region(radius[j], move, rule, epsilon)
         if plain and moved and stop > start:
