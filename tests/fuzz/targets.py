@@ -129,8 +129,7 @@ def _own(kind: str) -> Target:
 
 def _new(form: InputFormat) -> Target:
     def read(data: bytes, scratch: Path) -> None:
-        lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
-        _sound(read_documents(lines, form, f"new.{form}", ("title", "body")))
+        _sound(read_documents(io.BytesIO(data), form, f"new.{form}", ("title", "body")))
 
     return read
 

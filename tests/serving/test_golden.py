@@ -23,7 +23,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 def test_the_golden_model_gives_the_golden_answers() -> None:
     categorizer = read_categorizer(MODEL)
-    with DOCUMENTS.open(encoding="utf-8") as lines:
+    with DOCUMENTS.open("rb") as lines:
         documents = list(read_documents(lines, "jsonl", "documents.jsonl", categorizer.text.fields))
     answers = list(predict_lines(categorizer, documents, every_category=True))
     assert answers == ANSWERS.read_text(encoding="utf-8").splitlines()

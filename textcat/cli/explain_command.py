@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
 @click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
-@click.argument("document", type=click.File(encoding="utf-8"), required=False)
+@click.argument("document", type=click.File("rb"), required=False)
 @click.option("-c", "--category", help="The category.  [default: those that the document is given]")
 @click.option(
     "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="How many words."
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @add_verbosity_options
 def command(
     model: Path,
-    document: TextIO | None,
+    document: BinaryIO | None,
     category: str | None,
     number: int,
     wanted: str | None,
@@ -78,10 +78,10 @@ def _explain_category(categorizer: Categorizer, category: str, number: int) -> d
     }
 
 
-def _read_document(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
+def _read_document(categorizer: Categorizer, file: BinaryIO, wanted: str | None) -> NewDocument:
     """The one document of a text file, or a file's first or named one."""
     from textcat.errors import UsageError
-    from textcat.serving.document_files import NewDocument, guess_format, read_documents
+    from textcat.serving.document_files import NewDocument, guess_format, read_documents, read_whole_text
 
     form = guess_format(file.name)
     if form == "lines":
@@ -89,7 +89,7 @@ def _read_document(categorizer: Categorizer, file: TextIO, wanted: str | None) -
             raise UsageError(
                 "a text file is one document, without an id", where=file.name, hint="Leave out --id."
             )
-        return NewDocument("document", {categorizer.text.fields[-1]: file.read()})
+        return NewDocument("document", {categorizer.text.fields[-1]: read_whole_text(file, file.name)})
     for document in read_documents(file, form, file.name, categorizer.text.fields):
         if wanted in (None, document.id):
             return document

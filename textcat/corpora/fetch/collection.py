@@ -20,7 +20,6 @@ from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
 from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
 from textcat.corpora.manifest import (
     Manifest,
-    hash_file,
     list_collection_files,
     read_folder_state,
     read_manifest,
@@ -28,7 +27,7 @@ from textcat.corpora.manifest import (
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
-from textcat.store.files import hold_simple_lock
+from textcat.store.files import flush_to_disk, hash_file, hold_simple_lock
 
 _MOST_SINGLE_FLUSHES = 200
 
@@ -85,7 +84,7 @@ def install_folder(staging: Path, folder: Path) -> Path:
             shutil.rmtree(aside, ignore_errors=True)
     else:
         staging.rename(folder)
-    _flush(folder.parent)
+    flush_to_disk(folder.parent)
     return folder
 
 
@@ -95,15 +94,7 @@ def _flush_files(paths: list[Path]) -> None:
         os.sync()
         return
     for path in paths:
-        _flush(path)
-
-
-def _flush(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        flush_to_disk(path)
 
 
 MIRROR_VARIABLE = "TEXTCAT_MIRROR"

@@ -24,6 +24,7 @@ from urllib.parse import urlsplit
 
 from textcat.corpora.fetch.archives import require_disk_space
 from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.store.files import flush_to_disk
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class Download:
             )
         self.part.replace(self.target)
         self.note.unlink(missing_ok=True)
-        _flush_folder(self.target.parent)
+        flush_to_disk(self.target.parent)
         return digest
 
     def _transfer(self) -> str:
@@ -299,14 +300,6 @@ class Download:
 
 def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:
     return (answer.headers.get("Content-Range") or "").startswith(f"bytes {held}-")
-
-
-def _flush_folder(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def _locate_note(target: Path) -> Path:

@@ -23,8 +23,8 @@ from textcat.corpora.fetch.archives import (
     unpack_archive,
 )
 from textcat.corpora.fetch.download import Download, ProgressCallback, RetryPolicy, remove_note
-from textcat.corpora.manifest import hash_file
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
+from textcat.store.files import hash_file
 
 
 class PackageSource(Protocol):

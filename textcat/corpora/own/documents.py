@@ -1,4 +1,4 @@
-"""A user's own documents: CSV, TSV, JSON Lines, a folder for each class; problems meet a stated policy."""
+"""Read a user's own documents: CSV, TSV, JSON Lines, or a folder for each class."""
 
 from __future__ import annotations
 
@@ -6,32 +6,40 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
-
-import numpy as np
+from typing import Any, NamedTuple, cast, get_args
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.manifest import combine_hashes, hash_file
+from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
-from textcat.corpora.own.tables import Problems, TableRow, read_json_rows, read_table_rows
-from textcat.corpora.splits import count_categories, draw_split_masks, side_named
+from textcat.corpora.own.tables import Problems, TableFormat, TableRow, read_table_file
+from textcat.corpora.splits import draw_split_masks, side_named
 from textcat.errors import UsageError
+from textcat.store.files import hash_file
 
 TABLES = ("csv", "tsv", "jsonl")
+
+
+class _Survey(NamedTuple):
+    """The number of documents, and the labels of training and test documents, sorted."""
+
+    documents: int
+    labels: tuple[str, ...]
 
 
 class OwnDocuments:
     """Documents of one table, or of one folder with a folder for each class.
 
-    `text` names the columns with text, `label` the one with labels (separated by `label_separator`; JSON lists
-    are taken as they are), `id` and `side` the optional ones with the id and with a word of lists/side_words.yaml.
-    Validation documents become train, test or unused ones, as `validation` says. Without `side`, training and
-    test documents are drawn at random by `seed`, the training set `ratio` times the test set; `ratio=None` makes
-    all documents training ones. `categories` closes the list of labels. With folders, `side` says that there is
-    one of each side above those of the classes, and `same_name="one"` that files of one name in several classes
-    are one document. `policy` is of `textcat.corpora.own.tables`; after a pass over `documents`, `problems` holds
-    what was met.
+    text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON
+        lists are read as they are), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
+    validation: the side of validation documents: train, test or unused.
+    ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
+        each test document; with `ratio=None` all documents are training documents.
+    categories: the only labels allowed.
+    policy: the action for each kind of problem, see `textcat.corpora.own.tables`; `problems` holds the problems
+        that the last pass over `documents` met.
+    same_name: for folders: "one" joins files of one name in several classes into one document. `side` states
+        that the folders of classes are in folders of sides.
     """
 
     def __init__(
@@ -54,7 +62,7 @@ class OwnDocuments:
     ) -> None:
         _check_encoding(encoding)
         if validation not in get_args(Split):
-            hint = f"Choose of {', '.join(get_args(Split))}."
+            hint = f"Choose from {', '.join(get_args(Split))}."
             raise UsageError(f"validation cannot be {validation!r}", hint=hint)
         Problems.with_policy(policy)
         self.name = kind
@@ -62,7 +70,7 @@ class OwnDocuments:
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.label = label
         self.id = id
-        # What says the side of a file are the folders, under the name that they give it in a row.
+        # Rows of folders have their side in a column of this name.
         self.side = "side" if kind == "folders" and side is not None else side
         self.validation = cast(Split, validation)
         self.same_name = same_name
@@ -75,44 +83,39 @@ class OwnDocuments:
         self.problems = Problems.with_policy(policy)
 
     def documents(self) -> Iterator[Document]:
-        """The documents in the order of the file; what the policy leaves out does not appear."""
+        """Yield the documents in the order of the file, without those that the policy skips."""
+        drawn = None
+        if self.side is None and self.ratio is not None:
+            drawn = draw_split_masks(self._survey.documents, seed=self.seed, ratio=self.ratio)[0]
         self.problems = Problems.with_policy(self.policy)
-        if self.side is not None or self.ratio is None:
-            for _, document in self._read(self.problems):
-                yield document
-            return
-        training = self._random_sides
-        for number, (_, document) in enumerate(self._read(self.problems)):
-            side: Split = "train" if training[number] else "test"
-            yield Document(document.id, document.fields, document.labels, side, document.where)
-
-    def documents_with_places(self) -> Iterator[tuple[str, Document]]:
-        """Yield each document with its file and line; without `side`, all are training documents."""
-        self.problems = Problems.with_policy(self.policy)
-        yield from self._read(self.problems)
+        for number, document in enumerate(self._read(self.problems)):
+            yield document if drawn is None or drawn[number] else replace(document, split="test")
 
     @cached_property
-    def _random_sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        number = sum(1 for _ in self._read(Problems.with_policy(self.policy)))
-        return draw_split_masks(number, seed=self.seed, ratio=self.ratio)[0]
+    def _survey(self) -> _Survey:
+        """Count the documents and collect the labels in one pass."""
+        number = 0
+        labels: set[str] = set()
+        for document in self._read(Problems.with_policy(self.policy)):
+            number += 1
+            if document.split != "unused":
+                labels.update(document.labels)
+        return _Survey(number, tuple(sorted(labels)))
 
-    def _read(self, problems: Problems) -> Iterator[tuple[str, Document]]:
+    def _read(self, problems: Problems) -> Iterator[Document]:
+        """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
-        rows = self._read_folder_rows(problems) if self.name == "folders" else self._read_table_rows(problems)
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(self._read_rows(problems), 1):
             document = self._make_document(row, number, problems)
             if document is not None:
-                document = self._ensure_unique_id(document, row, seen, problems)
+                document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
-                yield row.where, document
+                yield document
 
-    def _read_table_rows(self, problems: Problems) -> Iterator[TableRow]:
-        if self.name == "jsonl":
-            return read_json_rows(self.path, self.encoding, problems)
-        return read_table_rows(self.path, self.encoding, "\t" if self.name == "tsv" else ",", problems)
-
-    def _read_folder_rows(self, problems: Problems) -> Iterator[TableRow]:
+    def _read_rows(self, problems: Problems) -> Iterator[TableRow]:
+        if self.name != "folders":
+            return read_table_file(self.path, cast(TableFormat, self.name), self.encoding, problems)
         tree = DocumentTree(self.path)
         documents = list_folder_documents(tree, sided=self.side is not None, same_name=self.same_name)
         return read_folder_rows(tree, documents, self.text[0], self.label, self.encoding, problems)
@@ -121,7 +124,7 @@ class OwnDocuments:
         values = row.values
         for column in (*self.text, self.label, *filter(None, (self.id, self.side))):
             if values.get(column) is None:
-                problems.report("missing", f"there is no {column!r}", row.where)
+                problems.report("missing", f"no column {column!r}", row.where)
                 return None
         side = self._assign_side(row, problems)
         if side is None:
@@ -161,13 +164,11 @@ class OwnDocuments:
             return None
         return self.validation if side == "validation" else cast(Split, side)
 
-    def _ensure_unique_id(
-        self, document: Document, row: TableRow, seen: set[str], problems: Problems
-    ) -> Document | None:
+    def _ensure_unique_id(self, document: Document, seen: set[str], problems: Problems) -> Document | None:
         if document.id not in seen:
             return document
         what = f"an earlier document has the id {document.id!r}"
-        if problems.report("duplicate-id", what, row.where) == "skip":
+        if problems.report("duplicate-id", what, document.where) == "skip":
             return None
         number = 2
         while f"{document.id}#{number}" in seen:
@@ -176,13 +177,11 @@ class OwnDocuments:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The stated categories in their order, or else the labels that occur, in alphabetical order."""
-        if self.closed is not None:
-            return self.closed
-        return count_categories(self.documents()).in_train_or_test()
+        """The stated categories in their order, or the labels of training and test documents, sorted."""
+        return self._survey.labels if self.closed is None else self.closed
 
     def fingerprint(self) -> str:
-        """The sha256 of the contents of the table or of all files."""
+        """Return the sha256 of the contents of the table or of all files."""
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
         return combine_hashes([(self.name, hash_file(self.path))])
@@ -192,6 +191,8 @@ def _check_encoding(encoding: str) -> None:
     try:
         newline = "\n".encode(encoding)
     except LookupError as problem:
-        raise UsageError(f"there is no encoding {encoding!r}", hint="Such as utf-8 or latin-1.") from problem
+        raise UsageError(
+            f"unknown encoding {encoding!r}", hint="Known ones are utf-8, latin-1 and others of Python."
+        ) from problem
     if newline != b"\n":
-        raise UsageError(f"files in {encoding} are not read", hint="Convert them to utf-8.")
+        raise UsageError(f"cannot read files in {encoding}", hint="Convert them to utf-8.")

@@ -6,14 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.columns import ColumnGuess, TableSummary, guess_columns, summarize_columns
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.folders import FolderDocument, list_folder_documents
 from textcat.corpora.own.formats import detect_encoding, detect_format, is_split, likeliest_encoding
-from textcat.corpora.own.tables import Problems, read_json_rows, read_table_rows
+from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
 from textcat.corpora.splits import side_named
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
@@ -121,10 +121,7 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
 
 
 def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
-    if kind == "jsonl":
-        rows = read_json_rows(path, encoding, problems)
-    else:
-        rows = read_table_rows(path, encoding, "\t" if kind == "tsv" else ",", problems)
+    rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
     table = summarize_columns(row.values for row in rows)
     if not table.rows:
         raise BadDataError("the file holds no documents", where=str(path), hint="Name a file with documents.")
@@ -168,8 +165,8 @@ def _validation_option(rows: Mapping[str | None, int]) -> dict[str, str]:
 def _count_documents(corpus: OwnDocuments) -> LabelCounts:
     """Count what a run of the experiment will read."""
     counts = LabelCounts()
-    for where, document in corpus.documents_with_places():
-        counts.add(where, document.labels, document.split)
+    for document in corpus.documents():
+        counts.add(document.where, document.labels, document.split)
     if not counts.used:
         hint = "Make sure that documents have text, labels and a side in one of the columns each."
         raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.corpora.manifest import combine_hashes, hash_file
+from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.splits import draw_split_masks
 from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
 from textcat.errors import DataNotAvailableError
+from textcat.store.files import hash_file
 
 
 def open_svmlight(
