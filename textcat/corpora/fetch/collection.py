@@ -28,6 +28,7 @@ from textcat.corpora.manifest import (
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 from textcat.store.files import flush_to_disk, hash_file, hold_simple_lock
+from textcat.store.folders import replace_folder
 
 _MOST_SINGLE_FLUSHES = 200
 
@@ -72,18 +73,17 @@ def _verify_contents(package: Package, staging: Path) -> bool:
 
 
 def install_folder(staging: Path, folder: Path) -> Path:
-    """Rename the staging folder; what stood there is removed if fetch made it, and set aside if not."""
+    """Move the staging folder to its destination.
+
+    Delete an old copy made by `fetch`; rename any other folder out of the way first.
+    """
     staging.chmod(0o755)
     _flush_files(list_collection_files(staging))
-    if folder.exists():
-        ours = read_manifest(folder) is not None
+    if folder.exists() and read_manifest(folder) is None:
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
         folder.rename(aside / folder.name)
-        staging.rename(folder)
-        if ours:
-            shutil.rmtree(aside, ignore_errors=True)
-    else:
-        staging.rename(folder)
+    replace_folder(staging, folder)
+    shutil.rmtree(staging, ignore_errors=True)
     flush_to_disk(folder.parent)
     return folder
 
