@@ -49,7 +49,7 @@ def leave(*arguments: str) -> int:
         (["run", "reuters_modapt"], "Did you mean reuters_modapte?"),
         (["show", "nothing_of_the_kind"], "there is no experiment"),
         (["run", "reuters_modapte", "--no-such-option"], "No such option"),
-        (["fetch", "reuters"], "no collection is called"),
+        (["fetch", "reuters"], "unknown collection"),
     ],
 )
 def test_usage_errors_leave_with_2(

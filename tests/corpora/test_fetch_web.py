@@ -154,7 +154,7 @@ def test_wrong_contents_are_refused_and_removed(card: CorpusCard, site, tmp_path
 
 def test_a_page_instead_of_a_file_is_bad_data(card: CorpusCard, site, tmp_path: Path) -> None:
     (site[1] / "tokens.gz").write_text("<html>Sign in</html>")
-    with pytest.raises(DataNotAvailableError, match="could not be brought") as caught:
+    with pytest.raises(DataNotAvailableError, match="cannot fetch") as caught:
         fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
     assert "damaged" in str(caught.value)
 

@@ -15,7 +15,7 @@ from textcat.corpora.collections.reuters21578 import Reuters21578
 from textcat.corpora.collections.webkb import WebKB
 from textcat.corpora.document_tree import PACKED_FILE
 from textcat.corpora.own.documents import OwnDocuments
-from textcat.corpora.own.svmlight import open_svmlight
+from textcat.corpora.vector_files import open_svmlight
 from textcat.errors import TextcatError
 from textcat.experiment.spec.loading import validate_experiment
 from textcat.serving.document_files import InputFormat, read_documents

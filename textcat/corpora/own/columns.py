@@ -11,8 +11,7 @@ from typing import Any
 
 import yaml
 
-from textcat.corpora.own.formats import is_split
-from textcat.corpora.splits import side_named
+from textcat.corpora.splits import is_split, side_named
 
 _SEPARATORS = ("|", ";", ",", "/", " ")
 # A column of prose has more words than a name has.

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
@@ -61,9 +61,7 @@ class OwnDocuments:
         same_name: str = "apart",
     ) -> None:
         _check_encoding(encoding)
-        if validation not in get_args(Split):
-            hint = f"Choose from {', '.join(get_args(Split))}."
-            raise UsageError(f"validation cannot be {validation!r}", hint=hint)
+        require_choice("validation", validation, get_args(Split))
         Problems.with_policy(policy)
         self.name = kind
         self.path = path
