@@ -96,7 +96,7 @@ def _read_document(categorizer: Categorizer, file: BinaryIO, wanted: str | None)
     raise UsageError(
         f"no document {wanted!r}" if wanted else "no document",
         where=file.name,
-        hint="--id takes a value of the column or key `id`, or the document's number.",
+        hint="Give --id a value of the column or key `id`, or the document's number.",
     )
 
 

@@ -1,4 +1,4 @@
-"""`textcat export`: a collection's documents as JSON Lines."""
+"""`textcat export`: write a collection's documents as JSON Lines."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
 @click.command("export", epilog="Example:  textcat export reuters21578 news.jsonl --split modapte")
 @click.argument("corpus")
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
-@click.option("--split", default="", help="The collection's own division.  [default: its first]")
-@click.option("--offline", is_flag=True, help="Use no network.")
+@click.option("--split", default="", help="Split of the collection.  [default: its first]")
+@click.option("--offline", is_flag=True, help="Do not use the network.")
 @add_folder_options
 @add_verbosity_options
 def command(corpus: str, file: Path, split: str, offline: bool, **settings: Any) -> None:
     """Write the documents of CORPUS to FILE (or standard output), for other programs to read.
 
-    A line of JSON for each document: its id, its labels, its side (train, test or unused) and its fields. A
-    collection that is not here yet is fetched first.
+    Each document is a line of JSON with its id, labels, side (train, test or unused) and fields. A collection
+    that is not installed is fetched first.
     """
     from textcat.cli.options import make_download_bar
     from textcat.corpora import fetch_corpus, open_corpus
     from textcat.store.files import open_atomically
 
     place = read_command_settings(settings)
-    brought = fetch_corpus(
+    fetched = fetch_corpus(
         corpus, place.data, mirror=place.mirror, offline=offline, progress=make_download_bar()
     )
-    documents = open_corpus(corpus, brought.folder, split=split or None).documents()
+    documents = open_corpus(corpus, fetched.folder, split=split or None).documents()
     if str(file) == "-":
         sys.stdout.writelines(_format_lines(documents))
         return

@@ -1,4 +1,4 @@
-"""`textcat fetch`: bring a collection, verify it, and say what was used."""
+"""`textcat fetch`: download and verify collections."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from textcat.cli.options import CommandSettings, add_work_options, read_command_
 @click.argument(
     "corpora", nargs=-1, required=True, metavar="CORPUS|EXPERIMENT...", shell_complete=complete_collections
 )
-@click.option("--from", "source", help="A folder, an archive or an address to take it from.")
+@click.option("--from", "source", help="Folder, archive or address to fetch from.")
 @click.option(
-    "--export", type=click.Path(path_type=Path), help="Afterwards copy it to this folder, as a mirror."
+    "--export", type=click.Path(path_type=Path), help="Copy the collection to this folder, as a mirror."
 )
 @add_work_options
 def command(corpora: tuple[str, ...], source: str | None, export: Path | None, **settings: Any) -> None:
-    """Bring collections to this machine and verify them.
+    """Download collections and verify them.
 
-    CORPUS is a name that `textcat list corpora` shows; an experiment's file stands for its corpus. Sources are
-    tried in this order: the files already in place, the mirror, then the ways that `textcat show CORPUS`
-    lists. What comes is verified before it is put in place; doing it again changes nothing.
+    CORPUS is a name that `textcat list corpora` shows; for an experiment file its corpus is fetched. Sources are
+    tried in this order: the files in the data folder, the mirror, the sources that `textcat show CORPUS` lists.
+    Files are verified before they are installed. A collection that is installed already is not fetched again.
     """
     place = read_command_settings(settings)
     for name in corpora:
@@ -61,7 +61,7 @@ def _fetch_collection(name: str, source: str | None, export: Path | None, place:
         progress=make_download_bar(),
     )
     place.print_unless_quiet(
-        f"{name}: {'brought from' if report.fresh else 'already here, from'} {report.source}"
+        f"{name}: {'fetched from' if report.fresh else 'installed already, from'} {report.source}"
     )
     place.print_unless_quiet(f"  folder    {report.folder}")
     place.print_unless_quiet(f"  verified  {report.verified}")

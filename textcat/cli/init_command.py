@@ -1,4 +1,4 @@
-"""`textcat init`: an experiment file from an inspection of the user's own documents."""
+"""`textcat init`: inspect the user's own documents and write an experiment file for them."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
     "--to",
     "target",
     type=click.Path(path_type=Path),
-    help="The file to write.  [default: DOCUMENTS' name .yaml]",
+    help="File to write.  [default: name of DOCUMENTS with .yaml]",
 )
 @add_folder_options
 @add_verbosity_options
 def command(documents: Path, target: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 
-    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with a folder for each class. All of it
-    is read. Which columns hold text, labels, ids and the split, and what separates several labels, is guessed
-    and printed. A file that exists already is not overwritten.
+    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with a folder for each class. All documents
+    are read to guess the columns of text, labels, ids and the split, and the separator of labels; the guess is
+    printed. An existing file is not overwritten.
     """
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.first_experiment import render_first_experiment
@@ -41,11 +41,11 @@ def command(documents: Path, target: Path | None, **settings: Any) -> None:
     load_experiment(written)
     for line in inspection.report:
         place.print_unless_quiet(line)
-    place.print_unless_quiet(f"Written: {written}. Look through it, then: textcat run {written}")
+    place.print_unless_quiet(f"Written: {written}. Check it, then: textcat run {written}")
 
 
 def _choose_name(documents: Path) -> str:
-    """A name for the experiment, which names a folder of results."""
+    """Return a name for the experiment that can be the name of a folder."""
     stem = documents.resolve().name if documents.is_dir() else documents.stem
     plain = "".join(c if c.isprintable() and c not in "/\\" else "-" for c in stem).strip(". ")
     return plain[:50] or "mine"
@@ -55,8 +55,8 @@ def _refuse_to_overwrite(path: Path) -> None:
     from textcat.errors import UsageError
 
     if path.exists():
-        hint = "Name another file with --to, or move this one away."
-        raise UsageError("the file is there already", where=str(path), hint=hint)
+        hint = "Name another file with --to, or rename this one."
+        raise UsageError("the file exists already", where=str(path), hint=hint)
 
 
 def _write_new(path: Path, text: str) -> None:
@@ -66,5 +66,5 @@ def _write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)
     except OSError as error:
-        hint = "Name a file in a folder that is there and may be written to, with --to."
-        raise UsageError(f"cannot be written: {error.strerror}", where=str(path), hint=hint) from error
+        hint = "Name a file in an existing, writable folder with --to."
+        raise UsageError(f"cannot write: {error.strerror}", where=str(path), hint=hint) from error

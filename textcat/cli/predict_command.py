@@ -1,4 +1,4 @@
-"""`textcat predict`: labels for new documents."""
+"""`textcat predict`: label new documents."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     "--format",
     "form",
     type=click.Choice(["lines", "csv", "tsv", "jsonl"]),
-    help="How FILE is to be read.  [default: by its name; else a document a line]",
+    help="Format of FILE.  [default: by its name; else lines, one document per line]",
 )
-@click.option("--scores", is_flag=True, help="With the numbers of every category, not of the labels alone.")
+@click.option("--scores", is_flag=True, help="Print the scores of every category, not only of the labels.")
 @click.option(
     "--at-a-time",
     type=click.IntRange(min=1),
     default=2000,
     show_default=True,
-    help="Documents that are labelled together; 1 answers each line of a pipe as it comes.",
+    help="Documents labelled in one batch; 1 answers each line of a pipe at once.",
 )
 @add_folder_options
 @add_verbosity_options
 def command(model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
-    MODEL is a directory that `textcat train` left, such as data/models/EXPERIMENT/RUN. A line of JSON comes
-    out for each document: its id, its labels, their scores and, of a learner that has them or a run with
-    `calibration`, their probabilities.
+    MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. For each document a line
+    of JSON is printed: its id, its labels, their scores and, if the model has them (logistic, or a run with
+    `calibration`), their probabilities. FILE must be in utf-8.
     """
     from textcat.serving.categorizer import read_categorizer
     from textcat.serving.document_files import guess_format, read_documents
@@ -61,7 +61,7 @@ def command(model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int
 
 
 def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
-    """Say how many documents had no known term, with a warning where they are many."""
+    """Log how many documents have no known term, as a warning if they are many."""
     import logging
 
     from textcat.experiment.run.document_checks import MOST_EMPTY
@@ -74,7 +74,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
     remedy = "Train the model on documents of the same language and kind."
     if reads_latin_only(tokenizer):
         remedy += (
-            f" Its tokenizer {tokenizer} reads Latin letters only: for other scripts train with "
+            f" Its tokenizer {tokenizer} reads only Latin letters: for other scripts train with "
             "`text: {tokenizer: unicode}`."
         )
-    log.warning("Warning: %s; only the constant decides on these. %s", coverage, remedy)
+    log.warning("Warning: %s; the constant alone decides them. %s", coverage, remedy)
