@@ -74,17 +74,18 @@ def train_categorizer(documents: Sequence[Document]) -> Categorizer:
     return Categorizer("bench", "logistic", categories, vectorizer, model, decider, {})
 
 
-def format_lines(texts: Texts, form: InputFormat, fields: Sequence[str]) -> list[str]:
-    """Return the texts as lines of a file."""
+def format_lines(texts: Texts, form: InputFormat, fields: Sequence[str]) -> list[bytes]:
+    """The texts as the lines of a file."""
     if form == "jsonl":
-        return [json.dumps({"id": str(n), **each}) + "\n" for n, each in enumerate(texts)]
+        return [json.dumps({"id": str(n), **each}).encode() + b"\n" for n, each in enumerate(texts)]
     if form == "lines":
-        return [" ".join(" ".join(each.get(name, "") for name in fields).split()) + "\n" for each in texts]
+        joined = (" ".join(" ".join(each.get(name, "") for name in fields).split()) for each in texts)
+        return [line.encode() + b"\n" for line in joined]
     stream = io.StringIO()
     writer = csv.DictWriter(stream, ["id", *fields], extrasaction="ignore")
     writer.writeheader()
     writer.writerows({"id": n, **each} for n, each in enumerate(texts))
-    return stream.getvalue().splitlines(keepends=True)
+    return stream.getvalue().encode().splitlines(keepends=True)
 
 
 def _shorten(texts: Mapping[str, str], fields: Sequence[str]) -> dict[str, str]:
@@ -104,7 +105,7 @@ def _repeat_texts(texts: Texts) -> Texts:
 
 def _measure_row(
     categorizer: Categorizer,
-    lines: Sequence[str],
+    lines: Sequence[bytes],
     form: InputFormat,
     every: bool,
     repeats: int,
@@ -113,7 +114,7 @@ def _measure_row(
 ) -> dict[str, Any]:
     fields = categorizer.text.fields
 
-    def predict(given: Sequence[str]) -> None:
+    def predict(given: Sequence[bytes]) -> None:
         for _ in predict_lines(
             categorizer, read_documents(given, form, "bench", fields), every_category=every
         ):

@@ -36,4 +36,4 @@ def test_vectors_cannot_be_exported(mirror: Path, tmp_path: Path) -> None:
     result = CliRunner().invoke(
         group, ["export", "rcv1-subset", "--data", str(tmp_path), "--mirror", str(mirror)]
     )
-    assert "comes as vectors, not as text" in str(result.exception)
+    assert "collection of vectors, not of text" in str(result.exception)

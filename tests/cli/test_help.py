@@ -66,7 +66,7 @@ def run_and_get_exit_code(*arguments: str) -> int:
         (["run", "reuters_modapt"], "Did you mean reuters_modapte?"),
         (["show", "nothing_of_the_kind"], "there is no experiment"),
         (["run", "reuters_modapte", "--no-such-option"], "No such option"),
-        (["fetch", "reuters"], "no collection is called"),
+        (["fetch", "reuters"], "unknown collection"),
     ],
 )
 def test_usage_errors_exit_with_2(

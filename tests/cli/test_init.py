@@ -253,7 +253,7 @@ def test_folders_of_validation_documents(third: str, tmp_path: Path) -> None:
         folders(tmp_path / "documents" / side)
     look = inspect_documents(tmp_path / "documents")
     assert (look.options["side"], look.options["validation"]) == ("folders", "unused")
-    assert "as the first folder says; 90 training, 90 test and 90 unused" in "".join(look.report)
+    assert "from the first folder; 90 training, 90 test and 90 unused" in "".join(look.report)
     assert "90 documents are unused" in "".join(look.report)
     found = list(open_corpus("folders", tmp_path / "documents", **look.options).documents())
     assert [sum(document.split == side for document in found) for side in get_args(Split)] == [90, 90, 90]
@@ -292,7 +292,7 @@ def test_a_split_is_found_in_a_long_file_sorted_by_side(ending: str, column: str
     rows = sorted_by_side({"Train": 6000, "test": 900}, column)
     look = inspect_documents(write_rows(tmp_path / f"mine.{ending}", rows))
     assert look.options["side"] == column
-    assert f"as column {column} says; 6,000 training, 900 test and 0 unused" in "\n".join(look.report)
+    assert f"from column {column}; 6,000 training, 900 test and 0 unused" in "\n".join(look.report)
 
 
 @pytest.mark.parametrize("word", ["val", "Valid", "dev", "VALIDATION"])
@@ -308,13 +308,13 @@ def test_validation_documents_are_left_out_and_it_is_said(word: str, tmp_path: P
 def test_validation_documents_are_tested_on_where_there_are_no_others(tmp_path: Path) -> None:
     look = inspect_documents(write_rows(tmp_path / "mine.csv", sorted_by_side({"train": 60, "dev": 30})))
     assert look.options["validation"] == "test"
-    assert "there are no test documents; 30 validation documents are tested on" in "\n".join(look.report)
+    assert "there are no test documents; 30 validation documents are used as such" in "\n".join(look.report)
 
 
 @pytest.mark.parametrize(
     ("column", "counts", "why"),
     [
-        ("split", {"train": 90}, "column split is not taken as the split: it has only train rows"),
+        ("split", {"train": 90}, "column split is not used as the split: it has only train rows"),
         ("fold", {"0": 30, "1": 30, "2": 30}, "such as '0', '1', '2', name no side"),
         ("set", {"train": 9, "test": 9, "other": 72}, "72 of its values name no side"),
     ],
@@ -345,7 +345,7 @@ def test_labels_are_looked_at_in_the_whole_file(several: Any, tmp_path: Path) ->
     look = inspect_documents(path)
     assert not look.single_label
     where = f"{path}:{5502 if path.suffix == '.csv' else 5501}"
-    assert f"3 categories, 1.00 labels a document; 1 documents have several (first: {where})" in "\n".join(
+    assert f"3 categories, 1.00 labels per document; 1 documents have several (first: {where})" in "\n".join(
         look.report
     )
 

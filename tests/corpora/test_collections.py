@@ -81,7 +81,7 @@ def test_webkb_subsets(tmp_path: Path) -> None:
     chosen = open_corpus("webkb", folder, classes=["department"])
     assert [document.fields["title"] for document in chosen.documents()] == ["A &\nB"]
     assert univ6.fingerprint() == chosen.fingerprint()
-    with pytest.raises(UsageError, match="Choose of"):
+    with pytest.raises(UsageError, match="Choose from"):
         open_corpus("webkb", folder, classes=["dean"])
 
 
@@ -172,7 +172,7 @@ def test_ohsumed_split_and_categories(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("# my own\nAnimal\n")
     corpus = open_corpus("ohsumed", tmp_path, min_train=1, categories_file=tmp_path / "mine.txt")
     assert [document.labels for document in corpus.documents()] == [("Animal",), (), ()]
-    with pytest.raises(UsageError, match="cannot be read"):
+    with pytest.raises(UsageError, match="cannot read the list"):
         open_corpus("ohsumed", tmp_path, categories_file=tmp_path / "none.txt")
     (tmp_path / "ohsumed.88-91").write_text(".I 5\n.T\nNo number.\n")
     with pytest.raises(BadDataError, match="record 5"):

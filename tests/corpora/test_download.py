@@ -53,7 +53,9 @@ def test_a_broken_transfer_is_taken_up_where_it_stopped(server, tmp_path: Path) 
 
 def test_a_later_run_takes_up_what_an_earlier_one_left(server, tmp_path: Path) -> None:
     url, log = server
-    with pytest.raises(DataNotAvailableError, match=r"only 100000 of 512000 bytes came \(tried 1 times\)"):
+    with pytest.raises(
+        DataNotAvailableError, match=r"received only 100000 of 512000 bytes \(tried 1 times\)"
+    ):
         bring(url + "truncated-twice", tmp_path, patience=RetryPolicy(attempts=1))
     assert not (tmp_path / "file").exists()
     bring(url + "truncated-twice", tmp_path)
@@ -155,13 +157,13 @@ def test_a_redirect_to_a_local_file_is_refused(server, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["drip", "silence"])
 def test_slow_servers_are_given_up(server, tmp_path: Path, path: str) -> None:
     patience = RetryPolicy(timeout=0.3, attempts=2, slowest_rate=1e6, slow_for=0.1)
-    with pytest.raises(DataNotAvailableError, match=r"crept|broke"):
+    with pytest.raises(DataNotAvailableError, match=r"too slow|failed"):
         bring(server[0] + path, tmp_path, patience=patience, sha256=None)
 
 
 @pytest.mark.parametrize("address", ["file:///etc/hostname", "ftp://127.0.0.1/x"])
 def test_other_schemes_are_refused(tmp_path: Path, address: str) -> None:
-    with pytest.raises(DataNotAvailableError, match="only http"):
+    with pytest.raises(DataNotAvailableError, match="not an http"):
         bring(address, tmp_path)
 
 
@@ -175,7 +177,7 @@ def test_a_full_disk_is_noticed_before_it_is_full(
     server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000))
-    with pytest.raises(DataNotAvailableError, match="Make room"):
+    with pytest.raises(DataNotAvailableError, match="Free space"):
         bring(server[0] + "good", tmp_path)
 
 

@@ -67,7 +67,7 @@ def card(site: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> CorpusCard:
     made = load_card("rcv1").model_copy(
         update={"packages": (package,), "counts": {"documents": 2, "topics": 3}}
     )
-    monkeypatch.setattr(fetch_module, "describe", lambda _: made)
+    monkeypatch.setattr(fetch_module, "load_card", lambda _: made)
     return made
 
 
@@ -92,7 +92,7 @@ def test_what_is_optional_may_be_missing(
     package = card.packages[0]
     regions = RemoteFile(name="rcv1-v2.regions.qrels.gz", urls=(site[0] + "regions.gz",), optional=True)
     more = package.model_copy(update={"files": (*package.files, regions)})
-    monkeypatch.setattr(fetch_module, "describe", lambda _: card.model_copy(update={"packages": (more,)}))
+    monkeypatch.setattr(fetch_module, "load_card", lambda _: card.model_copy(update={"packages": (more,)}))
     assert fetch_corpus("rcv1", tmp_path / "data", patience=QUICK).fresh
     (site[1] / "regions.gz").write_bytes((site[1] / "qrels.gz").read_bytes())
     assert fetch_corpus("rcv1", tmp_path / "more", patience=QUICK).fresh
@@ -154,7 +154,7 @@ def test_wrong_contents_are_refused_and_removed(card: CorpusCard, site, tmp_path
 
 def test_a_page_instead_of_a_file_is_bad_data(card: CorpusCard, site, tmp_path: Path) -> None:
     (site[1] / "tokens.gz").write_text("<html>Sign in</html>")
-    with pytest.raises(DataNotAvailableError, match="could not be brought") as caught:
+    with pytest.raises(DataNotAvailableError, match="cannot fetch") as caught:
         fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
     assert "damaged" in str(caught.value)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from textcat.corpora import Document, open_corpus, open_vectors
+from textcat.corpora.own import documents as own
 from textcat.corpora.own.tables import POLICIES, PROBLEM_DESCRIPTIONS
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
@@ -129,7 +130,7 @@ def test_each_problem_meets_each_policy(tmp_path: Path, kind: str, action: str) 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_missing_columns(tmp_path: Path, kind: str) -> None:
-    with pytest.raises(BadDataError, match="there is no 'topic'"):
+    with pytest.raises(BadDataError, match="no column 'topic'"):
         list(read(tmp_path, kind, TEXTS[kind], label="topic", ratio=None).documents())
     lenient = read(tmp_path, kind, TEXTS[kind], label="topic", ratio=None, policy={"missing": "skip"})
     assert list(lenient.documents()) == []
@@ -187,6 +188,28 @@ def test_sides_are_drawn_by_seed(tmp_path: Path) -> None:
     ]
     assert sides[0] == sides[1] != sides[2]
     assert sides[0].count("test") == 10
+
+
+@pytest.mark.parametrize(
+    ("options", "passes"), [({}, 2), ({"ratio": None}, 1), ({"side": "side"}, 1), ({"categories": ["x"]}, 2)]
+)
+def test_a_table_is_read_as_few_times_as_possible(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any], passes: int
+) -> None:
+    read_file, opened = own.read_table_file, []
+
+    def count_passes(path: Path, *rest: Any):
+        opened.append(path)
+        return read_file(path, *rest)
+
+    monkeypatch.setattr(own, "read_table_file", count_passes)
+    corpus = read(tmp_path, "csv", "text,label,side\none,x,train\ntwo,y,test\n", **options)
+    documents = list(corpus.documents())
+    assert len(documents) == 2
+    assert len(opened) == passes
+    assert set(corpus.categories) >= {"x"}
+    list(corpus.documents())
+    assert len(opened) <= passes + 2
 
 
 SIDES = ["Training", "VAL", "test ", "dev", "Unused", "validation", "Testing", "valid", "train"]

@@ -120,7 +120,7 @@ def test_categories_are_of_used_documents_in_alphabetical_order(made: Path) -> N
 
 @pytest.mark.parametrize("wrong", [{"split": "modapt"}, {"labels": "topic"}])
 def test_unknown_settings_are_refused(made: Path, wrong: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match="Choose of"):
+    with pytest.raises(UsageError, match="Choose from"):
         str(Reuters21578(made, **wrong))
     with pytest.raises(DataNotAvailableError, match="textcat fetch"):
         Reuters21578(made / "nowhere")

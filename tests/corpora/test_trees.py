@@ -48,17 +48,15 @@ def test_a_document_that_expands_without_bound_is_refused(tmp_path: Path) -> Non
     tracemalloc.stop()
 
 
-def test_many_documents_that_expand_without_bound_are_refused(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_zip_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = packed(tmp_path, {f"{PAGE}{number}": bytes(100) for number in range(5)})
     assert len(DocumentTree(folder).names) == 5
     monkeypatch.setattr(trees, "MAX_TREE_BYTES", 499)
-    with pytest.raises(BadDataError, match="more than any"):
+    with pytest.raises(BadDataError, match="more documents than"):
         list(open_corpus("webkb", folder).documents())
     monkeypatch.setattr(trees, "MAX_TREE_BYTES", 500)
     monkeypatch.setattr(trees, "MAX_MEMBERS", 4)
-    with pytest.raises(BadDataError, match="more than any"):
+    with pytest.raises(BadDataError, match="more documents than"):
         DocumentTree(folder).fingerprint()
 
 
@@ -78,6 +76,6 @@ def test_fetch_says_that_a_bomb_was_refused(
 ) -> None:
     monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
     packed(tmp_path / name, {PAGE: bytes(trees.MAX_DOCUMENT_BYTES + 1)})
-    with pytest.raises(DataNotAvailableError, match="could not be brought") as error:
+    with pytest.raises(DataNotAvailableError, match="cannot fetch") as error:
         fetch_corpus(name, tmp_path, offline=True)
     assert "larger than" in str(error.value)

@@ -15,7 +15,7 @@ from textcat.corpora.collections.reuters21578 import Reuters21578
 from textcat.corpora.collections.webkb import WebKB
 from textcat.corpora.document_tree import PACKED_FILE
 from textcat.corpora.own.documents import OwnDocuments
-from textcat.corpora.own.svmlight import open_svmlight
+from textcat.corpora.vector_files import open_svmlight
 from textcat.errors import TextcatError
 from textcat.experiment.spec.loading import check_mapping, validate_experiment
 from textcat.serving.document_files import InputFormat, read_documents
@@ -129,8 +129,7 @@ def _own(kind: str) -> Target:
 
 def _new(form: InputFormat) -> Target:
     def read(data: bytes, scratch: Path) -> None:
-        lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
-        _sound(read_documents(lines, form, f"new.{form}", ("title", "body")))
+        _sound(read_documents(io.BytesIO(data), form, f"new.{form}", ("title", "body")))
 
     return read
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from tests.serving.small_model import small_model
+from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.serving.categorizer import write_categorizer
 
@@ -47,6 +47,17 @@ def test_the_numbers_add_up_to_the_score(model: str, tmp_path: Path) -> None:
     assert facts["score"] == 1.5
     assert facts["accepted"] is True
     assert facts["heading"] == "grain: accepted, score 1.500, threshold 0.000, probability 0.818"
+
+
+@pytest.mark.parametrize("rule", ["pcut", "expected-f1"])
+def test_a_rule_over_all_documents_is_not_applied_to_one(tmp_path: Path, rule: str) -> None:
+    model, story = tmp_path / "model", tmp_path / "story.txt"
+    write_categorizer(model, small_model(calibration=platt(), threshold={"rule": rule}))
+    story.write_text(STORY)
+    facts = json.loads(explain(str(model), str(story), "--json"))
+    assert [(each["category"], each["accepted"]) for each in facts] == [("grain", None)]
+    assert "accepted" not in facts[0]["heading"]
+    assert f"{rule} over all documents" in facts[0]["heading"]
 
 
 def test_words_are_marked_where_they_stand(model: str, tmp_path: Path) -> None:

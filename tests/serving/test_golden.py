@@ -23,7 +23,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
 
 def test_the_golden_model_gives_the_golden_answers() -> None:
     categorizer = read_categorizer(MODEL)
-    with DOCUMENTS.open(encoding="utf-8") as lines:
+    with DOCUMENTS.open("rb") as lines:
         documents = list(read_documents(lines, "jsonl", "documents.jsonl", categorizer.text.fields))
     answers = list(predict_lines(categorizer, documents, every_category=True))
     assert answers == ANSWERS.read_text(encoding="utf-8").splitlines()
@@ -56,7 +56,8 @@ def test_the_page_names_every_file_and_the_format() -> None:
 
 
 @pytest.mark.parametrize(
-    ("made_for", "message"), [(1, "but of 1"), (99, "but of 99"), ("two", "not a model")]
+    ("made_for", "message"),
+    [(1, "has format 1, not 2"), (99, "has format 99, not 2"), ("two", "not a model")],
 )
 def test_another_format_is_told_by_its_number(tmp_path: Path, made_for: object, message: str) -> None:
     write_categorizer(tmp_path / "m", small_model())

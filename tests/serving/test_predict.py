@@ -76,11 +76,15 @@ def test_rules_over_all_documents_see_all_documents(rule) -> None:
     assert answers(model, []) == []
 
 
+IDS = {"marked.csv": ["x", "y"]}
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
         ("new.txt", "wheat corn\nvessel in port\n"),
         ("new.csv", "id,title,body\n1,wheat,corn\n2,vessel,in port\n"),
+        ("marked.csv", "\ufeffid,body\nx,wheat corn\ny,vessel in port\n"),
         ("new.tsv", "body\twheat\nwheat corn\tx\nvessel in port\tx\n"),
         ("new.jsonl", '{"text": "wheat corn"}\n\n{"id": 2, "body": "vessel in port"}\n'),
     ],
@@ -90,8 +94,9 @@ def test_every_format_is_read(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     result = CliRunner().invoke(group, ["predict", str(tmp_path / "model"), str(tmp_path / name)])
     assert result.exit_code == 0, result.output
-    labels = [json.loads(line)["labels"] for line in result.output.splitlines()]
-    assert labels == [["grain"], [CATEGORIES[1]]]
+    found = [json.loads(line) for line in result.output.splitlines()]
+    assert [answer["labels"] for answer in found] == [["grain"], [CATEGORIES[1]]]
+    assert [answer["id"] for answer in found] == IDS.get(name, ["1", "2"])
 
 
 def test_a_pipe_is_answered_line_by_line(tmp_path: Path) -> None:

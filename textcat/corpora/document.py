@@ -1,10 +1,12 @@
-"""What every collection hands on: one labelled document, and the two shapes a collection may have."""
+"""Labelled documents, and the interface of a text collection."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from textcat.errors import UsageError
 
 if TYPE_CHECKING:
     from textcat.corpora.splits import CategoryCounts
@@ -14,7 +16,7 @@ Split = Literal["train", "test", "unused"]
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One document: its id, its text by field, its labels, its side of the split; file and line where known."""
+    """One document: id, text by field, labels, side of the split, and its place (file:line) if known."""
 
     id: str
     fields: Mapping[str, str]
@@ -25,24 +27,24 @@ class Document:
 
 @runtime_checkable
 class Corpus(Protocol):
-    """An opened collection: documents stream from disk each time `documents` is called."""
+    """An opened collection; each call of `documents` reads them from disk."""
 
     @property
     def name(self) -> str:
-        """The collection's name, as in `fetch`."""
+        """The name, as in `textcat fetch`."""
         ...
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Labels that occur in training or test documents, in a stated order."""
+        """The labels of training and test documents, in a fixed order."""
         ...
 
     def documents(self) -> Iterator[Document]:
-        """All documents, in the collection's own order."""
+        """Yield all documents in the collection's order."""
         ...
 
     def fingerprint(self) -> str:
-        """The sha256 of the contents on disk."""
+        """Return the sha256 of the contents on disk."""
         ...
 
 
@@ -66,3 +68,9 @@ class StreamedCorpus(Protocol):
     def draw_sides(self, documents: int) -> list[Split] | None:
         """Return the side of each document, or None where the documents have sides of their own."""
         ...
+
+
+def require_choice(option: str, value: object, allowed: Collection[str]) -> None:
+    """Raise UsageError unless the value of an option is one of those allowed."""
+    if value not in allowed:
+        raise UsageError(f"{option} cannot be {value!r}", hint=f"Choose from {', '.join(allowed)}.")

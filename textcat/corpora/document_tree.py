@@ -1,8 +1,7 @@
-"""Collections of one small file a document: a folder as a person has it, or one zip file as fetch keeps it.
+"""Read collections with one small file for each document, from a folder or from one zip file.
 
-Twenty thousand files cost minutes to create on some disks and one file costs seconds, so fetch packs them,
-stored and not compressed, into documents.zip. The fingerprint is of names and contents and does not tell the
-two apart.
+On some disks it takes minutes to create twenty thousand files, so `fetch` stores them, uncompressed, in
+documents.zip. The fingerprint is computed from names and contents and is the same for both forms.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from textcat.corpora.manifest import FETCH_MANIFEST, combine_hashes, read_valid_
 from textcat.errors import BadDataError, DataNotAvailableError
 
 PACKED_FILE = "documents.zip"
-# Far beyond any web page or posting, and beyond all of a collection together.
+# Larger than any web page or message, and than all documents of any of these collections.
 MAX_DOCUMENT_BYTES = 1 << 26
 MAX_TREE_BYTES = 1 << 31
 
 
 class DocumentTree:
-    """The documents below one folder, by their paths."""
+    """The documents below one folder, by path."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -34,15 +33,13 @@ class DocumentTree:
 
     @cached_property
     def names(self) -> list[str]:
-        """The path of every document below the folder, sorted; hidden files are left out."""
+        """The path of every document below the folder, sorted, without hidden files."""
         if self.packed.is_file():
             with self._open_archive() as archive:
                 return sorted(name for name in archive.namelist() if not name.endswith("/"))
         if not self.folder.is_dir():
             raise DataNotAvailableError(
-                "there is no such folder",
-                where=str(self.folder),
-                hint="Fetch the collection, or mend `corpus.path`.",
+                "no such folder", where=str(self.folder), hint="Fetch the collection, or fix `corpus.path`."
             )
         top = len(str(self.folder)) + 1
         found = (
@@ -54,7 +51,7 @@ class DocumentTree:
         return sorted(name for name in found if name != FETCH_MANIFEST)
 
     def contents(self, names: Iterable[str]) -> Iterator[bytes]:
-        """The contents of the named documents, in the order of the names."""
+        """Yield the contents of the named documents, in the order of the names."""
         if self.packed.is_file():
             with self._open_archive() as archive:
                 for name in names:
@@ -69,36 +66,36 @@ class DocumentTree:
 
     @contextmanager
     def _open_archive(self) -> Iterator[zipfile.ZipFile]:
-        """documents.zip, whoever made it: what would expand without bound is refused before it is read."""
+        """Open documents.zip; raise BadDataError if its documents exceed the bounds on size and number."""
         with report_archive_damage(self.packed), zipfile.ZipFile(self.packed) as archive:
             members = archive.infolist()
             if any(member.file_size > MAX_DOCUMENT_BYTES for member in members):
                 raise _make_size_error(self.packed)
             if len(members) > MAX_MEMBERS or sum(member.file_size for member in members) > MAX_TREE_BYTES:
                 raise BadDataError(
-                    "the archive is refused: its documents are more than any of these collections has",
+                    "the archive has more documents than any of these collections",
                     where=str(self.packed),
                     hint="Remove it and fetch the collection.",
                 )
             yield archive
 
     def texts(self, names: Iterable[str]) -> Iterator[str]:
-        """The named documents as latin-1, with plain line ends."""
+        """Yield the named documents decoded as latin-1, with line ends \\n."""
         for content in self.contents(names):
             yield content.decode("latin-1").replace("\r\n", "\n")
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of all documents."""
-        remembered = read_valid_fingerprint(self.folder)
-        if remembered is not None:
-            return remembered
+        """Return the sha256 over the names and contents of all documents."""
+        known = read_valid_fingerprint(self.folder)
+        if known is not None:
+            return known
         hashes = (hashlib.sha256(content).hexdigest() for content in self.contents(self.names))
         return combine_hashes(zip(self.names, hashes, strict=True))
 
 
 def _make_size_error(path: Path) -> BadDataError:
     return BadDataError(
-        f"a document is larger than {MAX_DOCUMENT_BYTES:,} bytes, which no page or posting is",
+        f"a document is larger than {MAX_DOCUMENT_BYTES:,} bytes",
         where=str(path),
-        hint="This is not the collection: remove it and fetch again.",
+        hint="These are not the collection's files: remove them and fetch again.",
     )

@@ -1,9 +1,9 @@
-"""A stand-in for RCV1-v2's token files, of any size, for machines that do not have the collection.
+"""Generate token files like those of RCV1-v2, of any size.
 
-Labels are drawn from the real label sets by their real frequencies, so topics have their proportions and
-hierarchy. Lengths are log-normal; words come in bursts from a Zipf background with a steeper tail (so the
-vocabulary grows as the real one: 47,000 stems in 23,149 documents, 288,000 in 804,414) and from words of the
-document's topics (so that learning works). The words are syllables, not English.
+Labels are drawn from the real label sets with their real frequencies, so topics have their proportions and hierarchy.
+Lengths are log-normal. Words are drawn in bursts from a Zipf distribution with a steeper tail (the vocabulary grows
+like the real one: 47,000 stems in 23,149 documents, 288,000 in 804,414) and from words of the document's topics (so
+that learning works). The words are syllables, not English.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _TEST_FILES = 4
 _CHUNK = 5_000
 _LINE_TOKENS = 16
 
-# Fitted to the collection: mean 124 tokens and 76 distinct ones a document, and the growth of its vocabulary.
+# Fitted to the collection: on average 124 tokens and 76 distinct ones per document; growth of the vocabulary.
 _LOG_LENGTH_SD = 0.71
 _MEAN_BURSTS = 79.0
 _BURST_STOP = 0.635
@@ -48,7 +48,7 @@ _TOPIC_RANKS = (50, 20_000)
 
 @dataclass(frozen=True)
 class GenerationReport:
-    """What was written."""
+    """The numbers of a generated collection."""
 
     folder: Path
     documents: int
@@ -64,10 +64,10 @@ def generate_rcv1_like(
     training: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> GenerationReport:
-    """Write token files and qrels, named and formed as RCV1-v2's; `open_corpus("rcv1", folder)` reads them.
+    """Write token files and qrels with the names and formats of RCV1-v2; `open_corpus("rcv1", folder)` reads them.
 
-    Without `training`, the training documents have the collection's share. `progress` gets documents done
-    and to do.
+    Without `training`, the share of training documents is that of RCV1-v2. `progress` is called with the number of
+    documents done and the total.
     """
     training = (
         max(1, round(documents * FULL_TRAINING_DOCUMENTS / FULL_DOCUMENTS)) if training is None else training
@@ -75,7 +75,7 @@ def generate_rcv1_like(
     if not 1 <= training < documents or training > _MAX_TRAINING:
         raise UsageError(
             f"{documents} documents cannot have {training} training documents",
-            hint=f"At least one and at most {_MAX_TRAINING} training documents, and some test documents.",
+            hint=f"Use 1 to {_MAX_TRAINING} training documents, and at least one test document.",
         )
     folder.mkdir(parents=True, exist_ok=True)
     model = Rcv1LikeModel(seed)
@@ -93,7 +93,7 @@ def generate_rcv1_like(
 
 
 def _plan_files(documents: int, training: int) -> Iterator[tuple[str, range]]:
-    """The name and document numbers of each token file: training, then the test documents in four parts."""
+    """Yield name and document numbers of each token file: training, then the test documents in four parts."""
     yield "lyrl2004_tokens_train.dat.gz", range(_FIRST_NUMBER, _FIRST_NUMBER + training)
     first = LAST_TRAINING_NUMBER + 1
     tests = documents - training
@@ -104,7 +104,7 @@ def _plan_files(documents: int, training: int) -> Iterator[tuple[str, range]]:
 
 @contextmanager
 def _open_gzip(path: Path) -> Iterator[TextIO]:
-    # Without a date and a name in the header, equal contents give equal bytes.
+    # No date and name in the header: equal contents give equal bytes.
     with (
         path.open("wb") as file,
         gzip.GzipFile("", "wb", 1, file, 0) as packed,
@@ -114,7 +114,7 @@ def _open_gzip(path: Path) -> Iterator[TextIO]:
 
 
 class Rcv1LikeModel:
-    """Distributions of labels, lengths and words, and the random numbers that draw from them."""
+    """Distributions of labels, lengths and words, with the random generator that draws from them."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
@@ -125,7 +125,7 @@ class Rcv1LikeModel:
 
     @cached_property
     def background(self) -> NDArray[np.float64]:
-        """Cumulative probabilities of the background's words, by rank."""
+        """The cumulative probabilities of background words, by rank."""
         rank = np.arange(1, _VOCABULARY + 1, dtype=np.float64)
         head = 1 / (rank + _HEAD_OFFSET)
         tail = (rank / _HEAD_RANKS) ** -_TAIL_EXPONENT / (_HEAD_RANKS + _HEAD_OFFSET)
@@ -133,14 +133,14 @@ class Rcv1LikeModel:
 
     @cached_property
     def topic_distribution(self) -> NDArray[np.float64]:
-        """Cumulative probabilities of a topic's words, most typical first."""
+        """The cumulative probabilities of a topic's words, most frequent first."""
         return _compute_cumulative(1 / (np.arange(_TOPIC_WORDS) + 5.0))
 
     @cached_property
     def label_sets(self) -> tuple[list[list[int]], NDArray[np.float64], NDArray[np.float64]]:
-        """Label sets as topic indices, and cumulative frequencies for test and for training documents.
+        """The label sets as topic indices, with cumulative frequencies for test and for training documents.
 
-        Two topics have no training document in the collection; sets with one are not drawn for training.
+        Two topics have no training document in the collection; sets with one of them are not drawn for training.
         """
         text = (files("textcat.corpora") / "lists" / "rcv1_topic_sets.csv").read_text(encoding="utf-8")
         index = {topic.code: number for number, topic in enumerate(load_topics())}
@@ -152,7 +152,7 @@ class Rcv1LikeModel:
         return sets, _compute_cumulative(weights), _compute_cumulative(weights * trained)
 
     def write(self, numbers: range, out: TextIO, qrels: TextIO) -> int:
-        """Write some documents; return how many tokens they have."""
+        """Write the documents with these numbers; return their number of tokens."""
         sets = self.draw_label_sets(numbers)
         owner, words, bursts = self.draw_words(sets)
         tokens = np.repeat(self.words[words], bursts)
@@ -166,7 +166,7 @@ class Rcv1LikeModel:
         return len(tokens)
 
     def draw_label_sets(self, numbers: range) -> list[list[int]]:
-        """The topics of documents with those numbers, by their place in `topics()`."""
+        """Draw the topics of the documents with these numbers, as indices of `load_topics()`."""
         sets, test, training = self.label_sets
         cumulative = training if numbers[0] <= LAST_TRAINING_NUMBER else test
         return [sets[each] for each in np.searchsorted(cumulative, self.random.random(len(numbers)))]
@@ -174,7 +174,7 @@ class Rcv1LikeModel:
     def draw_words(
         self, sets: list[list[int]]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-        """The document, word and number of occurrences of each burst, grouped by document."""
+        """Draw bursts: arrays of document, word and number of occurrences, grouped by document."""
         mean_log = np.log(_MEAN_BURSTS) - _LOG_LENGTH_SD**2 / 2
         lengths = self.random.lognormal(mean_log, _LOG_LENGTH_SD, len(sets)).astype(np.int64) + 1
         owner = np.repeat(np.arange(len(sets)), lengths)
@@ -188,8 +188,8 @@ class Rcv1LikeModel:
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         flat = np.concatenate([np.asarray(each, dtype=np.int64) for each in sets])
         chosen = flat[starts[owner] + (self.random.random(len(owner)) * sizes[owner]).astype(np.int64)]
-        place = np.searchsorted(self.topic_distribution, self.random.random(len(owner)))
-        found: NDArray[np.int64] = self.topic_words[chosen, place]
+        rank = np.searchsorted(self.topic_distribution, self.random.random(len(owner)))
+        found: NDArray[np.int64] = self.topic_words[chosen, rank]
         return found
 
 
@@ -200,7 +200,7 @@ def _compute_cumulative(weights: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _make_words(number: int) -> list[str]:
-    """Distinct pronounceable words, the first of two syllables and the others of three."""
+    """Return distinct pronounceable words, first those of two syllables, then of three."""
     syllables = [first + second for first in "bcdfghjklmnprstvwxyz" for second in "aeiou"]
     short = [one + two for one in syllables for two in syllables]
     words = short + [one + two + end for end in syllables for one in syllables for two in syllables]

@@ -1,4 +1,4 @@
-"""What stands on disk: the fingerprint of a collection's files, and the note that fetch leaves there."""
+"""Fingerprints of a collection's files, and the manifest that `fetch` writes beside them."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from textcat.store.files import hash_file, write_atomically
+
 FETCH_MANIFEST = "fetched.json"
 
 
 class FolderState(NamedTuple):
-    """A cheap sign that files are as they were."""
+    """Numbers that change when files of a folder change; cheap to compute."""
 
     files: int
     bytes: int
@@ -23,7 +25,7 @@ class FolderState(NamedTuple):
 
 @dataclass(frozen=True)
 class Manifest:
-    """Where a collection came from, how it was verified, and the state of its files then."""
+    """The source of a collection, how it was verified, and the state of its files at that time."""
 
     collection: str
     source: str
@@ -35,16 +37,16 @@ class Manifest:
     newest: int
 
     def has_same_size(self, state: FolderState) -> bool:
-        """Whether as many files with as many bytes are there as when it was written."""
+        """Return whether the folder has as many files and bytes as when the manifest was written."""
         return (self.files, self.bytes) == (state.files, state.bytes)
 
     def is_untouched(self, state: FolderState) -> bool:
-        """As `same_size`, and nothing was written since."""
+        """Return whether the size is the same and no file was written since."""
         return self.has_same_size(state) and self.newest == state.newest
 
 
 def list_collection_files(folder: Path) -> list[Path]:
-    """Every file of a fetched folder but the manifest, in the order of their names."""
+    """Return every file of a folder but hidden ones and the manifest, sorted by path."""
     found = [
         Path(base, name) for base, _, names in os.walk(folder) for name in names if not name.startswith(".")
     ]
@@ -52,7 +54,7 @@ def list_collection_files(folder: Path) -> list[Path]:
 
 
 def read_folder_state(folder: Path) -> FolderState:
-    """The number, bytes and newest time of change of a fetched folder's files."""
+    """Return the number, bytes and newest time of change of a folder's files."""
     number = size = newest = 0
     for path in list_collection_files(folder):
         facts = path.stat()
@@ -62,14 +64,8 @@ def read_folder_state(folder: Path) -> FolderState:
     return FolderState(number, size, newest)
 
 
-def hash_file(path: Path) -> str:
-    """The sha256 of one file."""
-    with path.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
-
-
 def combine_hashes(files: Iterable[tuple[str, str]]) -> str:
-    """The sha256 over names and sha256s, in the order of the names."""
+    """Return the sha256 over (name, sha256) pairs, sorted by name."""
     whole = hashlib.sha256()
     for name, digest in sorted(files):
         whole.update(f"{digest}  {name}\n".encode())
@@ -77,15 +73,15 @@ def combine_hashes(files: Iterable[tuple[str, str]]) -> str:
 
 
 def fingerprint_files(folder: Path, files: Iterable[Path]) -> str:
-    """The sha256 over the names and contents of some files of a folder."""
-    remembered = read_valid_fingerprint(folder)
-    if remembered is not None:
-        return remembered
+    """Return the sha256 over the names and contents of some files of a folder; use the manifest's if it is valid."""
+    known = read_valid_fingerprint(folder)
+    if known is not None:
+        return known
     return combine_hashes((path.relative_to(folder).as_posix(), hash_file(path)) for path in files)
 
 
 def read_valid_fingerprint(folder: Path) -> str | None:
-    """The fingerprint that the manifest holds, while the folder's files are as fetch left them."""
+    """Return the manifest's fingerprint if no file has changed since `fetch` wrote it, else None."""
     manifest = read_manifest(folder)
     if manifest is not None and manifest.is_untouched(read_folder_state(folder)):
         return manifest.fingerprint
@@ -93,7 +89,7 @@ def read_valid_fingerprint(folder: Path) -> str | None:
 
 
 def read_manifest(folder: Path) -> Manifest | None:
-    """The manifest of a folder, or nothing where there is none that can be read."""
+    """Return the manifest of a folder, or None if it is absent or unreadable."""
     try:
         return Manifest(**json.loads((folder / FETCH_MANIFEST).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -101,11 +97,5 @@ def read_manifest(folder: Path) -> Manifest | None:
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:
-    """Write the manifest so that it is either whole or absent."""
-    temporary = folder / f".{FETCH_MANIFEST}.{os.getpid()}"
-    with temporary.open("w", encoding="utf-8") as opened:
-        json.dump(asdict(manifest), opened, indent=1)
-        opened.write("\n")
-        opened.flush()
-        os.fsync(opened.fileno())
-    temporary.replace(folder / FETCH_MANIFEST)
+    """Write the manifest into a folder, atomically."""
+    write_atomically(folder / FETCH_MANIFEST, json.dumps(asdict(manifest), indent=1) + "\n")

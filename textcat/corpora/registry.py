@@ -1,4 +1,4 @@
-"""Open a collection by name, textcat's own or a plugin's, and count it for verification."""
+"""Open a collection by name, built-in or from a plugin, and count it for verification."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ from textcat.corpora.collections import rcv1 as rcv1_vectors
 from textcat.corpora.collections import reuters21578 as reuters
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
-from textcat.corpora.own import svmlight as own_vectors
-from textcat.corpora.vector_files import VectorCorpus
+from textcat.corpora.vector_files import VectorCorpus, open_svmlight
 from textcat.errors import UsageError
 from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, report_plugin_errors
 from textcat.yaml_reader import read_packaged_yaml
@@ -25,7 +24,7 @@ from textcat.yaml_reader import read_packaged_yaml
 
 @dataclass(frozen=True)
 class PluginCorpus:
-    """What a plugin opened; each call of it is watched."""
+    """A collection opened by a plugin; errors in its methods name the plugin."""
 
     plugin: Plugin
     opened: Corpus
@@ -37,31 +36,31 @@ class PluginCorpus:
 
     @property
     def categories(self) -> tuple[str, ...]:
-        """Labels that occur, in the reader's order."""
+        """The labels, in the reader's order."""
         with report_plugin_errors(self.plugin, "failed"):
             return tuple(self.opened.categories)
 
     def documents(self) -> Iterator[Document]:
-        """The documents in the reader's order."""
+        """Yield the documents in the reader's order."""
         with report_plugin_errors(self.plugin, "failed"):
             yield from self.opened.documents()
 
     def fingerprint(self) -> str:
-        """The sha256 of the contents on disk."""
+        """Return the sha256 of the contents on disk."""
         with report_plugin_errors(self.plugin, "failed"):
             return str(self.opened.fingerprint())
 
 
 def open_plugin_corpus(
-    plugin: Plugin, place: Path, split: str | None, options: dict[str, Any]
+    plugin: Plugin, folder: Path, split: str | None, options: dict[str, Any]
 ) -> PluginCorpus:
-    """Open a plugin's collection; `place` is the path of the experiment file, or else its folder of data."""
+    """Open a plugin's collection; `folder` is the experiment's `corpus.path` or the folder for data."""
     reader = load_plugin(plugin)
     with report_plugin_errors(plugin, "cannot be opened"):
-        opened = reader(place, **(options | {"split": split} if split else options))
+        opened = reader(folder, **(options | {"split": split} if split else options))
         if not isinstance(opened, Corpus):
             raise TypeError(
-                f"it must have name, categories, documents() and fingerprint(), and is {opened!r}"
+                f"it must have name, categories, documents() and fingerprint(), but is {opened!r}"
             )
     return PluginCorpus(plugin, opened)
 
@@ -85,10 +84,10 @@ _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
 _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
     "rcv1-subset": rcv1_vectors.open_rcv1_subset,
     "rcv1-vectors": rcv1_vectors.open_rcv1_vectors,
-    "svmlight": own_vectors.open_svmlight,
+    "svmlight": open_svmlight,
 }
-# What `open_corpus` and `open_vectors` read of a user's own; their `folder` is a file, except for `folders` and
-# `rcv1-like`, the token files and labels that `textcat generate` writes in RCV1-v2's formats.
+# Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
+# `textcat generate` writes).
 OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
 OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
@@ -105,38 +104,38 @@ _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
 
 
 def find_corpus_plugin(name: str) -> Plugin | None:
-    """The plugin that opens a collection of that name; None where it is textcat's own, or nobody's."""
+    """Return the plugin that opens a collection; None for built-in and unknown collections."""
     return find_plugin("corpora", name, list_builtin_corpora())
 
 
 def list_builtin_corpora() -> frozenset[str]:
-    """The collections and formats that textcat opens itself."""
+    """Return the names of built-in collections and formats."""
     return frozenset(_TEXT_READERS) | frozenset(_VECTOR_READERS)
 
 
 def list_vector_corpora() -> tuple[str, ...]:
-    """The collections and formats that come as vectors."""
+    """Return the names of collections and formats of vectors."""
     return tuple(_VECTOR_READERS)
 
 
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
-    """Open a collection of text whose files lie in `folder`; its default split is its card's first."""
+    """Open a collection of text in `folder`; the default split is the first that its card lists."""
     plugin = find_corpus_plugin(name)
     if plugin is not None:
         return open_plugin_corpus(plugin, folder, split, options)
     if name in _VECTOR_READERS:
         raise UsageError(
-            f"{name} comes as vectors, not as text",
+            f"{name} is a collection of vectors, not of text",
             hint="Open it with `open_vectors`, or choose a collection of text.",
         )
     return _open(_TEXT_READERS, name, folder, split, options)
 
 
 def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
-    """Read a collection of vectors whose files lie in `folder`."""
+    """Read a collection of vectors in `folder`."""
     if name in _TEXT_READERS:
         raise UsageError(
-            f"{name} comes as text, not as vectors",
+            f"{name} is a collection of text, not of vectors",
             hint="Open it with `open_corpus`, or choose a collection of vectors.",
         )
     return _open(_VECTOR_READERS, name, folder, split, options)
@@ -151,22 +150,22 @@ def _open(
 ) -> AnyCorpus:
     if name not in readers:
         raise UsageError(
-            f"no collection is called {name!r}",
-            hint=f"There are {', '.join(sorted(list_known_names('corpora', readers)))}.",
+            f"unknown collection {name!r}",
+            hint=f"Known: {', '.join(sorted(list_known_names('corpora', readers)))}.",
         )
     if split:
         options = options | {"split": split}
     unknown = sorted(set(options) - _list_keyword_options(readers[name]))
     if unknown:
         raise UsageError(
-            f"{name} has no setting {unknown[0]!r}",
-            hint=f"It has {', '.join(sorted(_list_keyword_options(readers[name])))}.",
+            f"{name} has no option {unknown[0]!r}",
+            hint=f"Its options: {', '.join(sorted(_list_keyword_options(readers[name])))}.",
         )
     return readers[name](folder, **options)
 
 
 def list_reader_options(name: str) -> dict[str, Any]:
-    """The options that a collection's reader takes beside its split, with what they are when left out."""
+    """Return the options of a collection's reader except `split`, with their defaults."""
     reader = _TEXT_READERS.get(name) or _VECTOR_READERS[name]
     taken = {
         key: each.default
@@ -177,7 +176,7 @@ def list_reader_options(name: str) -> dict[str, Any]:
 
 
 def load_option_descriptions(name: str) -> dict[str, str]:
-    """What each option of a collection's reader says."""
+    """Return the description of each option of a collection's reader."""
     table = read_packaged_yaml("corpora/options.yaml")
     return dict(table.get("own" if name in OWN_TEXT_FORMATS else name, {}))
 
@@ -187,11 +186,11 @@ def _list_keyword_options(reader: Callable[..., Any]) -> set[str]:
 
 
 def fingerprint_corpus(name: str, folder: Path) -> str:
-    """The sha256 of the contents of a collection's files."""
+    """Return the sha256 of the contents of a collection's files."""
     corpus = open_vectors(name, folder) if name in _VECTOR_READERS else open_corpus(name, folder)
     return corpus.fingerprint()
 
 
 def count_corpus(name: str, folder: Path) -> dict[str, int]:
-    """The counts of a collection's files that its card pins."""
+    """Return the counts of a collection's files that its card states too."""
     return _COUNTERS[name](folder)

@@ -22,6 +22,12 @@ def _sides_by_word() -> dict[str, str]:
     return {word: side for side, words in sides.items() for word in words}
 
 
+def is_split(sides: Iterable[str | None]) -> bool:
+    """Return whether there are training documents, and test or validation documents."""
+    found = set(sides)
+    return "train" in found and bool(found & {"test", "validation"})
+
+
 @dataclass(frozen=True)
 class CategoryCounts:
     """How many training and test documents each label has."""
@@ -30,27 +36,27 @@ class CategoryCounts:
     test: Counter[str]
 
     def in_train(self) -> tuple[str, ...]:
-        """Labels of at least one training document, in alphabetical order."""
+        """Return the labels of at least one training document, in alphabetical order."""
         return tuple(sorted(self.train))
 
     def in_test(self) -> tuple[str, ...]:
-        """Labels of at least one test document, in alphabetical order."""
+        """Return the labels of at least one test document, in alphabetical order."""
         return tuple(sorted(self.test))
 
     def in_both(self) -> tuple[str, ...]:
-        """Labels of at least one training and one test document, in alphabetical order."""
+        """Return the labels of at least one training and one test document, in alphabetical order."""
         return tuple(sorted(self.train.keys() & self.test.keys()))
 
     def in_train_or_test(self) -> tuple[str, ...]:
-        """Labels of at least one training or test document, in alphabetical order."""
+        """Return the labels of at least one training or test document, in alphabetical order."""
         return tuple(sorted(self.train.keys() | self.test.keys()))
 
     def with_at_least(self, number: int) -> tuple[str, ...]:
-        """Labels of at least so many training documents, in alphabetical order."""
+        """Return the labels of at least `number` training documents, in alphabetical order."""
         return tuple(sorted(label for label, found in self.train.items() if found >= number))
 
     def largest(self, number: int) -> tuple[str, ...]:
-        """The labels with the most training documents, largest first, equals in alphabetical order."""
+        """Return the labels with the most training documents, largest first; ties in alphabetical order."""
         return tuple(sorted(self.train, key=lambda label: (-self.train[label], label))[:number])
 
 

@@ -1,4 +1,4 @@
-"""The text files of old collections: plain or gzipped, latin-1, some of them in SMART's format."""
+"""Read the text files of old collections: plain or gzipped, latin-1, some in SMART format."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TextIO, cast
 from textcat.errors import BadDataError
 
 _CHUNK = 1 << 22
-# Far beyond any record or line of these collections: a small compressed file must not fill the memory.
+# Longer than any record or line of these collections: a small compressed file must not fill the memory.
 _MAX_LENGTH = 1 << 24
 
 
 @contextmanager
 def open_latin1(path: Path) -> Iterator[TextIO]:
-    """A text file for reading, decompressed where its name ends in .gz; every byte is a character."""
+    """Open a text file, decompressed if its name ends in .gz; every byte is a character."""
     try:
         if path.suffix == ".gz":
             with gzip.open(path, "rt", encoding="latin-1", newline="\n") as opened:
@@ -35,23 +35,23 @@ def open_latin1(path: Path) -> Iterator[TextIO]:
 
 
 def read_line_blocks(path: Path) -> Iterator[str]:
-    """The text of a file in blocks that end where a line ends."""
+    """Yield the text of a file in blocks of whole lines."""
     with open_latin1(path) as opened:
         while block := opened.read(_CHUNK):
             rest = opened.readline(_MAX_LENGTH)
             if len(rest) == _MAX_LENGTH:
                 raise BadDataError(
-                    "a line is longer than this format can have",
+                    "a line is too long for this format",
                     where=str(path),
-                    hint="The file is another one or damaged: fetch the collection again.",
+                    hint="The file is damaged or not of this collection: fetch it again.",
                 )
             yield block + rest
 
 
 def read_smart_records(path: Path) -> Iterator[tuple[str, str]]:
-    """The records of a file in SMART's format: each from a line `.I NUMBER` to the next; number and rest.
+    """Yield number and text of each record in a file in SMART format, where `.I NUMBER` begins a record.
 
-    The file streams: no more than a chunk and one record are held.
+    No more than a chunk and one record are held in memory.
     """
     held = "\n"
     with open_latin1(path) as opened:
@@ -62,9 +62,9 @@ def read_smart_records(path: Path) -> Iterator[tuple[str, str]]:
                     yield _split_record(record)
             if len(held) > _MAX_LENGTH:
                 raise BadDataError(
-                    "a record is longer than this format can have",
+                    "a record is too long for this format",
                     where=str(path),
-                    hint="The file is another one or damaged: fetch the collection again.",
+                    hint="The file is damaged or not of this collection: fetch it again.",
                 )
     if held.strip():
         yield _split_record(held)
@@ -76,7 +76,7 @@ def _split_record(record: str) -> tuple[str, str]:
 
 
 def is_writable(text: str) -> bool:
-    """Whether a text has no half of a surrogate pair, which JSON can spell and no file can hold."""
+    """Return whether a text can be encoded: JSON can hold half of a surrogate pair, a file cannot."""
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,4 +1,4 @@
-"""Collections that come as vectors, and the text lines that hold them: svmlight's and RCV1-v2's."""
+"""Collections of vectors, and their text formats: svmlight (a user's own files) and RCV1-v2."""
 
 from __future__ import annotations
 
@@ -11,17 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
+from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.text_files import read_line_blocks
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.splits import draw_training_mask
+from textcat.store.files import hash_file
 
-# One large id would make a model of so many weights a category: more is a damaged file.
+# A larger term id means a damaged file: a model has one weight for each id up to the largest.
 _LAST_TERM = 5_000_000
 _TWO_COLONS = re.compile(r":[^\s:]*+:")
 
 
 @dataclass(frozen=True)
 class VectorCorpus:
-    """Documents as rows: X is documents x terms, Y documents x categories; `split` names each row's side."""
+    """Documents as vectors: X is documents x terms, Y documents x categories, `split` the side of each row."""
 
     name: str
     X: csr_matrix
@@ -33,24 +36,24 @@ class VectorCorpus:
     contents_sha256: str
 
     def fingerprint(self) -> str:
-        """The sha256 of the contents on disk."""
+        """Return the sha256 of the contents on disk."""
         return self.contents_sha256
 
     def rows(self, side: str) -> NDArray[np.int64]:
-        """The rows of one side of the split, in order."""
+        """Return the rows of one side of the split, in order."""
         return np.flatnonzero(self.split == side)
 
 
 @dataclass(frozen=True)
 class VectorLines:
-    """Lines HEAD TERM:WEIGHT ..., parsed: the heads as written, and one row a line."""
+    """Parsed lines HEAD TERM:WEIGHT ...: the heads as written, and one row of X for each line."""
 
     heads: list[str]
     X: csr_matrix
 
 
 def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
-    """Read whole files; a term id is one more than its column. Blank lines and # comments are left out."""
+    """Read whole files without blank lines and # comments; term id n is column n - 1."""
     heads: list[str] = []
     lengths: list[NDArray[np.int64]] = []
     columns: list[NDArray[np.int32]] = []
@@ -83,7 +86,7 @@ def _read_numbered_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
 def _parse_block(
     path: Path, numbered: list[tuple[int, str]], heads: list[str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
-    # A line that starts with a blank has no label; RCV1-v2 puts two blanks behind the document number.
+    # A line that starts with a space has no label. RCV1-v2 writes two spaces after the document number.
     parts = [line.partition(" ") for _, line in numbered]
     heads.extend(head for head, _, _ in parts)
     lengths = np.fromiter((rest.count(":") for _, _, rest in parts), dtype=np.int64, count=len(parts))
@@ -101,13 +104,13 @@ def _parse_block(
 
 
 def _are_terms(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which are whole numbers that a column can have; NaN is none."""
+    """Return which values are valid term ids (NaN is not)."""
     whole: NDArray[np.bool_] = (values >= 1) & (values <= _LAST_TERM) & (np.floor(values) == values)
     return whole
 
 
 def _are_weights(values: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which are finite, as single precision has them."""
+    """Return which values are finite in single precision."""
     finite: NDArray[np.bool_] = np.abs(values) <= np.finfo(np.float32).max
     return finite
 
@@ -120,7 +123,7 @@ def _explain_bad_line(path: Path, numbered: list[tuple[int, str]]) -> BadDataErr
     return BadDataError(
         "a line is not HEAD TERM:WEIGHT ...",
         where=f"{path}:{numbered[0][0]}",
-        hint="Mend the line: a label, then TERM:WEIGHT pairs parted by spaces.",
+        hint="Write a label, then TERM:WEIGHT pairs separated by spaces.",
     )
 
 
@@ -137,7 +140,7 @@ def _is_pair(pair: str) -> bool:
 
 
 def make_label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]) -> NDArray[np.bool_]:
-    """Documents x categories, true where a document has the label; other labels are left out."""
+    """Return documents x categories, true where a document has the label; other labels are left out."""
     column = {category: number for number, category in enumerate(categories)}
     Y = np.zeros((len(labels), len(categories)), dtype=bool)
     for row, found in enumerate(labels):
@@ -145,3 +148,44 @@ def make_label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]
             if label in column:
                 Y[row, column[label]] = True
     return Y
+
+
+def open_svmlight(
+    path: Path,
+    *,
+    test: str | Path | None = None,
+    categories: Sequence[str] | None = None,
+    ratio: float | None = 4,
+    seed: int = 0,
+) -> VectorCorpus:
+    """Read a user's svmlight file with lines `LABEL,LABEL TERM:WEIGHT ...`.
+
+    `test` is a second file with the test documents; without it they are drawn by seed, and with `ratio=None` all
+    documents are training documents. Labels that are not in `categories` are left out.
+    """
+    paths = [path, *([Path(test)] if test is not None else [])]
+    for each in paths:
+        if not each.is_file():
+            raise DataNotAvailableError(
+                "no such file", where=str(each), hint="Fix `corpus.path` or `corpus.options.test`."
+            )
+    training_lines = read_vector_lines(paths[:1])
+    lines = read_vector_lines(paths) if test is not None else training_lines
+    documents = len(lines.heads)
+    training = np.arange(documents) < len(training_lines.heads)
+    if test is None and ratio is not None:
+        training = draw_training_mask(documents, seed=seed, ratio=ratio)
+    labels = [[label for label in head.split(",") if label] for head in lines.heads]
+    known = (
+        tuple(sorted({label for found in labels for label in found})) if categories is None else categories
+    )
+    return VectorCorpus(
+        name="svmlight",
+        X=lines.X,
+        Y=make_label_matrix(labels, known),
+        ids=tuple(str(row + 1) for row in range(documents)),
+        split=np.where(training, "train", "test"),
+        categories=tuple(known),
+        terms=tuple(str(column + 1) for column in range(lines.X.shape[1])),
+        contents_sha256=combine_hashes((str(number), hash_file(each)) for number, each in enumerate(paths)),
+    )

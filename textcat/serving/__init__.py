@@ -1,1 +1,1 @@
-"""Trained categorizers as directories: written by training, read to label and to explain new documents."""
+"""Model directories: written by `train`, read to label and to explain new documents."""

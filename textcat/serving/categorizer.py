@@ -1,13 +1,13 @@
-"""A model directory: everything between the text of a document and its labels, as JSON and .npy files.
+"""Model directories: everything needed to label the text of a document, as JSON and .npy files.
 
-    categorizer.json   format, version, where it comes from, text settings, rule of thresholds, categories
-    vectorizer.*       the terms, their document frequencies, how counts are weighted
-    model.*            the learner's arrays and description
-    thresholds.npy     one number a category;  priors.npy  the categories' shares of the training documents
-    calibration.*      only where probabilities are calibrated;  per_document.npy  only of the rules rcut and pcut
-    axes.npy, singular_values.npy   only where documents are projected on latent dimensions
+    categorizer.json   format, experiment, settings of the run, text settings, categories
+    vectorizer.*       terms, their document frequencies, weighting
+    model.*            arrays and description of the learner
+    thresholds.npy     one for each category;  priors.npy  the categories' shares of the training documents
+    calibration.*      only with calibrated probabilities;  per_document.npy  only for the rules rcut and pcut
+    axes.npy, singular_values.npy   only for documents projected on latent dimensions
 
-Nothing in it is ever run, and arrays are read without pickle. docs/models.md says what stands in each file.
+Arrays are read without pickle; no code in the directory is run. docs/models.md describes each file.
 """
 
 from __future__ import annotations
@@ -39,12 +39,13 @@ from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer
 
 MODEL_FORMAT = 2
-TRAIN_HINT = "Make it with `textcat train EXPERIMENT`."
+TRAIN_HINT = "Train the model with `textcat train EXPERIMENT`."
+TRAIN_AGAIN_HINT = "Train the model again with `textcat train EXPERIMENT`."
 
 
 @dataclass(frozen=True)
 class Categorizer:
-    """A trained run that can label documents."""
+    """A trained model that labels documents."""
 
     experiment: str
     name: str
@@ -62,7 +63,7 @@ class Categorizer:
 
     @property
     def text(self) -> TextSettings:
-        """How the run cuts documents into words."""
+        """The text settings of the run."""
         return self.run.text
 
     @cached_property
@@ -70,42 +71,42 @@ class Categorizer:
         return DocumentCounter(self.text, self.vectorizer.seen)
 
     def words(self, documents: Sequence[TextDocument]) -> csr_array:
-        """Return the weighted terms of the documents that the model knows."""
+        """Return the weighted terms of the documents, as far as the model knows them."""
         if self.given_as_vectors:
             raise UsageError(
-                "the model was trained on documents given as vectors and cannot read text",
-                hint="Train on the texts themselves (`corpus: {name: jsonl}` or csv) to label new ones.",
+                "the model was trained on vectors and cannot read text",
+                hint="Train it on texts (such as `corpus: {name: jsonl}`) to label new ones.",
             )
         counts = self._reader.counts(documents)
-        places = np.arange(counts.shape[1])
-        return self.vectorizer.weighted(counts, np.where(places < len(self.vectorizer.seen), places, -1))
+        columns = np.arange(counts.shape[1])
+        return self.vectorizer.weighted(counts, np.where(columns < len(self.vectorizer.seen), columns, -1))
 
     def vectors(self, documents: Sequence[TextDocument]) -> Any:
-        """Return the documents as the learner sees them."""
+        """Return the documents as vectors for the learner."""
         return self.projected(self.words(documents))
 
     def projected(self, weighted: csr_array) -> Any:
-        """Return weighted terms on the latent dimensions, or as they are where there are none."""
+        """Project weighted terms on the latent dimensions, if the model has any."""
         if not self.axes:
             return weighted
-        placed = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)
-        return scale_projection(placed, self.run.projection, self.axes["singular_values"])
+        projected = np.asarray(weighted @ self.axes["axes"], dtype=np.float32)
+        return scale_projection(projected, self.run.projection, self.axes["singular_values"])
 
     def scores(self, documents: Sequence[TextDocument]) -> NDArray[np.float64]:
-        """Documents x categories."""
+        """Return the scores, documents x categories."""
         return self.model.scores(self.vectors(documents))
 
     def decisions(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """What is accepted, by the rule that the run was evaluated with."""
+        """Return which categories are accepted, by the decision rule of the run."""
         return self.decision_rule.decide(self.model, scores)
 
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Calibrated, or of a logistic learner its own; None where there are none."""
+        """Return the calibrated probabilities or those of a logistic model; None if there are none."""
         return self.decision_rule.probabilities(self.model, scores)
 
 
 def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
-    """The files of a model directory, in a folder that is empty."""
+    """Write the files of a model directory into an empty folder."""
     folder.mkdir(parents=True, exist_ok=True)
     decider = categorizer.decision_rule
     write_json(
@@ -138,17 +139,17 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
 
 
 def read_categorizer(folder: Path) -> Categorizer:
-    """The categorizer in a model directory; a damaged or foreign one is a message, never more."""
+    """Read a model directory; raise BadDataError for a damaged one or another folder."""
     try:
         facts = read_json(folder, "categorizer")
         made_for = facts.get("format") if isinstance(facts, dict) else None
         if made_for != MODEL_FORMAT:
             raise BadDataError(
-                f"not a model directory of format {MODEL_FORMAT}, but of {made_for}"
+                f"the model directory has format {made_for}, not {MODEL_FORMAT}"
                 if isinstance(made_for, int)
                 else "not a model directory",
                 where=str(folder),
-                hint="Make one with `textcat train EXPERIMENT`.",
+                hint=TRAIN_HINT,
             )
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
@@ -186,52 +187,50 @@ def _load_rule(folder: Path, facts: dict[str, Any]) -> DecisionRule:
 
 
 def _check_text(categorizer: Categorizer, written: TextSettings) -> None:
-    """Refuse a model written with the text settings of its experiment in place of its run's own."""
+    """Refuse a model whose text settings differ from those of its run."""
     if written != categorizer.text:
         raise BadDataError(
             "`text` differs from the text settings of the run it was trained with",
-            hint="Train the model again with `textcat train EXPERIMENT`.",
+            hint=TRAIN_AGAIN_HINT,
         )
 
 
 def _check_stop_list(categorizer: Categorizer, trained_with: Any) -> None:
-    """Refuse a stop list of the user's own that changed since training."""
+    """Refuse a stop list file that changed since training."""
     name = categorizer.text.stop_list
     if stop_list_identity(name).get("stop_list_sha256") != trained_with:
         raise BadDataError(
-            f"the stop list {name} is not the one that the model was trained with",
+            f"the stop list {name} has changed since the model was trained",
             hint="Restore the file, or train the model again with `textcat train EXPERIMENT`.",
         )
 
 
 def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
-    """Refuse to cut text into words otherwise than the training documents were."""
+    """Refuse another version of a tokenizer plugin than in training."""
     here = collect_identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
     if trained_with != here:
         raise BadDataError(
-            f"the model was trained with {trained_with}, and here is {here}",
-            hint="Install the package in that version, or train the model again.",
+            f"the model was trained with {trained_with}, but installed is {here}",
+            hint="Install that version of the package, or train the model again.",
         )
 
 
 def _check_shapes(categorizer: Categorizer) -> None:
-    """Refuse parts of different models, by labelling an empty document and asking for the shapes."""
+    """Refuse parts of different models: label an empty document and check the shapes."""
     categories = len(categorizer.categories)
     decider = categorizer.decision_rule
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
-            raise BadDataError(
-                f"{name} do not fit the {categories} categories", hint="Train the model again."
-            )
+            raise BadDataError(f"{name} do not fit the {categories} categories", hint=TRAIN_AGAIN_HINT)
     scores = categorizer.model.scores(_empty_document(categorizer))
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
-        raise BadDataError(f"the model does not score {categories} categories", hint="Train the model again.")
+        raise BadDataError(f"the model does not score {categories} categories", hint=TRAIN_AGAIN_HINT)
     categorizer.decisions(scores)
     categorizer.probabilities(scores)
 
 
 def _empty_document(categorizer: Categorizer) -> Any:
-    """Return a document without words as the learner sees it."""
+    """Return the vector of a document without words."""
     if categorizer.given_as_vectors:
         return categorizer.projected(csr_array((1, len(categorizer.vectorizer.terms))))
     return categorizer.vectors([NewDocument("", dict.fromkeys(categorizer.text.fields, ""))])

@@ -1,18 +1,24 @@
-"""New documents from text lines, CSV, TSV or JSON Lines, one at a time."""
+"""Read new documents from plain lines, CSV, TSV or JSON Lines, one at a time.
+
+Tables are read as for training (`textcat.corpora.own.tables`); every problem in them is an error.
+"""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
-from textcat.corpora.text_files import is_writable
+from textcat.corpora.own.tables import Problems, TableRow, decode_lines, read_rows
 from textcat.errors import BadDataError
 
-LONGEST_FIELD = 1 << 28
 InputFormat = Literal["lines", "csv", "tsv", "jsonl"]
+
+log = logging.getLogger(__name__)
+
+_HINT = "Fix the line, or state the format with --format. Files must be in utf-8."
+_FORMATS: dict[str, InputFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,96 +32,57 @@ class NewDocument:
 
 
 def guess_format(name: str) -> InputFormat:
-    """What a file's name says of its format; plain text is a document a line."""
-    for ending, known in ((".csv", "csv"), (".tsv", "tsv"), (".jsonl", "jsonl"), (".ndjson", "jsonl")):
-        if name.lower().endswith(ending):
-            return known  # type: ignore[return-value]
-    return "lines"
+    """Return the format that a file name's ending states; "lines" (one document per line) for others."""
+    return next((form for ending, form in _FORMATS.items() if name.lower().endswith(ending)), "lines")
 
 
 def read_documents(
-    lines: Iterable[str], form: InputFormat, name: str, fields: tuple[str, ...]
+    lines: Iterable[bytes], form: InputFormat, name: str, fields: Sequence[str]
 ) -> Iterator[NewDocument]:
-    """Documents with the fields that the model reads; what is not among them goes to no field.
+    """Yield documents with the fields that the model reads; `name` is the file's name in errors.
 
-    A plain line, and a `text` column where the model's own fields are absent, is read as its last field.
+    A plain line is the last field, and so is the column `text` of a row that has none of the fields.
     """
-    lines = _locate_decode_errors(lines, name)
+    problems = Problems.with_policy({"all": "error"}, _HINT)
     if form == "lines":
-        for number, line in enumerate(lines, 1):
-            yield NewDocument(str(number), {fields[-1]: line.rstrip("\n")})
-    elif form == "jsonl":
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                yield _make_document(
-                    _parse_object(line, f"{name}:{number}"), number, fields, f"{name}:{number}"
-                )
-    else:
-        yield from _read_rows(lines, "," if form == "csv" else "\t", name, fields)
+        for number, line in decode_lines(lines, name, "utf-8", problems):
+            yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
+        return
+    may_ignore_text = "text" not in fields
+    for count, row in enumerate(read_rows(lines, form, name, "utf-8", problems), 1):
+        document = _make_document(row, row.line if form == "jsonl" else count, fields)
+        if may_ignore_text and _ignores_text(row, fields):
+            may_ignore_text = False
+            log.warning(
+                "Warning: %s: `text` is ignored, here and in later documents; the model reads %s.",
+                row.where,
+                ", ".join(fields),
+            )
+        yield document
 
 
-def _locate_decode_errors(lines: Iterable[str], name: str) -> Iterator[str]:
-    """The lines as they come, with the place of one that is not text."""
-    number = 0
-    try:
-        for line in lines:
-            number += 1
-            yield line
-    except UnicodeDecodeError as error:
-        raise BadDataError(
-            f"not {error.encoding}: {error.reason}",
-            where=f"{name}, after line {number}",
-            hint="Convert it to utf-8.",
-        ) from error
+def read_whole_text(stream: Iterable[bytes], name: str) -> str:
+    """Return the text of a file that is one document."""
+    problems = Problems.with_policy({"all": "error"}, _HINT)
+    return "".join(line for _, line in decode_lines(stream, name, "utf-8", problems))
 
 
-def _read_rows(
-    lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...]
-) -> Iterator[NewDocument]:
-    csv.field_size_limit(LONGEST_FIELD)
-    reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
-    try:
-        for number, row in enumerate(reader, 1):
-            where = f"{name}:{reader.line_num}"
-            if None in row:
-                raise BadDataError(
-                    "a row has more columns than the header",
-                    where=where,
-                    hint="Put values that hold the separator in quotes.",
-                )
-            yield _make_document(row, number, fields, where)
-    except csv.Error as error:
-        raise BadDataError(
-            f"not CSV: {error}",
-            where=f"{name}:{reader.line_num}",
-            hint="Mend the quotes of the row, or name the format with --format.",
-        ) from error
-
-
-def _parse_object(line: str, where: str) -> dict[str, Any]:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise BadDataError(
-            f"not JSON: {error}", where=where, hint="Mend the line, or name the format with --format."
-        ) from error
-    if not isinstance(value, dict):
-        raise BadDataError(
-            "not a JSON object", where=where, hint='Write an object such as {"text": "..."} a line.'
-        )
-    if "\\u" in line and not is_writable(json.dumps(value, ensure_ascii=False)):
-        raise BadDataError("it has half of a surrogate pair", where=where, hint="Write the whole character.")
-    return value
-
-
-def _make_document(row: Mapping[str, Any], number: int, fields: tuple[str, ...], where: str) -> NewDocument:
-    given = {field: str(row[field]) for field in fields if row.get(field) is not None}
-    if not given and row.get("text") is not None:
-        given = {fields[-1]: str(row["text"])}
+def _make_document(row: TableRow, number: int, fields: Sequence[str]) -> NewDocument:
+    values = row.values
+    given = {field: str(values[field]) for field in fields if values.get(field) is not None}
+    if not given and values.get("text") is not None:
+        given = {fields[-1]: str(values["text"])}
     if not given:
         raise BadDataError(
             f"none of the fields {', '.join(fields)}, and no `text`",
-            where=where,
-            hint="Name a column after a field of the model, or `text`.",
+            where=row.where,
+            hint="Name a column or key after a field of the model, or `text`.",
         )
-    return NewDocument(str(row.get("id") or number), given)
+    own_id = values.get("id")
+    return NewDocument(str(number if own_id in (None, "") else own_id), given)
+
+
+def _ignores_text(row: TableRow, fields: Sequence[str]) -> bool:
+    """Whether the row has a `text` that is not used because it has fields of the model too."""
+    values = row.values
+    return values.get("text") is not None and any(values.get(field) is not None for field in fields)

@@ -1,4 +1,4 @@
-"""Why: the features that weigh most for a category, and the words that decided a document."""
+"""Explain decisions: the strongest features of a category, and the words that decided a document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Contribution:
 
 
 def find_category_column(categorizer: Categorizer, category: str) -> int:
-    """The column of a category, by name."""
+    """Return the column of a category; raise UsageError for an unknown one."""
     if category not in categorizer.categories:
         hint = suggest_names(category, categorizer.categories)
         raise UsageError(f"the model has no category {category!r}", hint=hint)
@@ -32,17 +32,18 @@ def find_category_column(categorizer: Categorizer, category: str) -> int:
 
 
 def get_category_weights(categorizer: Categorizer, category: str) -> Any:
-    """A category's weights; only linear models over words have them."""
+    """Return a category's weights, one for each term; raise UsageError if the model has none."""
     coef = getattr(categorizer.model, "coef", None)
     if coef is None or categorizer.axes:
         raise UsageError(
-            f"{categorizer.run.learner} has no weight for each word", hint="Explain a linear run over words."
+            f"{categorizer.run.learner} has no weight for each word",
+            hint="Explain a linear model over words.",
         )
     return coef[:, find_category_column(categorizer, category)]
 
 
 def get_category_constant(categorizer: Categorizer, category: str) -> float:
-    """What a linear model adds to the score of every document."""
+    """Return the constant in the score of every document; 0 for models without one."""
     intercept: Any = getattr(categorizer.model, "intercept", None)
     return 0.0 if intercept is None else float(intercept[find_category_column(categorizer, category)])
 
@@ -50,19 +51,19 @@ def get_category_constant(categorizer: Categorizer, category: str) -> float:
 def find_strongest_terms(
     categorizer: Categorizer, category: str, number: int
 ) -> tuple[list[Contribution], list[Contribution]]:
-    """The terms with the largest weights for a category, and against it; equal ones in the order of terms."""
+    """Return the terms with the largest positive and negative weights, at most `number` each; ties by term order."""
     weights = get_category_weights(categorizer, category)
     order = np.argsort(-weights, kind="stable")
     terms = categorizer.vectorizer.terms
-    speaking_for = [Contribution(terms[j], float(weights[j])) for j in order[:number] if weights[j] > 0]
-    against = [Contribution(terms[j], float(weights[j])) for j in order[::-1][:number] if weights[j] < 0]
-    return speaking_for, against
+    supporting = [Contribution(terms[j], float(weights[j])) for j in order[:number] if weights[j] > 0]
+    opposing = [Contribution(terms[j], float(weights[j])) for j in order[::-1][:number] if weights[j] < 0]
+    return supporting, opposing
 
 
 def compute_contributions(
     categorizer: Categorizer, category: str, document: TextDocument
 ) -> list[Contribution]:
-    """What each term of a document adds to the score, the strongest first."""
+    """Return what each term of a document adds to the score, largest absolute value first."""
     weights = get_category_weights(categorizer, category)
     row = categorizer.vectors([document]).tocsr()
     terms = categorizer.vectorizer.terms
@@ -76,7 +77,7 @@ def compute_contributions(
 
 @dataclass(frozen=True)
 class LocatedWord:
-    """A word of a document's text that speaks for or against a category."""
+    """A word of a document's text (characters start to end of a field), and what it adds to the score."""
 
     field: str
     start: int
@@ -87,12 +88,12 @@ class LocatedWord:
 def locate_words(
     categorizer: Categorizer, document: TextDocument, parts: Sequence[Contribution]
 ) -> list[LocatedWord]:
-    """Where the terms of some contributions stand in the document, each with what its term adds in all."""
+    """Return the words of the document that contain the given terms, with the total weight of their terms."""
     weight = {part.term: part.weight for part in parts}
     found = []
     for field in categorizer.text.fields:
         for span in find_spans(document.fields.get(field, ""), field, categorizer.text):
-            together = sum(weight.get(term, 0.0) for term in span.terms)
-            if together != 0.0:
-                found.append(LocatedWord(field, span.start, span.end, together))
+            total = sum(weight.get(term, 0.0) for term in span.terms)
+            if total != 0.0:
+                found.append(LocatedWord(field, span.start, span.end, total))
     return found

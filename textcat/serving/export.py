@@ -1,7 +1,8 @@
-"""From the artifacts of a trained run to a model directory."""
+"""Write model directories from the artifacts of trained runs."""
 
 from __future__ import annotations
 
+import glob
 import shutil
 import tempfile
 from dataclasses import replace
@@ -17,22 +18,23 @@ from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array
-from textcat.store.files import make_write_error
+from textcat.store.files import hold_lock, make_write_error
+from textcat.store.folders import replace_folder
 
 
 def export_models(plan: Plan, context: RunContext, target: Path) -> list[Path]:
-    """A model directory for each run (of the first split or fold), in `target/RUN`, replaced whole."""
+    """Write a model directory `target/RUN` for each run (its first split or fold); return the directories."""
     folders = []
     for chain in plan.chains:
         if chain.repeat == 0:
             folder = target / chain.run
-            _replace_model(folder, assemble_categorizer(plan, chain, context))
+            replace_model(folder, assemble_categorizer(plan, chain, context))
             folders.append(folder)
     return folders
 
 
 def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categorizer:
-    """Everything a chain's steps left that new documents need."""
+    """Return the categorizer made of the artifacts of one run."""
     folder = chain.vectorized.build_artifact(context).folder
     vectors = read_vectors(folder)
     vectorizer = read_vectorizer(folder)
@@ -61,16 +63,17 @@ def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categ
     )
 
 
-def _replace_model(folder: Path, categorizer: Categorizer) -> None:
+def replace_model(folder: Path, categorizer: Categorizer) -> None:
+    """Write a model directory in one step; until then an old one stays, also if the process is killed."""
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-        try:
-            write_categorizer(staging / "new", categorizer)
-            if folder.exists():
-                folder.replace(staging / "old")
-            (staging / "new").replace(folder)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
+        with hold_lock(folder.parent / f".{folder.name}.lock"):
+            for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):
+                shutil.rmtree(left, ignore_errors=True)
+            staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+            try:
+                write_categorizer(staging / "model", categorizer)
+                replace_folder(staging / "model", folder)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise make_write_error(folder, error) from error

@@ -1,4 +1,4 @@
-"""New documents in, a line of JSON each out: labels, scores, probabilities."""
+"""Label new documents: one line of JSON for each, with labels, scores and probabilities."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Coverage:
-    """How many new documents came, and how many of them have no term that the model knows."""
+    """The number of new documents, and of those without a term that the model knows."""
 
     documents: int = 0
     unknown: int = 0
 
     def add(self, words: csr_array) -> None:
-        """Count a batch of documents, given as vectors of known terms."""
+        """Count a batch of documents, as vectors of known terms."""
         self.documents += words.shape[0]
         self.unknown += int(np.count_nonzero(np.diff(words.indptr) == 0))
 
@@ -38,7 +38,7 @@ class Coverage:
         return self.unknown / max(self.documents, 1)
 
     def __str__(self) -> str:
-        """The share in words."""
+        """Return the numbers and the share as text."""
         return (
             f"{self.unknown:,} of {self.documents:,} documents have no term that the model knows "
             f"({100 * self.share:.1f} %)"
@@ -53,11 +53,10 @@ def predict_lines(
     at_a_time: int = BATCH_SIZE,
     coverage: Coverage | None = None,
 ) -> Iterator[str]:
-    """A line for each document, in their order.
+    """Yield a line for each document, in their order.
 
-    Scores and probabilities are those of the accepted categories, or of every category. Where a decision
-    depends on the other documents, all are read before the first line comes; else `at_a_time` of them.
-    `coverage` counts the documents.
+    Scores and probabilities are those of the accepted categories, or of every category. If decisions depend on all
+    documents, all are read before the first line; otherwise batches of `at_a_time`. `coverage` counts the documents.
     """
     line = _LineFormatter(categorizer.categories, every_category)
     for ids, scores in _score_documents(categorizer, documents, at_a_time, coverage or Coverage()):
@@ -89,7 +88,7 @@ def _score_batches(
 
 
 class _LineFormatter:
-    """Writes lines; the names of categories are made into JSON once."""
+    """Formats lines; the names of categories are encoded once."""
 
     def __init__(self, categories: Sequence[str], every_category: bool) -> None:
         self._names = [_encode_text(name) for name in categories]
@@ -99,7 +98,7 @@ class _LineFormatter:
     def format_batch(
         self, ids: Sequence[str], accepted: NDArray[np.bool_], scores: Floats, probabilities: Floats | None
     ) -> Iterator[str]:
-        """The lines of documents that were scored together."""
+        """Yield the lines of a batch of documents."""
         rows, columns = np.nonzero(accepted)
         ends = np.searchsorted(rows, np.arange(1, len(ids) + 1)).tolist()
         labels = [self._names[column] for column in columns.tolist()]
@@ -115,7 +114,7 @@ class _LineFormatter:
     def _format_numbers(
         self, values: Floats, rows: Any, columns: Any, labels: Sequence[str], ends: Sequence[int]
     ) -> list[str]:
-        """For each document its numbers by category, with six digits."""
+        """Return for each document a JSON object of its numbers by category, with six digits."""
         if self._every:
             return [self._pattern % tuple(row) for row in values.tolist()]
         pairs = ["%s: %.6g" % pair for pair in zip(labels, values[rows, columns].tolist(), strict=True)]  # noqa: UP031

@@ -1,4 +1,4 @@
-"""20 Newsgroups, the original 19,997 messages with all their headers."""
+"""20 Newsgroups: the original 19,997 messages with their headers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.document import Document
+from textcat.corpora.document import Document, require_choice
 from textcat.corpora.document_tree import DocumentTree
-from textcat.errors import UsageError
 
 HEADERS = ("dropped", "subject", "kept", "without-groups")
 # Lines of a message's header that name its group, alone or among others.
@@ -16,25 +15,23 @@ GROUP_LINES = ("newsgroups", "xref", "path")
 
 
 class Newsgroups:
-    """One document a message, labelled with its group; without a fixed split, all are training documents."""
+    """One document for each message, labelled with its group; all are training documents."""
 
     name = "20newsgroups"
 
     def __init__(self, folder: Path, *, split: str = "all", headers: str = "dropped") -> None:
-        if split != "all":
-            raise UsageError(f"20 Newsgroups has no split {split!r}", hint="It is split at random by seed.")
-        if headers not in HEADERS:
-            raise UsageError(f"headers cannot be {headers!r}", hint=f"Choose of {', '.join(HEADERS)}.")
+        require_choice("split", split, ("all",))
+        require_choice("headers", headers, HEADERS)
         self.tree = DocumentTree(folder)
         self.headers = headers
 
     @cached_property
     def messages(self) -> list[str]:
-        """GROUP/NUMBER of each message, by group and then by number as text."""
+        """GROUP/NUMBER of each message, sorted as text."""
         return [name for name in self.tree.names if name.count("/") == 1]
 
     def documents(self) -> Iterator[Document]:
-        """The messages; their lines after the first blank one are the body."""
+        """Yield the messages; the body begins after the first blank line."""
         for name, message in zip(self.messages, self.tree.texts(self.messages), strict=True):
             header, _, body = message.partition("\n\n")
             yield Document(name, self._fields(header, body), (parse_group(name),), "train")
@@ -54,12 +51,12 @@ class Newsgroups:
         return tuple(sorted({parse_group(name) for name in self.messages}))
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of all messages."""
+        """Return the sha256 over the names and contents of all messages."""
         return self.tree.fingerprint()
 
 
 def parse_group(name: str) -> str:
-    """The group in a message's path."""
+    """Return the group in a message's path."""
     return name.partition("/")[0]
 
 
@@ -76,7 +73,7 @@ def remove_group_lines(header: str) -> str:
 
 
 def parse_subject(header: str) -> str:
-    """The subject line of a message's header."""
+    """Return the subject in a message's header."""
     for line in header.splitlines():
         name, _, value = line.partition(":")
         if name.lower() == "subject":
@@ -85,7 +82,7 @@ def parse_subject(header: str) -> str:
 
 
 def count_newsgroups(folder: Path) -> dict[str, int]:
-    """The counts that the collection's table pins."""
+    """Return the counts to compare with the collection's card."""
     corpus = Newsgroups(folder)
     return {
         "documents": len(corpus.messages),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
 from textcat.corpora.splits import CategoryCounts, count_categories
 from textcat.corpora.text_files import read_smart_records
@@ -36,7 +36,7 @@ class MedlineRecord:
 
 
 def read_medline_records(path: Path) -> Iterator[MedlineRecord]:
-    """The records of one file, in order; the year is the file's, or else the one in the source."""
+    """Yield the records of one file; the year is that of the file's name, or of the source."""
     named = _FILE_YEAR.search(path.name)
     file_year = 1900 + int(named[1]) if named else None
     for sequence, text in read_smart_records(path):
@@ -77,7 +77,7 @@ def _find_year(source: str, number: str, path: Path) -> int:
 
 
 def parse_headings(field: str) -> tuple[str, ...]:
-    """The MeSH headings of an .M field, each once, without qualifiers and marks of a main point."""
+    """Return the MeSH headings of an .M field, each once, without qualifiers and asterisks."""
     entries = field.strip().removesuffix(".").split(";")
     found = (entry.partition("/")[0].strip(" *\n") for entry in entries)
     return tuple(dict.fromkeys(each for each in found if each))
@@ -87,11 +87,11 @@ LAST_TRAINING_YEAR = 1988
 
 
 class Ohsumed:
-    """Training documents are of 1987 and 1988, test documents of 1989 to 1991.
+    """OHSUMED with training documents of 1987 and 1988 and test documents of 1989 to 1991.
 
-    References that lack a title, an abstract or MeSH headings are unused, as in genkin_2004 section 5.2.3,
-    unless `complete_only` is off. The categories are the headings of the list that have at least `min_train`
-    training documents; `categories_file`, one heading a line, replaces the list.
+    complete_only: references without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3).
+    min_train: the categories are the listed headings with at least so many training documents.
+    categories_file: a text file with one heading on each line, instead of the list of heart diseases.
     """
 
     name = "ohsumed"
@@ -105,8 +105,7 @@ class Ohsumed:
         min_train: int = 15,
         categories_file: str | Path | None = None,
     ) -> None:
-        if split != "1987-88":
-            raise UsageError(f"OHSUMED has no split {split!r}", hint="Its split is called 1987-88.")
+        require_choice("split", split, ("1987-88",))
         self.folder = folder
         self.complete_only = complete_only
         self.min_train = min_train
@@ -122,12 +121,12 @@ class Ohsumed:
             )
 
     def records(self) -> Iterator[MedlineRecord]:
-        """Every reference, file by file in the order of their names."""
+        """Yield every reference, file by file in the order of their names."""
         for path in self.files:
             yield from read_medline_records(path)
 
     def documents(self) -> Iterator[Document]:
-        """Title and abstract; the labels are the listed headings."""
+        """Yield documents with fields title and body (the abstract), labelled with the listed headings."""
         listed = self.headings
         for record in self.records():
             labels = tuple(heading for heading in record.mesh if heading in listed)
@@ -149,12 +148,12 @@ class Ohsumed:
         return counts.with_at_least(self.min_train)
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of the files that are read."""
+        """Return the sha256 over the names and contents of the files that are read."""
         return fingerprint_files(self.folder, self.files)
 
 
 def load_heart_diseases() -> frozenset[str]:
-    """The heart-disease headings of the project's list."""
+    """Return the heart-disease headings of lists/mesh_heart_diseases.yaml."""
     return frozenset(read_packaged_yaml("corpora/lists/mesh_heart_diseases.yaml")["headings"])
 
 
@@ -163,15 +162,15 @@ def _read_list(path: Path) -> frozenset[str]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as problem:
         raise UsageError(
-            f"the list of categories cannot be read: {problem}",
+            f"cannot read the list of categories: {problem}",
             where=str(path),
-            hint="Name a text file with a category a line.",
+            hint="Name a text file with one category on each line.",
         ) from problem
     return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
 def count_ohsumed(folder: Path) -> dict[str, int]:
-    """The counts that the collection's table pins."""
+    """Return the counts to compare with the collection's card."""
     corpus = Ohsumed(folder)
     found = Counter(corpus._assign_side(record) for record in corpus.records())
     return {

@@ -1,4 +1,4 @@
-"""OHSUMED as Joachims split it: 23 disease categories, a folder for each in `training` and in `test`."""
+"""OHSUMED with 23 disease categories, split by Joachims: a folder for each in `training` and `test`."""
 
 from __future__ import annotations
 
@@ -6,26 +6,25 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.document_tree import DocumentTree
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError
 
 _SIDE_OF_FOLDER: dict[str, Split] = {"training": "train", "test": "test"}
 
 
 class Ohsumed23:
-    """One document an abstract; a document that lies in several categories' folders has all their labels."""
+    """One document for each abstract; a document in the folders of several categories has all their labels."""
 
     name = "ohsumed-23"
 
     def __init__(self, folder: Path, *, split: str = "joachims") -> None:
-        if split != "joachims":
-            raise UsageError(f"OHSUMED-23 has no split {split!r}", hint="Its folders are its only split.")
+        require_choice("split", split, ("joachims",))
         self.tree = DocumentTree(folder)
 
     @cached_property
     def _labels(self) -> dict[tuple[str, str], list[str]]:
-        """Categories of each document by its folder's side and its number."""
+        """The categories of each document, by (folder of the side, number)."""
         found: dict[tuple[str, str], list[str]] = {}
         for name in self.tree.names:
             if name.count("/") == 2:
@@ -40,7 +39,7 @@ class Ohsumed23:
         return found
 
     def documents(self) -> Iterator[Document]:
-        """The abstracts by number, training before test; the first line is the title."""
+        """Yield the abstracts by number, training before test; the first line is the title."""
         ordered = sorted(self._labels.items(), key=lambda each: (each[0][0] == "test", each[0][1]))
         names = (f"{side}/{labels[0]}/{number}" for (side, number), labels in ordered)
         for ((side, number), labels), text in zip(ordered, self.tree.texts(names), strict=True):
@@ -53,12 +52,12 @@ class Ohsumed23:
         return tuple(sorted({label for labels in self._labels.values() for label in labels}))
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of all files."""
+        """Return the sha256 over the names and contents of all files."""
         return self.tree.fingerprint()
 
 
 def count_ohsumed23(folder: Path) -> dict[str, int]:
-    """The counts that the collection's table pins."""
+    """Return the counts to compare with the collection's card."""
     corpus = Ohsumed23(folder)
     counts = {"categories": len(corpus.categories)}
     for side, split in _SIDE_OF_FOLDER.items():

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import numpy as np
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
 from textcat.corpora.text_files import read_line_blocks, read_smart_records
 from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.splits import draw_training_mask
 
 RCV1_LABELS = ("topics", "industries", "regions")
@@ -32,7 +32,7 @@ _LONGEST_NUMBER = 9
 
 @dataclass(frozen=True)
 class Topic:
-    """One topic of the hierarchy, with its documents in the whole collection and in LYRL2004 training."""
+    """One topic of the hierarchy; its documents in the whole collection and in the LYRL2004 training set."""
 
     code: str
     parent: str
@@ -43,7 +43,7 @@ class Topic:
 
 @cache
 def load_topics() -> tuple[Topic, ...]:
-    """The 103 topics that occur in RCV1-v2, in alphabetical order of their codes."""
+    """Return the 103 topics of RCV1-v2, in alphabetical order of their codes."""
     text = (files("textcat.corpora") / "lists" / "rcv1_topics.csv").read_text(encoding="utf-8")
     return tuple(
         Topic(row["topic"], row["parent"], row["name"], int(row["documents"]), int(row["training_documents"]))
@@ -52,7 +52,7 @@ def load_topics() -> tuple[Topic, ...]:
 
 
 def read_qrels(path: Path) -> dict[str, tuple[str, ...]]:
-    """Labels by document number, from lines LABEL NUMBER 1; equal label sets share one tuple."""
+    """Return the labels by document number, from lines LABEL NUMBER 1; equal label sets share one tuple."""
     found: dict[str, tuple[str, ...]] = {}
     shared: dict[tuple[str, ...], tuple[str, ...]] = {}
     line = 1
@@ -80,19 +80,18 @@ def _explain_bad_line(block: str, path: Path, first: int) -> BadDataError:
             return BadDataError(
                 "not a line LABEL NUMBER 1",
                 where=f"{path}:{line}",
-                hint="Mend the file, or fetch the collection again.",
+                hint="Fix the file, or fetch the collection again.",
             )
     return BadDataError(
         "not lines LABEL NUMBER 1",
         where=f"{path}:{first}",
-        hint="Mend the file, or fetch the collection again.",
+        hint="Fix the file, or fetch the collection again.",
     )
 
 
 def find_qrels(folder: Path, labels: str) -> Path:
-    """The qrels file of one kind of labels in a folder."""
-    if labels not in RCV1_LABELS:
-        raise UsageError(f"RCV1-v2 has no labels {labels!r}", hint=f"Choose of {', '.join(RCV1_LABELS)}.")
+    """Return the path of the qrels file of one kind of labels."""
+    require_choice("labels", labels, RCV1_LABELS)
     found = sorted(folder.glob(f"rcv1-v2.{labels}.qrels*"))
     if not found:
         raise DataNotAvailableError(
@@ -106,14 +105,12 @@ def find_qrels(folder: Path, labels: str) -> Path:
 class Rcv1Split:
     """The side of each document number in one of the collection's splits.
 
-    `lyrl2004-sample` keeps a random part of the test documents, of the same share as 77,993 of 781,265,
-    chosen by seed from the numbers in ascending order; the others are unused. `swapped` (zhang_jin_2003)
-    exchanges the sides.
+    `lyrl2004-sample` keeps a random sample of the test documents with the share 77,993 of 781,265, drawn by seed
+    from the sorted numbers; the others are unused. `swapped` (zhang_jin_2003) exchanges the sides.
     """
 
     def __init__(self, split: str, numbers: Sequence[str], seed: int) -> None:
-        if split not in RCV1_SPLITS:
-            raise UsageError(f"RCV1-v2 has no split {split!r}", hint=f"Choose of {', '.join(RCV1_SPLITS)}.")
+        require_choice("split", split, RCV1_SPLITS)
         self.split = split
         self.sample: frozenset[int] = frozenset()
         if split == "lyrl2004-sample":
@@ -123,7 +120,7 @@ class Rcv1Split:
             self.sample = frozenset(chosen.tolist())
 
     def of(self, number: str) -> Split:
-        """The side of one document."""
+        """Return the side of one document."""
         first = int(number) <= LAST_TRAINING_NUMBER
         if self.split == "swapped":
             return "test" if first else "train"
@@ -133,7 +130,7 @@ class Rcv1Split:
 
 
 class Rcv1:
-    """One document a story; its body is its tokens between blanks, already stemmed and without stop words."""
+    """One document for each story; its body are stemmed tokens without stop words, separated by spaces."""
 
     name = "rcv1"
 
@@ -151,14 +148,14 @@ class Rcv1:
                 "no file lyrl2004_tokens_train.dat.gz", where=str(folder), hint="Run `textcat fetch rcv1`."
             )
         self.qrels = find_qrels(folder, labels)
-        self._sides_of_none = Rcv1Split(split, (), seed)
+        require_choice("split", split, RCV1_SPLITS)
 
     @cached_property
     def _labels(self) -> dict[str, tuple[str, ...]]:
         return read_qrels(self.qrels)
 
     def documents(self) -> Iterator[Document]:
-        """The stories, training file first."""
+        """Yield the stories, training file first."""
         labels = self._labels
         sides = Rcv1Split(self.split, tuple(labels), self.seed)
         for path in self.token_files:
@@ -175,18 +172,18 @@ class Rcv1:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """All 103 topics, trained or not, in alphabetical order; for other labels, those that occur."""
+        """All 103 topics in alphabetical order; of other labels, those that occur."""
         if self.labels == "topics":
             return tuple(topic.code for topic in load_topics())
         return tuple(sorted({label for found in set(self._labels.values()) for label in found}))
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of the token files and the label file."""
+        """Return the sha256 over the names and contents of the token files and the label file."""
         return fingerprint_files(self.folder, [*self.token_files, self.qrels])
 
 
 def count_rcv1(folder: Path) -> dict[str, int]:
-    """The counts that the collection's table pins."""
+    """Return the counts to compare with the collection's card."""
     corpus = Rcv1(folder)
     sides: Counter[str] = Counter()
     trained: set[str] = set()
@@ -211,7 +208,7 @@ SUBSET_FILE = "rcv1-subset-lyrl-vectors.svm.gz"
 def open_rcv1_vectors(
     folder: Path, *, split: str = "lyrl2004", labels: str = "topics", seed: int = 2004
 ) -> VectorCorpus:
-    """The official vectors (log TF x IDF, cosine) with labels from the qrels."""
+    """Read the official vectors (log TF x IDF, cosine normalization) with labels from the qrels."""
     paths = sorted(folder.glob("lyrl2004_vectors_train*.dat*")) + sorted(
         folder.glob("lyrl2004_vectors_test*.dat*")
     )
@@ -250,13 +247,11 @@ def open_rcv1_vectors(
 def open_rcv1_subset(
     folder: Path, *, split: str = "random", ratio: float = 1.0, seed: int = 2004
 ) -> VectorCorpus:
-    """The subset of 17,189 documents, split at random by seed, the training set `ratio` times the test set.
+    """Read the subset of 17,189 documents, split at random with `ratio` training documents for each test document.
 
-    All are of the LYRL2004 test period, so there is no split by time. M143 is not recoverable from it: it has
-    102 topics.
+    All are of the LYRL2004 test period, so there is no split by time. Topic M143 does not occur.
     """
-    if split != "random":
-        raise UsageError(f"rcv1-subset has no split {split!r}", hint="It is split at random by seed.")
+    require_choice("split", split, ("random",))
     path = folder / SUBSET_FILE
     if not path.is_file():
         raise DataNotAvailableError(
@@ -285,7 +280,7 @@ def _list_topic_codes() -> tuple[str, ...]:
 
 
 def count_vectors(folder: Path) -> dict[str, int]:
-    """The counts that the table of the whole collection pins."""
+    """Return the counts to compare with the card of rcv1-vectors."""
     corpus = open_rcv1_vectors(folder)
     return {
         "documents": corpus.X.shape[0],
@@ -297,7 +292,7 @@ def count_vectors(folder: Path) -> dict[str, int]:
 
 
 def count_subset(folder: Path) -> dict[str, int]:
-    """The counts that the table of the subset pins."""
+    """Return the counts to compare with the card of rcv1-subset."""
     corpus = open_rcv1_subset(folder)
     return {
         "documents": corpus.X.shape[0],

@@ -1,8 +1,8 @@
 """Reuters-21578, Distribution 1.0: its SGML and JSON files, and its three documented splits.
 
-The SGML is read with regular expressions: its markup is regular (no nesting, no attributes but those of
-REUTERS and TEXT, and no "<" in text, where it is written &lt;). Each expression takes time in proportion to
-what it reads, whatever that is: an element's text ends at the next "<".
+The SGML is read with regular expressions because its markup is regular: there is no nesting, only REUTERS and TEXT
+have attributes, and "<" in text is written &lt;. Each expression takes linear time on any input, because the text
+of an element ends at the next "<".
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
 from textcat.corpora.splits import CategoryCounts, count_categories
 from textcat.corpora.text_files import is_writable
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
@@ -38,13 +38,13 @@ _NOTE = re.compile(r"<(DATE|MKNOTE|UNKNOWN)>([^<]*+)</\1>")
 _NUMBERED = re.compile(r"&#([0-9]{1,7});")
 _LAST_CHARACTER = 0x10FFFF
 _MARKUP = {"&", "<"}
-# Teletype control characters stand where a character was lost or a record begins; none is text.
+# Teletype control characters, where a character was lost or a record begins; none is text.
 _CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 
 @dataclass(frozen=True, slots=True)
 class ReutersRecord:
-    """Every attribute and element of one REUTERS record; what the source lacks is empty."""
+    """All attributes and elements of one REUTERS record; those that the source lacks are empty."""
 
     number: int
     topics_mark: str
@@ -65,12 +65,12 @@ class ReutersRecord:
 
 
 def replace_controls(text: str) -> str:
-    """Decode numbered entities, and turn control characters into spaces."""
+    """Decode numbered entities and replace control characters by spaces."""
     return _NUMBERED.sub(_decode_numbered_entity, text).translate(_CONTROL)
 
 
 def _decode_numbered_entity(entity: re.Match[str]) -> str:
-    """The character of a numbered entity, which stays as it is where that is markup or no character."""
+    """Return the character of a numbered entity, or the entity if that is markup or no character."""
     code = int(entity[1])
     surrogate = 0xD800 <= code <= 0xDFFF
     if code > _LAST_CHARACTER or surrogate or chr(code) in _MARKUP:
@@ -79,7 +79,7 @@ def _decode_numbered_entity(entity: re.Match[str]) -> str:
 
 
 def _decode_markup(text: str) -> str:
-    """Decode what stands for markup characters; the ampersand last, lest it makes new entities."""
+    """Decode the entities of markup characters; the ampersand last, so that it makes no new entities."""
     if "&" not in text:
         return text
     for entity, character in (("&lt;", "<"), ("&gt;", ">"), ("&#60;", "<"), ("&#38;", "&"), ("&amp;", "&")):
@@ -88,7 +88,7 @@ def _decode_markup(text: str) -> str:
 
 
 def read_sgml_records(path: Path) -> Iterator[ReutersRecord]:
-    """The records of one reut2-NNN.sgm file, in order."""
+    """Yield the records of one reut2-NNN.sgm file."""
     source = replace_controls(path.read_text(encoding="latin-1"))
     line, start, end = 1, 0, 0
     for begins in _BEGINNING.finditer(source):
@@ -114,7 +114,7 @@ def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
     if text is None or closing < 0 or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
         raise _make_damage_error("lacks TEXT or one of its attributes", where)
     head = inside[: text.start()]
-    # Splitting gives in turn: text outside, a part's name, its text, text outside and so on.
+    # The pieces are in turn: text outside elements, an element's name, its text.
     pieces = _PART.split(inside[text.end() : closing])
     parts = {name: _decode_markup(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
     notes = dict(_NOTE.findall(head))
@@ -140,21 +140,21 @@ def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
 
 
 def _parse_document_number(written: object, where: str) -> int:
-    """A document number as a source writes it."""
+    """Return the document number that is written as a number or a string."""
     text = str(written) if isinstance(written, int) and 0 < written <= LAST_NUMBER else written
     if isinstance(text, str) and len(text) <= len(str(LAST_NUMBER)) and text.isdecimal():
         number = int(text)
         if 1 <= number <= LAST_NUMBER:
             return number
     raise BadDataError(
-        f"document number {str(written)[:20]!r} is not of Reuters-21578",
+        f"{str(written)[:20]!r} is not a document number of Reuters-21578",
         where=where,
-        hint="The file is another collection's or damaged: fetch it again.",
+        hint="The file is damaged or not of this collection: fetch it again.",
     )
 
 
 def read_json_records(path: Path) -> Iterator[ReutersRecord]:
-    """The records of one reuters-NNN.json file, completed with the attributes that it lacks."""
+    """Yield the records of one reuters-NNN.json file, with the missing attributes added."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
@@ -228,7 +228,7 @@ def _read_labels(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]
 
 @cache
 def load_attributes() -> dict[str, list[str]]:
-    """LEWISSPLIT, CGISPLIT, TOPICS and TYPE by document number, from the project's table of number ranges."""
+    """Return LEWISSPLIT, CGISPLIT, TOPICS and TYPE by document number, from the table of number ranges."""
     table = files("textcat.corpora") / "tables" / "reuters21578_attributes.csv"
     rows = csv.DictReader(table.read_text(encoding="utf-8").splitlines())
     known: dict[str, list[str]] = {}
@@ -252,7 +252,7 @@ REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
 
 
 def assign_side(record: ReutersRecord, split: str) -> Split:
-    """The side of a record, by the attributes that the collection's README names for each split."""
+    """Return the side of a record, by the attributes that the collection's README states for each split."""
     if split == "modhayes":
         return "test" if record.cgi_split == "PUBLISHED-TESTSET" else "train"
     accepted = ("YES",) if split == "modapte" else ("YES", "NO")
@@ -264,26 +264,16 @@ def assign_side(record: ReutersRecord, split: str) -> Split:
 
 
 class Reuters21578:
-    """The collection read from its SGML files or, where those are absent, from the JSON files."""
+    """The collection, from its SGML files or, without those, from the JSON files."""
 
     name = "reuters21578"
 
     def __init__(
         self, folder: Path, *, split: str = "modapte", labels: str = "topics", unprocessed: str = "body"
     ) -> None:
-        if split not in REUTERS_SPLITS:
-            raise UsageError(
-                f"Reuters-21578 has no split {split!r}", hint=f"Choose of {', '.join(REUTERS_SPLITS)}."
-            )
-        if labels not in REUTERS_LABELS:
-            raise UsageError(
-                f"Reuters-21578 has no labels {labels!r}", hint=f"Choose of {', '.join(REUTERS_LABELS)}."
-            )
-        if unprocessed not in UNPROCESSED:
-            raise UsageError(
-                f"text outside the elements cannot go to {unprocessed!r}",
-                hint=f"Choose of {', '.join(UNPROCESSED)}.",
-            )
+        require_choice("split", split, REUTERS_SPLITS)
+        require_choice("labels", labels, REUTERS_LABELS)
+        require_choice("unprocessed", unprocessed, UNPROCESSED)
         self.folder = folder
         self.split = split
         self.labels = labels
@@ -301,14 +291,14 @@ class Reuters21578:
         return found
 
     def records(self) -> Iterator[ReutersRecord]:
-        """Every record with all that the source says of it, in document-number order."""
+        """Yield every record, in document-number order."""
         for path in self.files:
             yield from read_sgml_records(path) if path.suffix == ".sgm" else read_json_records(path)
 
     def documents(self) -> Iterator[Document]:
-        """Title, author, dateline and body; the text of an UNPROC record, which has no elements, is its body.
+        """Yield documents with fields title, author, dateline and body.
 
-        With `unprocessed="dropped"` such a record has no text, as for readers that look at the elements alone.
+        The body of an UNPROC record, which has no elements, is its text, or nothing with `unprocessed="dropped"`.
         """
         for record in self.records():
             whole = record.text_type == "UNPROC" and self.unprocessed == "body"
@@ -321,7 +311,7 @@ class Reuters21578:
                     "dateline": record.dateline,
                     "body": body,
                 },
-                # A few records repeat a label; a document has it once.
+                # A few records repeat a label.
                 tuple(dict.fromkeys(record.lists.get(self.labels, ()))),
                 assign_side(record, self.split),
             )
@@ -336,12 +326,12 @@ class Reuters21578:
         return counts.in_train_or_test()
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of the files that are read."""
+        """Return the sha256 over the names and contents of the files that are read."""
         return fingerprint_files(self.folder, self.files)
 
 
 def count_reuters21578(folder: Path) -> dict[str, int]:
-    """The counts that the collection's table pins."""
+    """Return the counts to compare with the collection's card."""
     corpus = Reuters21578(folder)
     documents = list(corpus.documents())
     found = count_categories(documents)

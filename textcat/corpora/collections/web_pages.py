@@ -1,7 +1,7 @@
-"""From a saved web page to its words: the header that the crawler left, then markup, removed.
+"""Extract title and text from saved web pages: remove the crawler's header and the markup.
 
-Regular expressions, not a parser: pages of 1997 close few elements, and a parser in Python takes minutes. A
-tag becomes a space, so a word with markup inside it becomes two.
+This uses regular expressions because pages of 1997 close few elements and a parser in Python takes minutes. A tag
+becomes a space, so a word with markup inside becomes two.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ _ENDS = {name: re.compile(rf"</{name}\s*>", re.IGNORECASE) for name in ("script"
 _TITLE_OPENING = re.compile(r"<title\b", re.IGNORECASE)
 _TITLE_END = re.compile(r"</title|<body|<h1|\Z", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-zA-Z!?][^<>]*>?")
-# Python refuses to read so long a number; no character has it.
+# Python refuses to parse such long numbers; they are no characters.
 _NO_CHARACTER = re.compile(r"&#[0-9]{4000,};?")
 
 
 def remove_header(page: str) -> str:
-    """The page after its MIME header; a page that does not start with one is left as it is."""
+    """Return the page without its MIME header, if it begins with one."""
     if not _HEADER_LINE.match(page):
         return page
     blank = _BLANK_LINE.search(page)
@@ -31,7 +31,7 @@ def remove_header(page: str) -> str:
 
 
 def extract_title(page: str) -> str:
-    """The text of the page's title."""
+    """Return the text of the page's title."""
     found = _TITLE_OPENING.search(page)
     start = page.find(">", found.end()) + 1 if found else 0
     end = _TITLE_END.search(page, start) if start else None
@@ -39,14 +39,14 @@ def extract_title(page: str) -> str:
 
 
 def extract_text(page: str) -> str:
-    """What a reader sees of the page, without its title."""
+    """Return the visible text of the page, without its title."""
     return strip_markup(_remove_invisible(page))
 
 
 def _remove_invisible(page: str) -> str:
-    """Comments, scripts, styles and titles replaced by spaces; one that never ends stays.
+    """Replace comments, scripts, styles and titles by spaces; one that does not end is kept.
 
-    An end that was once looked for in vain is not looked for again, so the time grows as the page.
+    A kind of end that was not found is not searched for again, so that the time is linear in the page.
     """
     kept: list[str] = []
     endless: set[str] = set()
@@ -66,5 +66,5 @@ def _remove_invisible(page: str) -> str:
 
 
 def strip_markup(markup: str) -> str:
-    """Tags replaced by spaces, character entities decoded."""
+    """Replace tags by spaces and decode character entities."""
     return unescape(_NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", _TAG.sub(" ", markup))).strip()

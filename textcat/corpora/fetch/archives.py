@@ -1,8 +1,7 @@
-"""Unpack tar and zip archives without trusting them, into a folder or a zip file.
+"""Unpack untrusted tar and zip archives into a folder or a zip file.
 
-Only regular files are taken, only below the target folder, and only within a bound on bytes and on members.
-A link, a device or a path that leaves the folder means that the archive is not the published one: it is
-refused whole.
+An archive is refused as a whole if it has a link, a device, a path outside the target folder, or more bytes or
+members than allowed.
 """
 
 from __future__ import annotations
@@ -29,26 +28,26 @@ _SPARE_BYTES = 50_000_000
 
 
 def require_disk_space(folder: Path, needed: int) -> None:
-    """So many bytes must fit below the folder, with some to spare."""
+    """Raise DataNotAvailableError unless the disk of the folder has room for `needed` bytes and some reserve."""
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
         raise DataNotAvailableError(
-            f"{needed:,} bytes are to come and only {free:,} are free",
+            f"{needed:,} bytes are needed and only {free:,} are free",
             where=str(folder),
-            hint="Make room, or name another folder for the data.",
+            hint="Free space, or choose another folder with --data.",
         )
 
 
-# Members carry one date, so that equal contents in equal order make an equal file.
+# All members have one date, so that equal contents make an equal file.
 _MEMBER_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class Sink(Protocol):
-    """Something that takes files by relative path."""
+    """A destination of files, by relative path."""
 
     @property
     def folder(self) -> Path:
-        """On whose disk the files come to lie."""
+        """A folder on the disk that receives the files."""
         ...
 
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
@@ -57,20 +56,20 @@ class Sink(Protocol):
 
 
 class FolderSink:
-    """Files below a folder."""
+    """Write files below a folder."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
-        """Open a new file for writing, making the folders above it."""
+        """Open a new file for writing and create its folders."""
         target = self.folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.open("wb")
 
 
 class ZipSink:
-    """Members of a zip file, stored without compression."""
+    """Write members of a zip file, without compression."""
 
     def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
         self.archive = archive
@@ -83,7 +82,7 @@ class ZipSink:
 
 @contextmanager
 def open_zip_sink(path: Path) -> Iterator[ZipSink]:
-    """A sink that makes one zip file at `path`."""
+    """Open a sink that writes one zip file."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_STORED) as archive:
         yield ZipSink(archive, path.parent)
 
@@ -101,22 +100,22 @@ _ARCHIVE_ENDINGS = (".tar.gz", ".gtar.gz", ".tgz", ".tar", ".tar.bz2", ".zip")
 _READ_BYTES = 1 << 20
 _MAX_PADDING = 64 * _READ_BYTES
 
-# Given a member's path, the relative path to write it to, or nothing to leave it out.
+# Maps a member's path to the relative path to write it to, or to None to skip it.
 Placement = Callable[[PurePosixPath], PurePosixPath | None]
 
 
 def is_archive(name: str) -> bool:
-    """Whether a file name has the ending of an archive that can be unpacked."""
+    """Return whether a file name has the ending of an archive that can be unpacked."""
     return name.lower().endswith(_ARCHIVE_ENDINGS)
 
 
 def unpack_archive(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
-    """Put the members that `place` wants into the sink, those of archives inside the archive too."""
+    """Write the members that `place` selects to the sink, also those of nested archives; return their number."""
     with archive.open("rb") as opened, report_archive_damage(archive):
         return _Unpacker(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
 
 
-# What Python's readers of archives answer damage with.
+# The exceptions of Python's archive readers for damaged archives.
 _DAMAGE_ERRORS = (
     tarfile.TarError,
     zipfile.BadZipFile,
@@ -133,20 +132,20 @@ _DAMAGE_ERRORS = (
 
 @contextmanager
 def report_archive_damage(archive: Path) -> Iterator[None]:
-    """A documented error in place of what a reader of archives stumbles over."""
+    """Turn the exceptions of archive readers in this block into BadDataError."""
     try:
         yield
     except _DAMAGE_ERRORS as problem:
-        # A false position in a zip file sends its reader before the start, which the system calls invalid.
+        # A wrong offset in a zip file makes its reader seek before the start, which is EINVAL.
         if isinstance(problem, OSError) and problem.errno not in (None, errno.EINVAL):
             raise
         raise BadDataError(
-            f"the archive is damaged or cut short ({problem})", where=str(archive), hint="Fetch it again."
+            f"the archive is damaged or truncated ({problem})", where=str(archive), hint="Fetch it again."
         ) from problem
 
 
 class _Unpacker:
-    """One archive being unpacked: what has been written so far against its bounds."""
+    """Unpacks one archive and counts bytes and members against the bounds."""
 
     def __init__(self, archive: str, sink: Sink, place: Placement, max_bytes: int) -> None:
         self.archive = archive
@@ -180,7 +179,7 @@ class _Unpacker:
             for member in tar:
                 self._count_member()
                 if member.size < 0:
-                    raise self._make_refusal(f"member {member.name!r} is smaller than nothing")
+                    raise self._make_refusal(f"member {member.name!r} has a negative size")
                 self._spend(member.size)
                 metered.allow(member.size)
                 if member.isdir():
@@ -192,11 +191,11 @@ class _Unpacker:
         self._drain(opened)
 
     def _drain(self, opened: IO[bytes]) -> None:
-        """Read past the last member, so that the compressed stream's own check sum is verified."""
+        """Read to the end, so that the checksum of the compressed stream is verified."""
         for _ in range(_MAX_PADDING // _READ_BYTES):
             if not opened.read(_READ_BYTES):
                 return
-        raise self._make_refusal("there is too much behind its last member")
+        raise self._make_refusal("it has too much data after its last member")
 
     def _read_zip_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
         with zipfile.ZipFile(opened) as archive:
@@ -228,21 +227,21 @@ class _Unpacker:
         self.written += 1
 
     def _spend(self, number: int) -> None:
-        """What a member says is its size; readers give no more than that."""
+        """Count a member's stated size; readers return no more than that."""
         self.bytes_left -= number
         if self.bytes_left < 0:
-            raise self._make_refusal("its contents are larger than this collection can be")
+            raise self._make_refusal("its contents are larger than this collection")
 
     def _make_refusal(self, why: str) -> BadDataError:
         return BadDataError(
             f"the archive is refused: {why}",
             where=self.archive,
-            hint="This is not the published archive: fetch from another source.",
+            hint="This is not the published archive: use another source.",
         )
 
 
 class _MeteredStream:
-    """A stream that gives what members may have; more than that in their headers would be held in memory."""
+    """A stream that limits the size of tar headers, which the reader holds in memory."""
 
     def __init__(self, opened: IO[bytes], refused: Callable[[str], BadDataError]) -> None:
         self.opened = opened
@@ -250,15 +249,15 @@ class _MeteredStream:
         self.left = MAX_HEADER
 
     def allow(self, number: int) -> None:
-        """So many bytes of content, and the next header."""
+        """Allow so many bytes of content and the next header."""
         self.left = number + MAX_HEADER
 
     def read(self, size: int) -> bytes:
-        """At most `size` bytes."""
+        """Read at most `size` bytes."""
         found = self.opened.read(size)
         self.left -= len(found)
         if self.left < 0:
-            raise self.refused("a member's header is larger than any can be")
+            raise self.refused("a member's header is too large")
         return found
 
 

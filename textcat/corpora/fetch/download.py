@@ -1,9 +1,8 @@
 """Download one file over HTTP so that it is either complete and verified, or absent.
 
-The bytes go to NAME.part beside the target, are hashed as they come, flushed to disk and renamed. A broken
-transfer is taken up where it stopped (Range), but only where the server can show that the file is the same
-(If-Range with its ETag or date) or the sha256 is known. A file with the wrong hash is deleted, never left to
-be accepted later. Proxies come from the environment, as urllib reads them.
+The bytes are written to NAME.part beside the target and hashed; the complete file is flushed to disk and renamed.
+An interrupted transfer is resumed (Range) if the server can show that the file is the same (If-Range with its ETag
+or date) or the sha256 is known. A file with the wrong hash is deleted. Proxies are those of the environment.
 """
 
 from __future__ import annotations
@@ -24,11 +23,12 @@ from urllib.parse import urlsplit
 
 from textcat.corpora.fetch.archives import require_disk_space
 from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.store.files import flush_to_disk
 
 
 @dataclass(frozen=True, slots=True)
 class TransferProgress:
-    """How far one transfer has come."""
+    """The progress of one transfer: bytes done and in total, bytes per second."""
 
     what: str
     done: int
@@ -42,7 +42,7 @@ ProgressCallback = Callable[[TransferProgress], None]
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long and how often to try: seconds, and bytes a second below which a transfer is given up."""
+    """Timeouts (seconds), attempts, and the rate (bytes per second) below which a transfer is stopped."""
 
     timeout: float = 30.0
     attempts: int = 4
@@ -52,11 +52,11 @@ class RetryPolicy:
 
 
 class TryAgainError(Exception):
-    """A failure that may pass: the transfer is taken up again after a pause."""
+    """A temporary failure: the transfer is retried after a pause."""
 
 
 class TransferMeter:
-    """Counts bytes, reports progress, and stops what is too large or too slow."""
+    """Counts bytes, reports progress, and stops transfers that are too large or too slow."""
 
     def __init__(
         self,
@@ -78,13 +78,13 @@ class TransferMeter:
         self.window_done = held
 
     def add(self, number: int) -> None:
-        """Note that so many bytes came."""
+        """Count received bytes."""
         self.done += number
         if self.done > self.limit:
             raise BadDataError(
-                f"more than {self.limit} bytes came",
+                f"received more than {self.limit} bytes",
                 where=self.what,
-                hint="The source offers another file: take it from a mirror, or name a folder with --from.",
+                hint="The source has another file: use another one with --from.",
             )
         now = time.monotonic()
         self._check_pace(now)
@@ -96,7 +96,7 @@ class TransferMeter:
             return
         rate = (self.done - self.window_done) / (now - self.window_started)
         if rate < self.patience.slowest_rate:
-            raise TryAgainError(f"the transfer crept at {rate:.0f} bytes a second")
+            raise TryAgainError(f"the transfer was too slow ({rate:.0f} bytes per second)")
         self.window_started, self.window_done = now, self.done
 
     def _measure_progress(self, now: float) -> TransferProgress:
@@ -111,7 +111,7 @@ _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
-    """At most ten redirects, to http or https only, and never from https to http."""
+    """Follow at most ten redirects, only to http or https, and never from https to http."""
 
     max_redirections = 10
 
@@ -126,7 +126,7 @@ class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
 
 @dataclass
 class Download:
-    """One file to be brought from one address."""
+    """The download of one file from one address."""
 
     url: str
     target: Path
@@ -140,7 +140,7 @@ class Download:
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https"):
             raise DataNotAvailableError(
-                "only http and https addresses can be fetched",
+                "not an http or https address",
                 where=self.url,
                 hint="Use such an address, or name a folder with --from.",
             )
@@ -149,7 +149,7 @@ class Download:
         self.note = _locate_note(self.target)
 
     def run(self) -> str:
-        """Bring the file; return its sha256."""
+        """Download the file; return its sha256."""
         self.target.parent.mkdir(parents=True, exist_ok=True)
         for attempt in range(1, self.patience.attempts + 1):
             try:
@@ -161,7 +161,7 @@ class Download:
         raise DataNotAvailableError(
             f"{last} (tried {self.patience.attempts} times)",
             where=self.url,
-            hint="Try again later: what has come is kept and taken up.",
+            hint="Try again later: the transfer will be resumed.",
         )
 
     def _accept(self, digest: str) -> str:
@@ -171,15 +171,15 @@ class Download:
             if self.continued:
                 raise TryAgainError(what)
             raise BadDataError(
-                what, where=self.url, hint="Fetch again; if it stays so, take the file from a mirror."
+                what, where=self.url, hint="Fetch again; if this repeats, use another source with --from."
             )
         self.part.replace(self.target)
         self.note.unlink(missing_ok=True)
-        _flush_folder(self.target.parent)
+        flush_to_disk(self.target.parent)
         return digest
 
     def _transfer(self) -> str:
-        """One attempt; the whole file lies in NAME.part when it returns."""
+        """Try once to complete NAME.part; return its sha256."""
         held = self._count_resumable_bytes()
         try:
             with self._open(held) as answer:
@@ -187,7 +187,7 @@ class Download:
                     held = 0
                 elif not _starts_at(answer, held):
                     self._forget()
-                    raise TryAgainError("the server sent another range than was asked for")
+                    raise TryAgainError("the server sent another range than requested")
                 self.continued = held > 0
                 return self._receive(answer, held)
         except urllib.error.HTTPError as problem:
@@ -196,14 +196,14 @@ class Download:
             reason = getattr(problem, "reason", None) or problem
             if isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_NONAME:
                 raise DataNotAvailableError(
-                    "the host is not known here (no network?)",
+                    "unknown host (no network?)",
                     where=self.url,
-                    hint="Check the network, or name a folder that holds the files with --from.",
+                    hint="Check the network, or name a folder with the files with --from.",
                 ) from problem
-            raise TryAgainError(f"the transfer broke ({reason})") from problem
+            raise TryAgainError(f"the transfer failed ({reason})") from problem
 
     def _count_resumable_bytes(self) -> int:
-        """How many bytes of an earlier attempt may be kept."""
+        """Return how many bytes of an earlier attempt can be used."""
         if not self.part.exists():
             return 0
         if self.sha256 is None and self._read_validator() is None:
@@ -234,13 +234,13 @@ class Download:
         problem.close()
         if problem.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
             self._forget()
-            return TryAgainError("the server could not continue the transfer")
+            return TryAgainError("the server could not resume the transfer")
         if problem.code in _RETRYABLE_STATUSES:
             return TryAgainError(f"the server answered {problem.code} {problem.reason}")
         return DataNotAvailableError(
             f"the server answered {problem.code} {problem.reason}",
             where=self.url,
-            hint="Try again later, or take the files from a mirror: --mirror, or --from FOLDER.",
+            hint="Try again later, or use a mirror with --mirror or --from FOLDER.",
         )
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
@@ -263,7 +263,7 @@ class Download:
                 out.flush()
                 os.fsync(out.fileno())
         if total is not None and meter.done != total:
-            raise TryAgainError(f"only {meter.done} of {total} bytes came")
+            raise TryAgainError(f"received only {meter.done} of {total} bytes")
         return str(digest.hexdigest())
 
     def _check_expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
@@ -272,9 +272,9 @@ class Download:
         if total is not None and self.size is not None and total != self.size:
             self._forget()
             raise BadDataError(
-                f"the server offers {total} bytes where {self.size} are expected",
+                f"the server has {total} bytes, not {self.size}",
                 where=self.url,
-                hint="Its file is another one: take it from a mirror, or name a folder with --from.",
+                hint="The source has another file: use another one with --from.",
             )
         return total if total is not None else self.size
 
@@ -301,18 +301,10 @@ def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:
     return (answer.headers.get("Content-Range") or "").startswith(f"bytes {held}-")
 
 
-def _flush_folder(folder: Path) -> None:
-    opened = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
-
-
 def _locate_note(target: Path) -> Path:
     return target.with_name(target.name + ".part.json")
 
 
 def remove_note(target: Path) -> None:
-    """Remove what a run that was killed after the last byte left beside a file."""
+    """Remove the note that a run killed at the end of a download left beside the file."""
     _locate_note(target).unlink(missing_ok=True)

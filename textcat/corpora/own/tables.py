@@ -1,20 +1,24 @@
-"""Read rows of CSV, TSV and JSON Lines files with their line numbers, and apply the policy for bad rows."""
+"""Read rows of CSV, TSV and JSON Lines with their lines, for training and for new documents; policies for bad rows.
+
+Rows stream: no more than one is held. A byte-order mark at the beginning of a file is skipped.
+"""
 
 from __future__ import annotations
 
 import csv
-import io
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from textcat.corpora.text_files import is_writable
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
-# What may be done about each kind of problem; the first is the default.
+TableFormat = Literal["csv", "tsv", "jsonl"]
+
+# The actions for each kind of problem; the first is the default.
 POLICIES: dict[str, tuple[str, ...]] = {
     "encoding": ("replace", "skip", "error"),
     "malformed": ("error", "skip"),
@@ -25,28 +29,33 @@ POLICIES: dict[str, tuple[str, ...]] = {
     "empty": ("keep", "skip", "error"),
 }
 PROBLEM_DESCRIPTIONS = {
-    "encoding": "bytes that are not of the stated encoding",
+    "encoding": "bytes that are not in the stated encoding",
     "malformed": "a line that cannot be parsed",
-    "missing": "a document without a needed column",
-    "unknown-label": "a label that is not in the stated list of categories",
+    "missing": "a document that lacks a required column",
+    "unknown-label": "a label that is not in the list of categories",
     "unknown-side": "a word that names no side of a split",
     "duplicate-id": "an id that an earlier document has",
     "empty": "a document without any text",
 }
 _MAX_EXAMPLES = 10
+_MAX_FIELD_BYTES = 1 << 28
 
 
 @dataclass
 class Problems:
-    """The problems of one reading: counts by kind, the first few with their places, and the policy."""
+    """Problems met while reading: counts by kind, the first few with their places, and the policy.
+
+    `hint` replaces the advice in errors, for readers that have no policy to change.
+    """
 
     policy: dict[str, str] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     examples: list[str] = field(default_factory=list)
+    hint: str = ""
 
     @classmethod
-    def with_policy(cls, wanted: Mapping[str, str] | None) -> Problems:
-        """The defaults, changed where `wanted` says so; `{"all": "error"}` makes every problem an error."""
+    def with_policy(cls, wanted: Mapping[str, str] | None, hint: str = "") -> Problems:
+        """Return the default policy changed by `wanted`; `{"all": "error"}` makes every problem an error."""
         wanted = dict(wanted or {})
         everything = wanted.pop("all", None)
         if everything not in (None, "error"):
@@ -57,18 +66,21 @@ class Problems:
         policy = {kind: everything or allowed[0] for kind, allowed in POLICIES.items()}
         for kind, action in wanted.items():
             if kind not in POLICIES:
-                raise UsageError(f"there is no problem {kind!r}", hint=f"There are {', '.join(POLICIES)}.")
+                raise UsageError(f"unknown kind of problem {kind!r}", hint=f"Known: {', '.join(POLICIES)}.")
             if action not in POLICIES[kind]:
-                hint = f"Choose of {', '.join(POLICIES[kind])}."
-                raise UsageError(f"the policy for {kind} cannot be {action!r}", hint=hint)
+                raise UsageError(
+                    f"the policy for {kind} cannot be {action!r}",
+                    hint=f"Choose from {', '.join(POLICIES[kind])}.",
+                )
             policy[kind] = action
-        return cls(policy)
+        return cls(policy, hint=hint)
 
     def report(self, kind: str, what: str, where: str) -> str:
-        """Note a problem and say what is to be done; an error is raised at once."""
+        """Count a problem and return the action to take; raise an error if that is the policy."""
         action = self.policy[kind]
         if action == "error":
-            hint = f"Mend it, or set the policy for {kind} to {' or '.join(POLICIES[kind])}."
+            others = " or ".join(each for each in POLICIES[kind] if each != "error")
+            hint = self.hint or f"Fix it, or set the policy for {kind} to {others}."
             raise BadDataError(what, where=where, hint=hint)
         self.counts[kind] += 1
         if len(self.examples) < _MAX_EXAMPLES:
@@ -76,7 +88,7 @@ class Problems:
         return action
 
     def summary(self) -> str:
-        """Counts by kind and the first places, for a person."""
+        """Return the counts by kind and the first places, as text."""
         lines = [
             f"{number} x {PROBLEM_DESCRIPTIONS[kind]}: {self.policy[kind]}"
             for kind, number in sorted(self.counts.items())
@@ -84,92 +96,112 @@ class Problems:
         return "\n".join([*lines, *(f"  {example}" for example in self.examples)])
 
 
-_MAX_FIELD_BYTES = 1 << 28
-
-
 class TableRow(NamedTuple):
-    """One record: where it begins, and its values by column."""
+    """One record: `where` it begins (file:line), its values by column, and the number of that line."""
 
     where: str
     values: Mapping[str, Any]
+    line: int = 0
 
 
-def read_lines(path: Path, encoding: str, problems: Problems) -> Iterator[tuple[int, str]]:
-    """The lines of a file, numbered; undecodable bytes are replaced, or their line left out, by policy."""
+def read_table_file(path: Path, form: TableFormat, encoding: str, problems: Problems) -> Iterator[TableRow]:
+    """Yield the rows of a file."""
     if not path.is_file():
         raise DataNotAvailableError(
-            "there is no such file",
+            "no such file",
             where=str(path),
-            hint="Mend `corpus.path`: it is seen from the experiment file.",
+            hint="Fix `corpus.path`; it is relative to the experiment file.",
         )
-    if encoding.lower().replace("_", "-") in ("utf-8", "utf8"):
-        encoding = "utf-8-sig"
     with path.open("rb") as opened:
-        for number, line in enumerate(opened, 1):
-            try:
-                yield number, line.decode(encoding if number == 1 else encoding.removesuffix("-sig"))
-            except UnicodeDecodeError as problem:
-                what = f"byte {problem.start + 1} of the line is not {encoding.removesuffix('-sig')}"
-                if problems.report("encoding", what, f"{path}:{number}") == "replace":
-                    yield number, line.decode(encoding.removesuffix("-sig"), errors="replace")
+        yield from read_rows(opened, form, str(path), encoding, problems)
 
 
-def read_table_rows(path: Path, encoding: str, delimiter: str, problems: Problems) -> Iterator[TableRow]:
-    """The rows of a table whose first line names the columns; quoted fields may span lines."""
-    numbers: list[int] = [0]
+def read_rows(
+    lines: Iterable[bytes], form: TableFormat, name: str, encoding: str, problems: Problems
+) -> Iterator[TableRow]:
+    """Yield the rows of a stream of lines; `name` is what errors call it."""
+    decoded = decode_lines(lines, name, encoding, problems)
+    if form == "jsonl":
+        return _read_json_rows(decoded, name, problems)
+    return _read_delimited_rows(decoded, name, "\t" if form == "tsv" else ",", problems)
 
-    def lines() -> Iterator[str]:
-        for number, line in read_lines(path, encoding, problems):
-            numbers[0] = number
+
+def decode_lines(
+    lines: Iterable[bytes], name: str, encoding: str, problems: Problems
+) -> Iterator[tuple[int, str]]:
+    """Yield each line with its number; undecodable bytes are replaced, or their line skipped, by policy."""
+    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
+    first = "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
+    for number, line in enumerate(lines, 1):
+        used = first if number == 1 else plain
+        try:
+            yield number, line.decode(used)
+        except UnicodeDecodeError as problem:
+            what = f"byte {problem.start + 1} of the line is not {plain}"
+            if problems.report("encoding", what, f"{name}:{number}") == "replace":
+                yield number, line.decode(used, errors="replace")
+
+
+def _read_delimited_rows(
+    lines: Iterable[tuple[int, str]], name: str, delimiter: str, problems: Problems
+) -> Iterator[TableRow]:
+    """Yield the rows of a table whose first line names the columns; quoted fields may span lines."""
+    last = 0
+
+    def count_lines() -> Iterator[str]:
+        nonlocal last
+        for number, line in lines:
+            last = number
             yield line
 
     csv.field_size_limit(_MAX_FIELD_BYTES)
-    reader = csv.reader(lines(), delimiter=delimiter, strict=True)
+    reader = csv.reader(count_lines(), delimiter=delimiter, strict=True)
     header: list[str] | None = None
     while True:
-        begins = numbers[0] + 1
+        line = last + 1
+        where = f"{name}:{line}"
         try:
             values = next(reader, None)
         except csv.Error as problem:
-            problems.report("malformed", str(problem), f"{path}:{begins}")
+            problems.report("malformed", f"cannot be parsed: {problem}", where)
             continue
         if values is None:
             return
         if header is None:
-            header = _check_column_names(values, path)
+            header = _check_column_names(values, where)
         elif values and len(values) != len(header):
             what = f"{len(values)} fields where the header has {len(header)}"
-            problems.report("malformed", what, f"{path}:{begins}")
+            problems.report("malformed", what, where)
         elif values:
-            yield TableRow(f"{path}:{begins}", dict(zip(header, values, strict=True)))
+            yield TableRow(where, dict(zip(header, values, strict=True)), line)
 
 
-def _check_column_names(names: list[str], path: Path) -> list[str]:
-    twice = sorted(name for name, times in Counter(names).items() if times > 1)
-    if twice:
+def _check_column_names(names: list[str], where: str) -> list[str]:
+    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
+    if repeated:
         raise BadDataError(
-            f"two columns are called {twice[0]!r}",
-            where=f"{path}:1",
+            f"two columns are called {repeated[0]!r}",
+            where=where,
             hint="Give each column of the header a name of its own.",
         )
     return names
 
 
-def read_json_rows(path: Path, encoding: str, problems: Problems) -> Iterator[TableRow]:
-    """The objects of a file that has one a line; blank lines are left out."""
-    for number, line in read_lines(path, encoding, problems):
+def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Problems) -> Iterator[TableRow]:
+    """Yield the objects, one on each line; blank lines are skipped."""
+    for number, line in lines:
         if not line.strip():
             continue
-        where = f"{path}:{number}"
+        where = f"{name}:{number}"
         try:
-            values = json.load(io.StringIO(line))
-            halves = "\\u" in line and not is_writable(json.dumps(values, ensure_ascii=False))
+            values = json.loads(line)
+            is_whole = "\\u" not in line or is_writable(json.dumps(values, ensure_ascii=False))
         except (ValueError, RecursionError) as problem:
             problems.report("malformed", f"not JSON: {problem}", where)
             continue
-        if halves:
+        if not is_whole:
             problems.report("malformed", "it has half of a surrogate pair", where)
         elif isinstance(values, dict):
-            yield TableRow(where, values)
+            yield TableRow(where, values, number)
         else:
             problems.report("malformed", "not a JSON object", where)

@@ -1,0 +1,88 @@
+"""New documents are read as training documents are: same rows, same ids, same errors."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+
+from textcat.corpora import open_corpus
+from textcat.errors import BadDataError
+from textcat.serving.document_files import read_documents
+
+CONTENTS = {
+    "csv": 'id,text,label\na,"one\ntwo",x\nb,"é, ""u""",y\n',
+    "tsv": "id\ttext\tlabel\na\tone\tx\nb\té\ty\n",
+    "jsonl": '{"id": "a", "text": "one", "label": "x"}\n\n{"id": 0, "text": "é", "label": "y"}\n',
+}
+DAMAGED = {
+    "csv": "id,text,label\na,one,x\nb,two\n",
+    "tsv": 'id\ttext\tlabel\na\tone\tx\nb\t"two"2\ty\n',
+    "jsonl": '{"id": "a", "text": "one", "label": "x"}\nnull\n',
+}
+
+
+def lines(content: bytes) -> list[bytes]:
+    return content.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("form", CONTENTS)
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_training_and_prediction_read_the_same_documents(
+    tmp_path: Path, form: str, line_end: str, mark: bytes
+) -> None:
+    content = mark + CONTENTS[form].replace("\n", line_end).encode()
+    (tmp_path / "new").write_bytes(content)
+    training = [
+        (each.id, each.fields) for each in open_corpus(form, tmp_path / "new", ratio=None).documents()
+    ]
+    new = [(each.id, each.fields) for each in read_documents(lines(content), form, "new", ("text",))]
+    assert new == training
+    assert len(new) == 2
+
+
+@pytest.mark.parametrize("form", DAMAGED)
+def test_training_and_prediction_refuse_the_same_line(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "new"
+    path.write_text(DAMAGED[form])
+    found = []
+    for documents in (
+        open_corpus(form, path, ratio=None).documents(),
+        read_documents(lines(path.read_bytes()), form, str(path), ("text",)),
+    ):
+        with pytest.raises(BadDataError) as caught:
+            list(documents)
+        found.append((caught.value.what, caught.value.where))
+    assert found[0] == found[1]
+    assert found[0][1] == f"{path}:{DAMAGED[form].count(chr(10))}"
+
+
+@pytest.mark.parametrize("form", ["lines", "csv", "jsonl"])
+def test_bytes_that_are_not_utf8_are_located(form: str) -> None:
+    content = {"lines": b"a\n\xff\n", "csv": b"text\n\xff\n", "jsonl": b'{"text": "a"}\n{"text": "\xff"}\n'}
+    with pytest.raises(BadDataError) as caught:
+        list(read_documents(lines(content[form]), form, "new", ("text",)))
+    assert (caught.value.where, "is not utf-8" in caught.value.what) == ("new:2", True)
+    assert "--format" in caught.value.hint
+
+
+def test_ignored_text_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:
+    row = b'{"title": "T", "text": "body of the story"}\n'
+    fields = ("title", "body")
+    with caplog.at_level(logging.WARNING):
+        found = list(read_documents([b'{"title": "T"}\n', row, row], "jsonl", "new", fields))
+    assert [document.fields for document in found] == [{"title": "T"}] * 3
+    assert len(caplog.messages) == 1
+    assert "new:2" in caplog.messages[0]
+    assert "title, body" in caplog.messages[0]
+
+
+@pytest.mark.parametrize(
+    ("row", "fields"),
+    [(b'{"text": "a"}\n', ("title", "body")), (b'{"title": "a", "text": "b"}\n', ("text",))],
+)
+def test_text_that_is_read_is_not_warned_of(caplog: pytest.LogCaptureFixture, row: bytes, fields) -> None:
+    assert [list(d.fields) for d in read_documents([row], "jsonl", "new", fields)] == [[fields[-1]]]
+    assert not caplog.messages
