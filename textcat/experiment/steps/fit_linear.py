@@ -86,7 +86,7 @@ def search_linear(
         grid = grid / 2.0
     choice = choose_lam_by_cross_validation(
         problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-        crew=crew, **{**settings, "seed": search.seed},
+        executor=crew, **{**settings, "seed": search.seed},
     )  # fmt: skip
     return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 
