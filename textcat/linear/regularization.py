@@ -53,16 +53,6 @@ def lam_from_variance(
     return rate / documents
 
 
-def variance_from_lam(
-    lam: FloatOrArray, documents: int, prior: str = GAUSSIAN, bare: bool = False
-) -> FloatOrArray:
-    """Return the prior variance of a lam."""
-    _check_prior(prior)
-    if prior == GAUSSIAN:
-        return 1.0 / ((1.0 if bare else 2.0) * documents * lam)
-    return 2.0 / (documents * lam) ** 2
-
-
 def lam_from_laplace_rate(rate: FloatOrArray, documents: int) -> FloatOrArray:
     """Return the lam of a rate of the Laplace density (lambda_j in equation 6 of genkin_2004; variance 2 / rate^2)."""
     return rate / documents

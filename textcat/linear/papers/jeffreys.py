@@ -41,8 +41,7 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     for _ in range(MAX_ROUNDS):
         if settled.all():
             break
-        after = train(X, Y, _make_next_settings(model, settings))
-        after = _keep_settled(model, after, settled)
+        after = train(X, Y, _make_next_settings(model, settings)).replace_categories(model, settled)
         passes += np.where(settled, 0, [each.passes for each in after.certificate])
         settled |= _measure_change(model, after) <= ROUND_TOLERANCE
         model = after
@@ -60,18 +59,6 @@ def _make_next_settings(model: LinearModel, settings: FitSettings) -> FitSetting
         alive &= np.asarray(settings.mask, dtype=bool)
     variance = np.where(alive, size * size, 1.0)
     return replace(settings, prior=Prior("gaussian", variance=variance), mask=alive, init=model)
-
-
-def _keep_settled(before: LinearModel, after: LinearModel, settled: NDArray[np.bool_]) -> LinearModel:
-    return replace(
-        after,
-        coef=np.where(settled, before.coef, after.coef),
-        intercept=np.where(settled, before.intercept, after.intercept),
-        certificate=[
-            old if done else new
-            for old, new, done in zip(before.certificate, after.certificate, settled, strict=True)
-        ],
-    )
 
 
 def _measure_change(before: LinearModel, after: LinearModel) -> NDArray[np.float64]:

@@ -68,24 +68,12 @@ def squeeze(
     for _ in range(HALVINGS + 1):
         trial = fit(X, labels, **{**settings, "lam": tried})
         obeys = (trial.coef != 0).sum(axis=0) <= features
-        best, lam = _take_better(best, trial, obeys), np.where(obeys, tried, lam)
+        best, lam = best.replace_categories(trial, obeys), np.where(obeys, tried, lam)
         high, low = np.where(obeys, tried, high), np.where(obeys, low, tried)
         tried = np.sqrt(low * high)
     if cross_validate:
         chosen = choose_lam_by_cross_validation(X, labels, **settings).lam
         trial = fit(X, labels, **{**settings, "lam": chosen})
         obeys = (chosen > lam) & ((trial.coef != 0).sum(axis=0) <= features)
-        best, lam = _take_better(best, trial, obeys), np.where(obeys, chosen, lam)
+        best, lam = best.replace_categories(trial, obeys), np.where(obeys, chosen, lam)
     return replace(best, settings={**best.settings, "lam": lam.tolist(), "at_most": features})
-
-
-def _take_better(best: LinearModel, trial: LinearModel, better: Any) -> LinearModel:
-    return replace(
-        best,
-        coef=np.where(better, trial.coef, best.coef),
-        intercept=np.where(better, trial.intercept, best.intercept),
-        certificate=[
-            new if take else old
-            for old, new, take in zip(best.certificate, trial.certificate, better, strict=True)
-        ],
-    )
