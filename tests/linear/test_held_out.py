@@ -78,7 +78,9 @@ def test_what_cannot_share_rows_is_trained_on_rows_of_its_own(settings: dict[str
         assert np.array_equal(own, expected)
 
 
-def test_neither_jobs_nor_company_nor_the_form_of_the_documents_change_scores(tmp_path: Path) -> None:
+def test_neither_jobs_nor_other_categories_nor_the_form_of_the_documents_change_scores(
+    tmp_path: Path,
+) -> None:
     X, Y = problem()
     settings: dict[str, Any] = {"algorithm": "fast", "loss": "squared_hinge", "tol": 1e-3}
     init = fit(X, Y, lam=0.01, **settings)

@@ -105,7 +105,7 @@ def test_jeffreys_ends_at_a_stationary_point_of_its_log_penalty() -> None:
     assert model.describe()["settings"]["prior"] == "jeffreys"
 
 
-def test_jeffreys_is_independent_of_company() -> None:
+def test_jeffreys_is_independent_of_other_categories() -> None:
     small = make(63, documents=80)
     together = fit(small.X, small.Y[:, 1:], prior="jeffreys", lam=1e-3)
     alone = fit(small.X, small.Y[:, 2], prior="jeffreys", lam=1e-3)
@@ -152,5 +152,5 @@ def test_squeezed_models_keep_the_bound(features: int, cross_validate: bool) -> 
     np.testing.assert_allclose(again.coef, model.coef, atol=1e-12)
     if 0 < features <= 10 and not cross_validate:
         assert (kept[1:] >= features - 2).all()
-    with pytest.raises(UsageError, match="at most -1"):
+    with pytest.raises(UsageError, match="not -1"):
         squeeze(small.X, small.Y, -1)

@@ -1,5 +1,5 @@
 """What must hold whatever the data: monotone descent, feasible duals, equivariance, independence of
-company and jobs."""
+other categories and jobs."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_row_relaxation_stays_feasible_with_a_gap_of_zero_or_more(
 
 
 @pytest.mark.parametrize(("loss", "algorithm", "prior"), ALL)
-def test_company_and_jobs_change_nothing(loss: str, algorithm: str, prior: str) -> None:
+def test_other_categories_and_jobs_change_nothing(loss: str, algorithm: str, prior: str) -> None:
     small = make(31, documents=30, features=12, categories=70)
     known: dict[str, Any] = {
         "loss": loss,

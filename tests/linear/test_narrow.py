@@ -1,4 +1,4 @@
-"""A category solved on its own features only is the category solved in the company of all others."""
+"""A category solved on its own features only equals the category solved together with all others."""
 
 from __future__ import annotations
 

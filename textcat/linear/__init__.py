@@ -1,4 +1,4 @@
-"""Linear learners: a loss, a prior and an algorithm, for all categories in one go."""
+"""Linear learners: any loss, prior and algorithm, for all categories at once."""
 
 from textcat.linear.algorithm_options import Options
 from textcat.linear.certificate import Certificate

@@ -1,4 +1,4 @@
-"""The specifics of each algorithm, checked before any work: what `fit(..., options={...})` may hold."""
+"""Options of each algorithm, checked before any work: the keys of `fit(..., options={...})`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ REFRESH_PASSES = {"float32": 8, "float64": 64}
 def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         raise UsageError(
-            f"option {name} cannot be {value!r}", where="fit", hint="It is one of " + ", ".join(allowed)
+            f"option {name} cannot be {value!r}", where="fit", hint="Choose one of " + ", ".join(allowed)
         )
 
 
 @dataclass(frozen=True)
 class Options:
-    """What all algorithms share: when to stop, and in which precision lanes are kept.
+    """Options of all algorithms: when to stop, and the precision of the lanes.
 
     stop "passes": exactly max_passes; "scores": sum |dr| <= tol (1 + sum |r|) over a pass, the rule of both
-    zhang_oles_2001 and genkin_2004; "optimality": duality gap within tol of the objective (or, where no gap
-    exists, violation within tol of that at 0), looked at after growing numbers of passes.
-    gamma is the sharpness of the modified logistic loss; jobs the threads that one block may use.
+    zhang_oles_2001 and genkin_2004; "optimality": duality gap within tol of the objective (or, where there is
+    no gap, violation within tol of that at 0), computed after growing numbers of passes.
+    gamma is the sharpness of the modified logistic loss; jobs is the number of threads per block.
     """
 
     tol: float = 1e-6
@@ -59,11 +59,11 @@ class ColumnOptions(Options):
     """Column relaxation: trust region rule, curvature bound, continuation, order of the features.
 
     trust_region "epsilon": 2 |dw| + epsilon (zhang_oles_2001), "halving": max(2 |dw|, radius / 2)
-    (genkin_2004). bound: whose F(r, delta) for the logistic loss, algorithm 4 of the one or equation 25
-    of the other. continuation: c_k = max(0, 1 - k / continuation) in algorithm 3; 0 for none.
-    order: "constant_first", then the features as they stand; "constant_last"; or "reversed", back to
-    front. The optimum is the same, but what a fixed number of passes reaches is not: every score hangs on
-    the constant.
+    (genkin_2004). bound: the F(r, delta) of the logistic loss, from algorithm 4 of zhang_oles_2001 or
+    equation 25 of genkin_2004. continuation: c_k = max(0, 1 - k / continuation) in algorithm 3; 0 for none.
+    order: "constant_first", then the other features in the order of the matrix; "constant_last"; or
+    "reversed". The optimum is the same, but the result of a fixed number of passes is not, because every
+    score depends on the constant.
     """
 
     trust_region: str = "halving"
@@ -85,7 +85,7 @@ class ColumnOptions(Options):
             )
 
     def compute_continuation(self, k: int) -> float:
-        """The continuation parameter c_k of pass k (the first is 1)."""
+        """Return the continuation parameter c_k of pass k (the first is 1)."""
         return max(0.0, 1.0 - k / self.continuation) if self.continuation else 0.0
 
     def choose_first_radius(self, loss: Loss) -> float:
@@ -97,10 +97,10 @@ class ColumnOptions(Options):
 class RowOptions(Options):
     """Dual row relaxation: eta scales each step (0.1 in zhang_oles_2001, equation 18); order of documents.
 
-    order "given": as they stand; "random": one permutation drawn from the seed; "shuffled": a new one
-    each pass; "grouped": each category's members first, then the others. Documents that share a constant
-    are all alike in one direction, and any fixed order of them can take a hundred times the passes of a
-    new one each pass.
+    order "given": as in the matrix; "random": one permutation drawn from the seed; "shuffled": a new
+    permutation each pass; "grouped": the documents of the category first, then the others. All documents
+    share the constant feature, and a fixed order can take a hundred times the passes of a new one each
+    pass.
     """
 
     eta: float = 1.0
@@ -122,7 +122,7 @@ class RowOptions(Options):
 class GradientOptions(Options):
     """Conjugate gradient of zhang_jin_2003, algorithm 1: gamma grows by delta after every `steps` steps.
 
-    With delta 0 gamma stays, and `steps` only says how often the direction starts afresh. direction: "HS"
+    With delta 0 gamma is constant and the direction restarts after every `steps` steps. direction: "HS"
     Hestenes-Stiefel, "FR" Fletcher-Reeves, "PR" Polak-Ribiere. line_search: "exact" minimizes along the
     direction, "newton" takes one Newton step (Minka 2001).
     """
@@ -148,7 +148,7 @@ class GradientOptions(Options):
             )
         if self.delta > 0 and self.stop != "passes":
             raise UsageError(
-                "with a growing gamma the problem moves at every restart and nothing can converge",
+                "with a growing gamma the problem changes at every restart and cannot converge",
                 where="fit",
                 hint="Use options stop: passes with a number of steps, or delta: 0.",
             )
@@ -158,13 +158,13 @@ OptionsType = TypeVar("OptionsType", bound=Options)
 
 
 def read_options(kind: type[OptionsType], given: Mapping[str, Any], shared: Mapping[str, Any]) -> OptionsType:
-    """Make the options of an algorithm, refusing names that it does not know."""
+    """Return the options of an algorithm; refuse unknown names."""
     known = [each.name for each in fields(kind) if each.name not in shared]
     for name in given:
         if name not in known:
             raise UsageError(
-                f"option {name!r} is not one of this algorithm's",
+                f"this algorithm has no option {name!r}",
                 where="fit",
-                hint="It has " + ", ".join(known),
+                hint="Options: " + ", ".join(known),
             )
     return kind(**shared, **given)

@@ -1,5 +1,4 @@
-"""How near a solution is to the optimum, in double precision and independent of the algorithm that found
-it.
+"""Certificates: the distance of any solution from the optimum, computed in double precision.
 
 The gap is the objective less the value of a feasible point of the dual (equations 14 to 16 of
 zhang_oles_2001, here for any penalty): with v_i in the domain of the conjugate k and G = (1/n) sum_i c_i
@@ -8,8 +7,8 @@ v_i y_i x_i,
     dual = -(1/n) sum_i c_i k(v_i) + sum_j min over w of [G_j w + lam_j pen(w - mode_j)].
 
 A dual point comes from the row algorithm, or from the weights as v_i = f'(r_i), then scaled until it is
-feasible: under a Laplace prior |G_j| <= lam_j must hold, for an unpenalized constant G must vanish there.
-The gap bounds the distance to the optimum from above, however either point was found.
+feasible: under a Laplace prior |G_j| <= lam_j must hold, for an unpenalized constant G must be 0 there.
+The gap is an upper bound of the distance to the optimum, whatever algorithm found the two points.
 """
 
 from __future__ import annotations
@@ -56,45 +55,47 @@ class OptimalityMeasures:
     gap: Floats
 
     def is_within(self, tolerance: float, start: Floats) -> NDArray[np.bool_]:
-        """Relative gap within the tolerance; where there is no gap, violation relative to that at the
-        start."""
+        """Return whether the relative gap is within the tolerance, by category.
+
+        Where there is no gap, the violation relative to that at the start counts.
+        """
         by_gap = self.gap <= tolerance * np.abs(self.objective)
         by_violation = ~np.isfinite(self.gap) & (self.violation <= tolerance * start)
         return np.asarray(by_gap | by_violation)
 
 
 def signs_of(problem: LinearProblem, block: slice) -> Floats:
-    """The labels of a block as -1 and +1."""
+    """Return the labels of a block as -1 and +1."""
     return np.where(problem.positive[:, block], 1.0, -1.0)
 
 
 def scores_of(problem: LinearProblem, weights: Floats) -> Floats:
-    """Documents x categories of a block."""
+    """Return the scores, documents x categories, of a block."""
     return multiply_matrix(problem.rows, weights)
 
 
 def apply_document_weights(problem: LinearProblem, block: slice, values: Floats) -> Floats:
-    """Each document's weight times its value."""
+    """Multiply values by the weights of documents."""
     return values if problem.weights is None else problem.weights[:, block] * values
 
 
 def compute_objective(
     problem: LinearProblem, block: slice, weights: Floats, scores: Floats | None = None
 ) -> Floats:
-    """(1/n) sum of losses + penalty, for each category of a block."""
+    """Return (1/n) sum of losses + penalty, for each category of a block."""
     scores = scores_of(problem, weights) if scores is None else scores
     losses = apply_document_weights(problem, block, problem.loss.value(scores * signs_of(problem, block)))
     return np.asarray(losses.sum(axis=0) / problem.documents + problem.penalty.values(weights, block))
 
 
 def pull_of(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
-    """G = (1/n) X' (c v y) on the selected features: the slope of the loss when v = f'(r)."""
+    """Return G = (1/n) X' (c v y) on the selected features: the slope of the loss when v = f'(r)."""
     pulled = problem.matrix.pull(apply_document_weights(problem, block, dual) * signs_of(problem, block))
     return pulled * problem.free(block) / problem.documents
 
 
 def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats) -> Floats:
-    """The least subgradient of loss plus penalty at each weight."""
+    """Return the least subgradient of loss plus penalty at each weight."""
     strength = penalty.strength[:, block]
     away = weights - (0.0 if penalty.mode is None else penalty.mode[:, block])
     if penalty.shape is not None:
@@ -111,7 +112,7 @@ def penalty_slope(penalty: Penalty, block: slice, weights: Floats, slope: Floats
 
 
 def balance_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
-    """Scale one side of the dual point down so that the unpenalized constant's G vanishes."""
+    """Scale one side of the dual point down so that G is 0 at the unpenalized constant."""
     weighted = apply_document_weights(problem, block, dual)
     inside = problem.positive[:, block]
     on_positive, on_negative = (weighted * inside).sum(axis=0), (weighted * ~inside).sum(axis=0)
@@ -134,7 +135,7 @@ def _compute_laplace_scale(penalty: Penalty, block: slice, pull: Floats) -> Floa
 
 
 def _minimise_penalty_term(penalty: Penalty, block: slice, pull: Floats) -> Floats:
-    """min over w of [G w + lam pen(w - mode)] within the bounds, summed over features."""
+    """Return min over w of [G w + lam pen(w - mode)] within the bounds, summed over features."""
     strength = np.broadcast_to(penalty.strength[:, block], pull.shape)
     mode = (
         np.zeros_like(pull) if penalty.mode is None else np.broadcast_to(penalty.mode[:, block], pull.shape)
@@ -153,7 +154,7 @@ def _minimise_penalty_term(penalty: Penalty, block: slice, pull: Floats) -> Floa
 
 
 def compute_dual_value(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
-    """The dual objective at a point made feasible; -inf where the prior bounds nothing."""
+    """Return the dual objective at a point made feasible; -inf where the prior gives no bound."""
     penalty = problem.penalty
     if problem.bias != 0.0 and not np.any(penalty.strength[-1:, block]):
         dual = balance_dual(problem, block, dual)
@@ -174,7 +175,7 @@ def compute_dual_value(problem: LinearProblem, block: slice, dual: Floats) -> Fl
 def measure(
     problem: LinearProblem, block: slice, weights: Floats, dual: Floats | None = None
 ) -> OptimalityMeasures:
-    """Objective, violation and gap of a block; `dual` when the algorithm keeps a dual point of its own."""
+    """Return objective, violation and gap of a block; `dual` is the algorithm's dual point, if it has one."""
     scores = scores_of(problem, weights)
     objective = compute_objective(problem, block, weights, scores)
     slope = problem.loss.derivative(scores * signs_of(problem, block))

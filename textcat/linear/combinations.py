@@ -1,7 +1,6 @@
-"""Which loss goes with which prior and algorithm, and the names that papers gave to combinations.
+"""Possible combinations of loss, prior and algorithm, and the named learners of the papers.
 
-An algorithm states what it needs; a combination that cannot work is refused before any work, with the
-reason.
+An impossible combination is refused before any work, with the reason.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from textcat.yaml_reader import read_packaged_yaml
 
 @dataclass(frozen=True)
 class SolveRequest:
-    """What a combination is asked to solve, as far as possibility depends on it."""
+    """The properties of a problem that decide which algorithms can solve it."""
 
     loss: Loss
     prior: str
@@ -35,11 +34,11 @@ RefusalRule = Callable[[SolveRequest], str | None]
 
 
 def _refuse_without_kernels(request: SolveRequest) -> str | None:
-    """What has compiled kernels takes textcat's own losses and priors only."""
+    """Refuse losses and priors of plugins, for algorithms with compiled kernels."""
     if request.loss.name not in LOSS_NAMES:
-        return f"only conjugate gradient takes a loss from elsewhere, such as {request.loss.name}"
+        return f"only conjugate gradient takes the loss of a plugin, such as {request.loss.name}"
     if request.prior not in PRIORS:
-        return f"only conjugate gradient takes a prior from elsewhere, such as {request.prior}"
+        return f"only conjugate gradient takes the prior of a plugin, such as {request.prior}"
     return None
 
 
@@ -75,15 +74,15 @@ def _refuse_conjugate_gradient(request: SolveRequest) -> str | None:
 
 def _refuse_fast(request: SolveRequest) -> str | None:
     if request.loss.name not in ("logistic", "hinge", "squared_hinge"):
-        return f"the fast path has no {request.loss.name} loss"
+        return f"the fast algorithm has no {request.loss.name} loss"
     if request.prior == "laplace" and not request.loss.smooth:
         return "no single weight can be moved alone where both the loss and the Laplace prior have corners"
     if request.prior == "none" or (not request.penalize_bias and request.bias != 0.0):
-        return "the fast path needs a prior on every weight, the constant included"
+        return "the fast algorithm needs a prior on every weight, the constant included"
     if request.informed or not request.one_strength:
-        return "the fast path takes one lam for all features of a category, no modes and no signs"
+        return "the fast algorithm takes one lam for all features of a category, no modes and no signs"
     if request.class_weights:
-        return "the fast path weighs documents, not the sides of categories"
+        return "the fast algorithm takes weights of documents, not of classes"
     return None
 
 
@@ -94,19 +93,19 @@ REFUSAL_RULES: dict[str, RefusalRule] = {
     "fast": _refuse_fast,
 }
 QUICKEST_FIRST = ("fast", "column", "row", "conjugate_gradient")
-# Where time does not matter: a few dozen steps settle every digit, also of features on scales of their own.
+# For small problems: a few dozen steps give all digits, also for features of different scales.
 EXACTEST_FIRST = ("conjugate_gradient", "fast", "column", "row")
 
 
-def check_combination(algorithm: str, request: SolveRequest, elsewhere: RefusalRule | None = None) -> None:
-    """Refuse an impossible combination with its reason; `elsewhere` is the rule of an algorithm not in RULES."""
+def check_combination(algorithm: str, request: SolveRequest, plugin_rule: RefusalRule | None = None) -> None:
+    """Refuse an impossible combination with its reason; `plugin_rule` is the rule of a plugin's algorithm."""
     if request.prior not in PRIORS and find_plugin("priors", request.prior, ALL_PRIORS) is None:
         known = list_known_names("priors", ALL_PRIORS)
         raise UsageError(f"there is no prior {request.prior!r}", hint="Priors: " + ", ".join(known))
-    if algorithm not in REFUSAL_RULES and elsewhere is None:
+    if algorithm not in REFUSAL_RULES and plugin_rule is None:
         known = list_known_names("algorithms", REFUSAL_RULES)
         raise UsageError(f"there is no algorithm {algorithm!r}", hint="Algorithms: " + ", ".join(known))
-    reason = (elsewhere or REFUSAL_RULES[algorithm])(request)
+    reason = (plugin_rule or REFUSAL_RULES[algorithm])(request)
     if reason is not None:
         able = [name for name, rule in REFUSAL_RULES.items() if rule(request) is None]
         raise UsageError(
@@ -117,13 +116,13 @@ def check_combination(algorithm: str, request: SolveRequest, elsewhere: RefusalR
 
 
 def choose_algorithm(request: SolveRequest, order: Sequence[str] = QUICKEST_FIRST) -> str:
-    """The first algorithm that can; where none can, one whose refusal says why."""
+    """Return the first algorithm that can solve it; if none can, one whose refusal gives the reason."""
     return next((name for name in order if REFUSAL_RULES[name](request) is None), "column")
 
 
 @dataclass(frozen=True)
 class NamedLearner:
-    """A combination under the name that its paper uses; `settings` are keyword arguments of `fit`."""
+    """A combination under its name in a paper; `settings` are keyword arguments of `fit`."""
 
     name: str
     paper: str
@@ -131,14 +130,14 @@ class NamedLearner:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def merge_changes(self, **changes: Any) -> dict[str, Any]:
-        """Keyword arguments for `fit` with some of them changed; `options` are merged one by one."""
+        """Return keyword arguments for `fit` with changes; `options` are merged key by key."""
         options = {**self.settings.get("options", {}), **(changes.get("options") or {})}
         return {**self.settings, **changes, "options": options}
 
 
 @cache
 def load_named_learners() -> dict[str, NamedLearner]:
-    """The table of named learners."""
+    """Return the table of named learners."""
     return {
         name: NamedLearner(name, row["paper"], row["where"], row["settings"])
         for name, row in read_packaged_yaml("linear/learners.yaml").items()
@@ -146,7 +145,7 @@ def load_named_learners() -> dict[str, NamedLearner]:
 
 
 def find_learner(name: str) -> NamedLearner:
-    """Look a named learner up."""
+    """Return a named learner."""
     table = load_named_learners()
     if name not in table:
         raise UsageError(f"there is no learner {name!r}", hint="Learners: " + ", ".join(table))

@@ -1,4 +1,4 @@
-"""Held-out scores fold by fold, and the choice of a prior variance by them or by the norm of documents.
+"""Scores of held-out folds, and the choice of a prior variance by cross-validation or by document norms.
 
 Paper: genkin_2004, section 4.4. Variances are those of minus log posteriors, sum f + w^2 / (2 tau) or
 sum f + sqrt(2 / tau) |w|; textcat.linear.regularization turns them into lam.
@@ -35,11 +35,11 @@ def score_held_out_folds(
     init: LinearModel | None = None,
     **settings: Any,
 ) -> list[Floats]:
-    """For each fold (documents to train on, documents to score) the scores, documents x categories.
+    """Return the scores, documents x categories, of each fold (documents to train on, documents to score).
 
-    lams: the lam of each fold. init: a model of all documents; the fast path starts from it where that helps.
-    `settings` are those of `fit`. On the fast path with the Gaussian prior all folds read the same rows, of which
-    none is copied.
+    lams: the lam of each fold. init: a model of all documents, from which the fast algorithm starts where
+    that helps. `settings` are those of `fit`. The fast algorithm with the Gaussian prior reads the same rows
+    for all folds, without copies.
     """
     if len(lams) != len(folds) or not folds or not all(len(kept) for kept, _ in folds):
         raise UsageError(
@@ -58,7 +58,7 @@ def score_held_out_folds(
 
 
 def _can_share_rows(settings: dict[str, Any]) -> bool:
-    """Whether the lanes can leave documents out: as they hold all features, and all documents weigh the same."""
+    """Return whether folds can share rows: fast algorithm, Gaussian prior, no mask, equal weights."""
     prior = settings.get("prior", "gaussian")
     plain = all(settings.get(name) is None for name in ("mask", "sample_weight", "class_weight"))
     name = prior.name if isinstance(prior, Prior) else prior
@@ -78,7 +78,7 @@ def _score_on_shared_rows(
     known = FitSettings(**{**settings, "prior": chosen, "lam": lams[0], "init": init})
     options = known.read_algorithm_options()
     if not isinstance(options, fast.FastOptions):
-        raise TypeError("the fast path has options of its own")
+        raise TypeError("the fast algorithm needs FastOptions")
     problem = make_problem(X, Y, known, options)
     strengths = [np.broadcast_to(np.asarray(lam, np.float64), problem.categories) for lam in lams]
     start = make_start(problem, init, False)
@@ -123,7 +123,7 @@ class HyperparameterChoice:
 
 
 def convert_grid_to_lams(prior: str, documents: int, grid: Sequence[float] | None = None) -> Floats:
-    """The lam of each value of a grid: variances for the Gaussian prior, rates for the Laplace prior."""
+    """Return the lam of each value of a grid: variances for the Gaussian prior, rates for the Laplace prior."""
     if prior == "gaussian":
         return lam_from_variance(np.asarray(grid or GAUSSIAN_VARIANCES, dtype=np.float64), documents)
     if prior == "laplace":
@@ -141,10 +141,10 @@ def choose_lam_by_cross_validation(
 ) -> HyperparameterChoice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
-    Held-out documents count 1 each, also under sample weights. The paper splits anew for every category;
-    here all share one split, drawn from the seed, so that a path over the grid is trained for all in one go.
-    Of equal likelihoods the strongest prior wins. An executor computes several parts at a time. `settings` go to
-    `fit`.
+    Held-out documents count 1 each, also under sample weights. The paper draws a new split for every
+    category; here all share one split, drawn from the seed, so that a path over the grid is trained for all
+    categories at once. Of equal likelihoods the strongest prior wins. `executor` runs the parts in parallel.
+    `settings` go to `fit`.
     """
     matrix = make_matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
@@ -170,7 +170,7 @@ def choose_lam_by_cross_validation(
 
 @dataclass(frozen=True)
 class _CrossValidationData:
-    """What all parts share: documents with their numbers of part, the grid, and the settings of `fit`."""
+    """The data of all parts: documents with their part numbers, the grid, and the settings of `fit`."""
 
     matrix: Any
     labels: NDArray[np.bool_]
@@ -181,7 +181,7 @@ class _CrossValidationData:
 
 
 def _compute_held_out_likelihood(parts: _CrossValidationData, number: int) -> Floats:
-    """The log-likelihood of one part by models of the others: grid x categories."""
+    """Return the log-likelihood of one part by models of the others: grid x categories."""
     kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
     lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
     weight = None if parts.weight is None else parts.weight[kept]

@@ -1,5 +1,4 @@
-"""`fit`: any loss x prior x algorithm, for all categories in one go; `fit_path`: the same over several
-lam."""
+"""`fit` trains any combination of loss, prior and algorithm for all categories; `fit_path` does so for several lam."""
 
 from __future__ import annotations
 
@@ -35,14 +34,13 @@ def fit(
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
 ) -> LinearModel:
-    """Train one category a column of Y by minimizing (1/n) sum loss + lam * penalty.
+    """Train a model of one category per column of Y by minimizing (1/n) sum loss + lam * penalty.
 
-    X: documents x features, sparse or dense. Y: bool, documents x categories. lam: a number, or one a
+    X: documents x features, sparse or dense. Y: bool, documents x categories. lam: a number, or one per
     category. bias: the value of the appended constant feature, 0 for none. mask: bool, features x
-    categories, the selected features of each. init: a model to start from (one that kept its dual
-    variables, for algorithm "row"). options: what is particular to the algorithm, see
-    textcat.linear.algorithm_options. The answer depends neither on n_jobs nor on the company in which a category is
-    trained.
+    categories, the selected features of each. init: a model to start from (for algorithm "row", one that
+    kept its dual variables). options: options of the algorithm, see textcat.linear.algorithm_options. The
+    result depends neither on n_jobs nor on the other categories that are trained.
     """
     chosen = Prior(prior) if isinstance(prior, str) else prior
     settings = FitSettings(
@@ -53,9 +51,9 @@ def fit(
 
 
 def fit_path(X: Any, Y: ArrayLike, lams: Sequence[float | ArrayLike], **settings: Any) -> list[LinearModel]:
-    """Fit for each lam in turn, each from where the one before ended; `settings` are those of `fit`.
+    """Fit for each lam in order, each from the solution of the one before; `settings` are those of `fit`.
 
-    The documents are brought into the algorithm's form once for all of them.
+    The documents are converted to the algorithm's form only once.
     """
     if "lam" in settings or "init" in settings:
         raise UsageError("fit_path sets lam and init itself", where="fit_path", hint="Leave both out.")

@@ -1,5 +1,4 @@
-"""Losses as functions of the margin r = y w.x: value, derivative, curvature bound, conjugate, and who
-offers what.
+"""Losses as functions of the margin r = y w.x: value, derivative, curvature bound and conjugate.
 
 The conjugate is the Legendre transform k(v) = sup_u (u v - f(u)) of zhang_oles_2001, equation 14; dual
 variables are v = f'(r), never positive for the classification losses.
@@ -23,8 +22,11 @@ LossFunction = Callable[[Values], Values]
 
 @dataclass(frozen=True)
 class Loss:
-    """One loss. `curvature` bounds f'' (None where f' jumps); `target` is m in the state w.x - m y of
-    the kernels. Without a conjugate there are no duality gaps, and optimality is judged by the gradient."""
+    """A loss with its derivative and conjugate.
+
+    `curvature` bounds f'' (None where f' jumps); `target` is m in the state w.x - m y of the kernels. Without
+    a conjugate there is no duality gap, and optimality is judged by the gradient.
+    """
 
     name: str
     value: LossFunction
@@ -124,7 +126,7 @@ LOSS_NAMES = (*LOSSES, "modified_logistic")
 
 
 def find_loss(name: str, gamma: float = 10.0) -> Loss:
-    """Look a loss up; `gamma` is the sharpness of the modified logistic loss."""
+    """Return a loss by name; `gamma` is the sharpness of the modified logistic loss."""
     plugin = find_plugin("losses", name, LOSS_NAMES)
     if plugin is not None:
         return _guard_loss(plugin)
@@ -137,7 +139,7 @@ def find_loss(name: str, gamma: float = 10.0) -> Loss:
 
 
 def _guard_loss(plugin: Plugin) -> Loss:
-    """A plugin's loss under its own name, whose errors name the plugin."""
+    """Return a plugin's loss under its name, with errors that name the plugin."""
     loss: Loss = load_plugin(plugin, Loss)
     return replace(
         loss,

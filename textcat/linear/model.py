@@ -8,7 +8,7 @@ instead; it is not stored with the model.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -50,6 +50,18 @@ class LinearModel:
         if not isinstance(product, np.ndarray):
             product = product.toarray()
         return np.asarray(product + self.intercept, dtype=np.float64)
+
+    def replace_categories(self, other: LinearModel, taken: NDArray[np.bool_]) -> LinearModel:
+        """Return this model with the weights and certificates of `other` for the categories `taken`."""
+        return replace(
+            self,
+            coef=np.where(taken, other.coef, self.coef),
+            intercept=np.where(taken, other.intercept, self.intercept),
+            certificate=[
+                new if take else old
+                for old, new, take in zip(self.certificate, other.certificate, taken, strict=True)
+            ],
+        )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all numbers as arrays, for a file without pickle."""

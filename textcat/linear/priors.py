@@ -1,7 +1,7 @@
 """Priors: one strength for all weights, or per feature (and category) a variance, a mode and a sign.
 
-genkin_2004, sections 3.1, 3.2 and 7: a Gaussian or Laplace density about a mode (0 unless said), whose
-variance says how freely a weight may leave it; a sign turns the density into its half on one side of 0.
+genkin_2004, sections 3.1, 3.2 and 7: a Gaussian or Laplace density around a mode (0 by default), with a
+variance; a sign keeps only the half of the density on one side of 0.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ ALL_PRIORS = (*PRIORS, "jeffreys")
 
 @dataclass(frozen=True)
 class Prior:
-    """A prior by name ("gaussian", "laplace", "none") with what is known beforehand of single weights.
+    """A prior by name ("gaussian", "laplace", "none") with prior knowledge of single weights.
 
     Each of variance, mode and sign is a vector over features or an array, features x categories. A
     variance takes the place of lam (NaN keeps lam); sign +1 keeps a weight at 0 or above, -1 at 0 or
@@ -51,7 +51,7 @@ def _expand_by_feature(
         raise UsageError(
             f"the prior's {name} has shape {np.shape(given)}, not {wanted[:1]} or {wanted}",
             where="fit",
-            hint="Give a number a feature, or a number a feature and category.",
+            hint="Give one number per feature, or one per feature and category.",
         )
     if constant:
         values = np.vstack([values, np.full((1, values.shape[1]), fill)])
@@ -64,7 +64,7 @@ def _compute_strength(
     lams = np.asarray(lam, dtype=np.float64)
     if lams.ndim > 1 or (lams.ndim == 1 and lams.shape[0] != shape[1]):
         raise UsageError(
-            f"lam has shape {lams.shape}; it is a number, or one a category ({shape[1]})",
+            f"lam has shape {lams.shape}; it must be a number, or one per category ({shape[1]})",
             where="fit",
             hint="Give one of the two.",
         )
@@ -86,7 +86,7 @@ def _compute_strength(
 def make_penalty(
     prior: Prior, lam: Any, shape: tuple[int, int], documents: int, constant: bool, penalize_bias: bool
 ) -> Penalty:
-    """The penalty on weights of the given shape, whose last row is the constant when there is one."""
+    """Return the penalty on weights of the given shape; the last row is the constant if there is one."""
     strength = _compute_strength(prior, lam, shape, documents, constant)
     if constant and not penalize_bias:
         strength = strength.copy()
@@ -100,7 +100,7 @@ def make_penalty(
             raise UsageError(
                 "a prior mode must be finite",
                 where="fit",
-                hint="Replace what is not a number, by 0 where nothing is known.",
+                hint="Replace NaN and infinity, by 0 where nothing is known.",
             )
     if prior.sign is not None:
         sign = _expand_by_feature("sign", prior.sign, shape, constant, 0.0)

@@ -1,5 +1,4 @@
-"""What every algorithm is given: the matrix with its constant column, labels, masks, weights and
-penalties."""
+"""The problem that every algorithm solves: matrix with constant column, labels, mask, weights, penalty."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ LANE_STEP = 8
 
 @dataclass(frozen=True)
 class PenaltyShape:
-    """pen(w) of single weights and its derivative, smooth and least at 0: a prior that is not built in."""
+    """pen(w) of single weights and its derivative, smooth with its minimum at 0: the prior of a plugin."""
 
     value: Callable[[Floats], Floats]
     derivative: Callable[[Floats], Floats]
@@ -37,7 +36,7 @@ class PenaltyShape:
 class Penalty:
     """lam_j pen(w_j - mode_j) with low_j <= w_j <= high_j; arrays broadcast to features x categories.
 
-    pen is |w| of prior "laplace", else the square, unless `shape` says what it is.
+    pen is |w| for prior "laplace" and the square for others, unless `shape` gives it.
     """
 
     prior: str
@@ -53,7 +52,7 @@ class Penalty:
         return self.mode is not None or self.low is not None
 
     def values(self, weights: Floats, block: slice) -> Floats:
-        """The penalty of each category of a block."""
+        """Return the penalty of each category of a block."""
         away = weights - (0.0 if self.mode is None else self.mode[:, block])
         if self.shape is not None:
             size = self.shape.value(away)
@@ -64,13 +63,13 @@ class Penalty:
 
 @dataclass(frozen=True)
 class ProblemMatrix:
-    """Documents by rows and, where the algorithm reads them, the same by columns: a second copy otherwise."""
+    """Documents by rows and, for algorithms that need them, a copy by columns."""
 
     rows: sp.csr_matrix
     columns: sp.csc_matrix | None
 
     def pull(self, dense: Floats) -> Floats:
-        """X' V for documents x categories."""
+        """Return X' V for V of documents x categories."""
         return (
             multiply_transposed_by_rows(self.rows, dense)
             if self.columns is None
@@ -121,22 +120,21 @@ class LinearProblem:
         return int(self.positive.shape[1])
 
     def free(self, block: slice) -> Bools:
-        """Which weights of a block may move: features x categories."""
+        """Return which weights of a block may move: features x categories."""
         if self.mask is None:
             return np.ones((self.features, self.positive[:, block].shape[1]), dtype=bool)
         return self.mask[:, block]
 
 
 def split_into_blocks(categories: int) -> list[slice]:
-    """Split the categories into blocks of at most LANES, of nearly equal width; the split knows nothing
-    of jobs."""
+    """Split the categories into blocks of nearly equal width, at most BLOCK_LANES, whatever the number of jobs."""
     count = -(-categories // BLOCK_LANES)
     edges = np.linspace(0, categories, count + 1).round().astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def compute_lane_width(width: int) -> int:
-    """The width of the arrays that hold a block: 1, or the next multiple of LANE_STEP (idle lanes are masked)."""
+    """Return the width of a block's arrays: 1, or the next multiple of LANE_STEP (idle lanes are masked)."""
     return width if width < 2 else -(-width // LANE_STEP) * LANE_STEP
 
 
@@ -149,9 +147,9 @@ def pad_to_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) 
 
 
 def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
-    """Bring any matrix to canonical CSR in double precision, with the constant feature appended.
+    """Convert a matrix to canonical CSR in double precision and append the constant feature.
 
-    What is so already is not copied, and what is mapped from a file stays in files.
+    A matrix that is canonical already is not copied; one mapped from files stays in files.
     """
     rows = _make_canonical(X) if sp.issparse(X) else _from_dense(X)
     if rows.shape[0] == 0:
@@ -186,7 +184,7 @@ def _make_canonical(X: Any) -> sp.csr_matrix:
 
 
 def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
-    """Labels as a bool array, documents x categories; one column may come flat."""
+    """Return labels as a bool array, documents x categories; a single category may be a flat array."""
     labels = np.asarray(Y)
     if labels.ndim == 1:
         labels = labels[:, None]
@@ -210,8 +208,7 @@ def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
 def compute_document_weights(
     positive: Bools, sample_weight: ArrayLike | None, class_weight: str | Mapping[bool, float] | None
 ) -> Floats | None:
-    """Weights of documents x categories, or None when all are 1; "balanced" gives each side n / 2 in
-    total."""
+    """Return weights, documents x categories, or None if all are 1; "balanced" gives each class n / 2 in total."""
     if sample_weight is None and class_weight is None:
         return None
     n = positive.shape[0]
@@ -220,7 +217,7 @@ def compute_document_weights(
         given = np.asarray(sample_weight, dtype=np.float64)
         if given.shape[0] != n or not np.isfinite(given).all() or (given < 0).any():
             raise UsageError(
-                "sample_weight must hold one weight of 0 or more a document",
+                "sample_weight must hold one weight of 0 or more per document",
                 where="fit",
                 hint="Give as many weights as there are documents.",
             )

@@ -1,8 +1,7 @@
-"""From C, prior variance and the papers' variants to lam, and back: the only place that knows n and
-factors of 2.
+"""Conversions between lam and C, prior variance and the papers' variants: the only place with n and factors of 2.
 
 The objective here is (1/n) sum f + lam w^2 (Gaussian) or (1/n) sum f + lam |w| (Laplace), over n documents.
-The forms met elsewhere are multiples of it:
+Other forms are multiples of it:
 
 - C:          C sum f + w^2 / 2       or  C sum f + |w|            (support vector machine programs)
 - variance:   sum f + w^2 / (2 tau)   or  sum f + sqrt(2 / tau) |w|  (minus a log posterior; prior
@@ -33,20 +32,20 @@ def _check_prior(prior: str) -> None:
 
 
 def lam_from_c(c: FloatOrArray, documents: float, prior: str = GAUSSIAN) -> FloatOrArray:
-    """lam of a cost C: 1 / (2 C n) for the Gaussian prior, 1 / (C n) for the Laplace prior."""
+    """Return the lam of a cost C: 1 / (2 C n) for the Gaussian prior, 1 / (C n) for the Laplace prior."""
     _check_prior(prior)
     return 1.0 / ((2.0 if prior == GAUSSIAN else 1.0) * documents * c)
 
 
 def c_from_lam(lam: FloatOrArray, documents: float, prior: str = GAUSSIAN) -> FloatOrArray:
-    """The cost C of a lam; the conversion is its own inverse."""
+    """Return the cost C of a lam; the conversion is its own inverse."""
     return lam_from_c(lam, documents, prior)
 
 
 def lam_from_variance(
     variance: FloatOrArray, documents: int, prior: str = GAUSSIAN, bare: bool = False
 ) -> FloatOrArray:
-    """lam of a prior variance; `bare` takes 1 / tau where the Gaussian density says 1 / (2 tau)."""
+    """Return the lam of a prior variance; `bare` takes 1 / tau in place of the Gaussian density's 1 / (2 tau)."""
     _check_prior(prior)
     if prior == GAUSSIAN:
         return 1.0 / ((1.0 if bare else 2.0) * documents * variance)
@@ -54,17 +53,6 @@ def lam_from_variance(
     return rate / documents
 
 
-def variance_from_lam(
-    lam: FloatOrArray, documents: int, prior: str = GAUSSIAN, bare: bool = False
-) -> FloatOrArray:
-    """The prior variance that a lam stands for."""
-    _check_prior(prior)
-    if prior == GAUSSIAN:
-        return 1.0 / ((1.0 if bare else 2.0) * documents * lam)
-    return 2.0 / (documents * lam) ** 2
-
-
 def lam_from_laplace_rate(rate: FloatOrArray, documents: int) -> FloatOrArray:
-    """lam of the rate lambda_j of the Laplace density (equation 6 of genkin_2004), whose variance is 2
-    / rate^2."""
+    """Return the lam of a rate of the Laplace density (lambda_j in equation 6 of genkin_2004; variance 2 / rate^2)."""
     return rate / documents

@@ -1,4 +1,4 @@
-"""When each category of a block stops, and why: one bookkeeper for all algorithms."""
+"""Stopping rules: when each category of a block stops, and why, for all paper algorithms."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from textcat.linear.problem import Floats
 
 @dataclass
 class BlockResult:
-    """Weights (features x categories of a block), their certificates, and dual variables when kept."""
+    """Weights (features x categories of a block), certificates, and dual variables if the algorithm has any."""
 
     weights: Floats
     certificates: list[Certificate]
@@ -23,8 +23,7 @@ class BlockResult:
 
 
 class Progress:
-    """Counts passes and retires categories whose stopping rule holds; a retired lane is frozen by its
-    solver."""
+    """Counts passes and retires categories whose stopping rule holds; solvers freeze retired lanes."""
 
     def __init__(self, stop: str, tol: float, max_passes: int, width: int) -> None:
         self.stop, self.tol, self.max_passes = stop, tol, max_passes
@@ -34,10 +33,10 @@ class Progress:
         self._reasons = ["passes"] * width
         self._scores: Floats | None = None
         self._start = np.ones(width)
-        self._next_look = 1
+        self._next_check = 1
 
     def begin(self, scores: Floats, measured: Callable[[], OptimalityMeasures]) -> None:
-        """Note where the solver starts."""
+        """Record the scores or the violation at the start."""
         if self.stop == "scores":
             self._scores = scores.copy()
         elif self.stop == "optimality":
@@ -46,7 +45,7 @@ class Progress:
     def end_pass(
         self, scores: Callable[[], Floats], measured: Callable[[], OptimalityMeasures], settled: bool = True
     ) -> None:
-        """After a pass: retire categories; `settled` is False while the problem itself is still moving."""
+        """Count a pass and retire categories; `settled` is False while the problem itself still changes."""
         self.passes += 1
         if self.stop == "scores":
             now = scores()
@@ -54,8 +53,8 @@ class Progress:
                 change = np.abs(now - self._scores).sum(axis=0)
                 self._retire(change <= self.tol * (1 + np.abs(now).sum(axis=0)), "scores")
             self._scores = now
-        elif self.stop == "optimality" and settled and self.passes >= self._next_look:
-            self._next_look = self.passes + max(1, self.passes // 4)
+        elif self.stop == "optimality" and settled and self.passes >= self._next_check:
+            self._next_check = self.passes + max(1, self.passes // 4)
             self._retire(measured().is_within(self.tol, self._start), "optimality")
         if self.passes >= self.max_passes:
             self.running[:] = False
@@ -67,7 +66,7 @@ class Progress:
             self._reasons[k] = reason
 
     def certificates(self, final: OptimalityMeasures, began: float) -> list[Certificate]:
-        """One certificate a category; a block's seconds are shared out evenly over its passes."""
+        """Return one certificate per category; a block's seconds are divided in proportion to passes."""
         spent = time.perf_counter() - began
         share = self._done / max(int(self._done.sum()), 1)
         return [

@@ -1,8 +1,8 @@
-"""Train from checked settings: the table of algorithms, blocks of categories, jobs.
+"""Training from checked settings: the table of algorithms, blocks of categories, jobs.
 
-A lane costs the nonzeros of every feature that any category of its block may use. Where each category keeps
-features of its own it can be cheaper to solve them apart. The weights do not depend on the division: a lane
-never moves a feature that its category did not select.
+A block costs the nonzeros of every feature that any of its categories may use. Where categories have different
+selected features it can be cheaper to solve them apart. The weights do not depend on the division: a lane never
+moves a feature that its category did not select.
 
 A new algorithm needs a line in ALGORITHMS and a rule in textcat.linear.combinations.
 """
@@ -44,14 +44,14 @@ from textcat.linear.problem import (
 from textcat.linear.stopping import BlockResult
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
-# What it costs to come to a number of the matrix, in lanes that are then worked on.
+# The cost of reading a number of the matrix, in lanes of arithmetic.
 READING_COST = 8
 
 SolveBlock = Callable[..., BlockResult]
 
 
 def divide_blocks(problem: LinearProblem, blocks: list[slice]) -> list[slice]:
-    """The blocks, halved again and again wherever the halves together cost less than the whole."""
+    """Halve blocks repeatedly wherever the halves together cost less than the whole."""
     if problem.mask is None:
         return blocks
     sizes = np.diff(problem.columns.indptr)
@@ -65,7 +65,7 @@ def divide_blocks(problem: LinearProblem, blocks: list[slice]) -> list[slice]:
 def _find_cheapest_division(
     mask: Bools, sizes: NDArray[Any], documents: int, block: slice
 ) -> tuple[int, list[slice]]:
-    """The least cost of a pass, in lanes times the numbers that each reads, and the division that has it."""
+    """Return the least cost of a pass, in lanes times numbers read, and the division of the block that has it."""
     width = block.stop - block.start
     cost = (READING_COST + compute_lane_width(width)) * (
         documents + int(sizes[mask[:, block].any(axis=1)].sum())
@@ -84,7 +84,7 @@ def _find_cheapest_division(
 def solve_on_used_features(
     solve_block: SolveBlock, problem: LinearProblem, block: slice, options: Any, start: Floats, *, dual: bool
 ) -> BlockResult:
-    """Solve a block on its features; `dual` says that `start` holds dual variables, not weights."""
+    """Solve a block on the features that it uses; with `dual`, `start` holds dual variables, not weights."""
     used = np.asarray(problem.free(block).any(axis=1))
     if used.all():
         return solve_block(problem, block, options, start)
@@ -95,7 +95,7 @@ def solve_on_used_features(
 
 
 def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
-    """The same problem on some of the features."""
+    """Return the same problem on some of the features."""
     columns = problem.columns[:, used]
     mask = None if problem.mask is None else problem.mask[used]
     penalty = _restrict_penalty(problem.penalty, used)
@@ -110,22 +110,22 @@ def _restrict_penalty(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
 
 
 def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
-    """Blocks of lanes, whatever the options."""
+    """Divide the categories into blocks of lanes, whatever the options."""
     return split_into_blocks(problem.categories)
 
 
 def accept_any_request(request: combinations.SolveRequest) -> None:
-    """No request is refused."""
+    """Accept every request."""
 
 
 @dataclass(frozen=True)
 class Algorithm:
-    """How to solve a block of categories, and what it needs for that.
+    """An algorithm: how to solve a block of categories, and what it needs for that.
 
     `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or
     dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
-    `narrow`: a block is shown the features that it selects, and is divided where that makes it cheaper.
-    `cannot(request)`: why it cannot solve a request, or None; the built-in ones have theirs in
+    `narrow`: a block gets only the features that it selects, and is divided where that makes it cheaper.
+    `cannot(request)`: why it cannot solve a request, or None; the rules of built-in algorithms are in
     textcat.linear.combinations. `version` rises when a change of the code moves the numbers, so that stored
     models are trained again; None leaves it out of the keys of artifacts.
     """
@@ -150,7 +150,7 @@ ALGORITHMS: dict[str, Algorithm] = {
 
 
 def find_algorithm(name: str) -> Algorithm:
-    """One of ALGORITHMS, or a plugin's."""
+    """Return a built-in algorithm or one of a plugin."""
     plugin = find_plugin("algorithms", name, ALGORITHMS)
     if plugin is None:
         return ALGORITHMS[name]
@@ -165,7 +165,7 @@ def find_algorithm(name: str) -> Algorithm:
 
 @dataclass(frozen=True)
 class FitSettings:
-    """All that `fit` is told beside the data; see there."""
+    """The arguments of `fit` other than the data; see there."""
 
     loss: str = "logistic"
     prior: Prior = Prior("gaussian")  # noqa: RUF009
@@ -184,7 +184,7 @@ class FitSettings:
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def describe(self) -> dict[str, Any]:
-        """The settings that a model keeps, JSON-able."""
+        """Return the settings that a model keeps, as JSON-able data."""
         return {
             "loss": self.loss, "prior": self.prior.name, "lam": np.asarray(self.lam).tolist(),
             "algorithm": self.algorithm, "bias": self.bias, "penalize_bias": self.penalize_bias,
@@ -192,7 +192,7 @@ class FitSettings:
         }  # fmt: skip
 
     def request(self) -> combinations.SolveRequest:
-        """What decides whether an algorithm can solve this."""
+        """Return the properties that decide which algorithms can solve this."""
         return combinations.SolveRequest(
             find_loss(self.loss, float(self.options.get("gamma", Options.gamma))),
             self.prior.name,
@@ -205,9 +205,9 @@ class FitSettings:
         )
 
     def read_algorithm_options(self) -> Options:
-        """Refuse what cannot work, before any work, and read the algorithm's options."""
-        elsewhere = find_plugin("algorithms", self.algorithm, ALGORITHMS)
-        rule = None if elsewhere is None else find_algorithm(self.algorithm).cannot
+        """Refuse impossible combinations and return the algorithm's options."""
+        plugin = find_plugin("algorithms", self.algorithm, ALGORITHMS)
+        rule = None if plugin is None else find_algorithm(self.algorithm).cannot
         combinations.check_combination(self.algorithm, self.request(), rule)
         jobs = effective_n_jobs(self.n_jobs)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "jobs": jobs}
@@ -217,26 +217,26 @@ class FitSettings:
 def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     """Solve every category of Y under the settings."""
     options = settings.read_algorithm_options()
-    means = find_algorithm(settings.algorithm)
+    algorithm = find_algorithm(settings.algorithm)
     problem = make_problem(X, Y, settings, options)
-    start = make_start(problem, settings.init, means.starts_from_dual)
-    blocks, solve_block = means.blocks(problem, options), means.solve_block
-    if means.narrow and problem.mask is not None:
+    start = make_start(problem, settings.init, algorithm.starts_from_dual)
+    blocks, solve_block = algorithm.blocks(problem, options), algorithm.solve_block
+    if algorithm.narrow and problem.mask is not None:
         blocks = divide_blocks(problem, blocks)
-        solve_block = partial(solve_on_used_features, means.solve_block, dual=means.starts_from_dual)
+        solve_block = partial(solve_on_used_features, algorithm.solve_block, dual=algorithm.starts_from_dual)
     jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
     return _make_model(problem, results, settings.describe())
 
 
 def make_matrix(X: Any, settings: FitSettings) -> ProblemMatrix:
-    """The documents as an algorithm reads them; several fits can be given the same in place of X."""
+    """Return the documents in the algorithm's form; several fits can take the same one in place of X."""
     rows = make_matrix_with_bias(X, settings.bias)
     return ProblemMatrix(rows, None if settings.algorithm == "fast" else sp.csc_matrix(rows))
 
 
 def make_problem(X: Any, Y: ArrayLike, settings: FitSettings, options: Options) -> LinearProblem:
-    """Bring data and settings into the form that every algorithm reads."""
+    """Convert data and settings to the problem that every algorithm reads."""
     matrix = X if isinstance(X, ProblemMatrix) else make_matrix(X, settings)
     rows = matrix.rows
     positive = labels_as_columns(Y, rows.shape[0])
@@ -270,7 +270,7 @@ def _extend_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constan
 
 
 def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> Floats:
-    """What to start from: weights, or dual variables."""
+    """Return the weights, or dual variables, to start from."""
     if dual:
         shape = (problem.documents, problem.categories)
         if init is None:

@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_answer(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_order_and_the_company_of_categories_do_not_matter(loss):
+def test_the_order_of_categories_and_the_other_categories_do_not_matter(loss):
     X, Y = make(4, 50, 30, 18)
     whole = solve(X, Y, loss=loss, tol=1e-8).coef
     order = np.random.default_rng(0).permutation(18)

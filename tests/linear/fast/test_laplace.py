@@ -82,7 +82,7 @@ def test_nothing_is_selected_below_the_critical_trade_off(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_the_same_whatever_the_company_and_the_start(loss):
+def test_other_categories_and_the_start_do_not_matter(loss):
     X, Y = make(3, 60, 30, 18)
     whole = solve(X, Y, loss=loss, prior="laplace", tol=1e-9)
     order = np.random.default_rng(0).permutation(18)

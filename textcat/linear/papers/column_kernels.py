@@ -242,7 +242,7 @@ def sum_plain_column(
     loss: int, rows: Array, start: int, stop: int, value: Any, state: Array, positive: Array, sharpness: Any,
     beyond: Any, tight: bool, one: Any, quarter: Any, radius: Array, reach: Array, slope: Array, bend: Array,
 ) -> None:  # fmt: skip
-    """Slope and bend of a column with one value and unit weights (scaled to the objective's units)."""
+    """Compute slope and bend of a column with one value and unit weights, in the objective's units."""
     size = abs(value)
     if loss == SQUARED:
         sum_squared_plain(rows, start, stop, state, slope)
@@ -268,7 +268,7 @@ def sum_valued_column(
     sharpness: Any, beyond: Any, tight: bool, one: Any, quarter: Any, radius: Array, slope: Array, bend:
     Array,
 ) -> None:  # fmt: skip
-    """Slope and bend of any column."""
+    """Compute slope and bend of any column."""
     if loss == SQUARED:
         sum_squared_valued(rows, values, start, stop, state, weights, slope, bend)
     elif loss == SQUARED_HINGE:
@@ -283,7 +283,7 @@ def sum_valued_column(
 
 @compile_kernel
 def finish_slopes(loss: int, sharpness: Any, positive_sum: Array, slope: Array, bend: Array) -> None:
-    """From gathered sums to slopes: twice the residuals, or probabilities less the sum over positives."""
+    """Turn sums into slopes: twice the residuals, or probabilities minus the sum over positives."""
     for k in range(slope.shape[0]):
         if loss == LOGISTIC:
             slope[k] -= positive_sum[k]

@@ -88,8 +88,7 @@ def order_features(problem: LinearProblem, wanted: NDArray[np.bool_], order: str
 
 
 def has_plain_columns(problem: LinearProblem) -> bool:
-    """Whether each feature's nonzeros share one value and documents are unweighted: the case of binary
-    text."""
+    """Return whether each feature's nonzeros share one value and documents weigh 1, as for binary text."""
     if problem.weights is not None:
         return False
     columns = problem.columns
@@ -100,7 +99,7 @@ def has_plain_columns(problem: LinearProblem) -> bool:
 
 
 def refresh_scores(problem: LinearProblem, lanes: ColumnLanes, width: int) -> NDArray[np.float64]:
-    """Take the scores afresh from the weights into the state; the scores are returned."""
+    """Recompute the state from the weights; return the scores."""
     scores = scores_of(problem, lanes.weight[:, :width].astype(np.float64))
     lanes.state[:, :width] = scores - lanes.target[:, :width]
     return scores
@@ -145,7 +144,7 @@ def solve_block(
 
 
 def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64]) -> ColumnLanes:
-    """The lanes that still move, in arrays as narrow as they allow; idle ones fill them up."""
+    """Return the lanes that still move in narrower arrays, filled up with idle lanes."""
     wanted = compute_lane_width(len(moving))
     idle = np.setdiff1d(np.arange(len(lanes.active)), moving)[: wanted - len(moving)]
     chosen = np.concatenate([moving, idle])
@@ -161,7 +160,7 @@ def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64]) -> ColumnLan
 
 
 def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOptions) -> Any:
-    """One pass as a function of the continuation parameter, everything else bound."""
+    """Return one pass as a function of the continuation parameter."""
     columns, loss = problem.columns, problem.loss
     one = lanes.state.dtype.type(1)
     starts = columns.indptr.astype(np.int64)

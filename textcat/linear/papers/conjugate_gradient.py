@@ -37,8 +37,7 @@ def differentiate_along(
     slope: Array,
     bend: Array,
 ) -> None:  # fmt: skip
-    """First and second derivative of sum_i c_i f at state + reach * ray, in each lane (state is w.x - m
-    y)."""
+    """Compute both derivatives of sum_i c_i f at state + reach * ray, by lane (state is w.x - m y)."""
     for k in range(slope.shape[0]):
         slope[k] = 0.0
         bend[k] = 0.0
@@ -61,7 +60,7 @@ def differentiate_along(
 
 @compile_kernel
 def fill_slopes(state: Array, weights: Array, signs: Array, loss: int, sharpness: float, out: Array) -> None:
-    """c_i f'(r_i) y_i of each document and lane."""
+    """Compute c_i f'(r_i) y_i of each document and lane."""
     for i in range(state.shape[0]):
         if loss == LOGISTIC:
             for k in range(state.shape[1]):
@@ -74,12 +73,12 @@ def fill_slopes(state: Array, weights: Array, signs: Array, loss: int, sharpness
                 out[i, k] = weights[i, k] * e * counts
 
 
-# Between the rounding of the derivative, large for small steps, and its bending, large for large ones.
+# A compromise between rounding errors, large for small steps, and curvature, large for large steps.
 DIFFERENCE_STEP = 1e-5
 
 
 def compute_slopes(loss: Loss, state: Floats, weights: Floats, signs: Floats) -> Floats:
-    """c_i f'(r_i) y_i of each document and lane; the state is w.x - m y."""
+    """Return c_i f'(r_i) y_i of each document and lane; the state is w.x - m y."""
     if loss.name not in LOSS_CODES:
         return np.asarray(weights * loss.derivative(signs * state + loss.target) * signs)
     out = np.empty(state.shape)
@@ -90,7 +89,7 @@ def compute_slopes(loss: Loss, state: Floats, weights: Floats, signs: Floats) ->
 def compute_derivatives_along(
     loss: Loss, state: Floats, ray: Floats, weights: Floats, signs: Floats, reach: Floats
 ) -> tuple[Floats, Floats]:
-    """First and second derivative of sum_i c_i f at state + reach * ray, in each lane."""
+    """Return the first and second derivative of sum_i c_i f at state + reach * ray, by lane."""
     slope, bend = np.empty(reach.shape), np.empty(reach.shape)
     if loss.name in LOSS_CODES:
         differentiate_along(state, ray, weights, signs, LOSS_CODES[loss.name], loss.gamma, reach, slope, bend)
@@ -102,20 +101,19 @@ def compute_derivatives_along(
 
 
 def estimate_second_derivative(derivative: Callable[[Floats], Floats], where: Floats) -> Floats:
-    """By central differences of the first; never below 0, as losses and penalties are convex."""
+    """Estimate the second derivative by central differences, at least 0 as losses and penalties are convex."""
     step = DIFFERENCE_STEP * (1.0 + np.abs(where))
     return np.maximum((derivative(where + step) - derivative(where - step)) / (2 * step), 0.0)
 
 
 MAX_LINE_STEPS = 40
 LINE_TOLERANCE = 1e-8
-# Sums over documents are taken over parts of this size, so that they do not depend on the number of threads.
+# Documents are summed in parts of this size, so that sums do not depend on the number of threads.
 DOCUMENTS_PER_PART = 65_536
 
 
 class ConjugateDescent:
-    """Weights, scores, gradient and direction of a block; `step` is one conjugate gradient step in each
-    lane."""
+    """Weights, scores, gradient and direction of a block; `step` makes one step in each lane."""
 
     def __init__(self, problem: LinearProblem, block: slice, options: GradientOptions, start: Floats) -> None:
         self.problem, self.block, self.options = problem, block, options
@@ -149,7 +147,7 @@ class ConjugateDescent:
         return np.asarray(pulled + 2 * self.strength * self.weights)
 
     def restart(self, gamma: float) -> None:
-        """Take up a new gamma and set the direction to minus the gradient."""
+        """Set a new gamma and restart the direction from minus the gradient."""
         if self.problem.loss.name == "modified_logistic" and gamma != self.problem.loss.gamma:
             self.problem = replace(self.problem, loss=modified_logistic(gamma))
         self.scores = multiply_matrix(self.problem.rows, self.weights, self.options.jobs)
@@ -158,7 +156,7 @@ class ConjugateDescent:
         self.direction = -self.gradient
 
     def step(self, running: Any) -> None:
-        """One line search and the next conjugate direction."""
+        """Do one line search and compute the next conjugate direction."""
         uphill = (self.direction * self.gradient).sum(axis=0) >= 0
         self.direction = np.where(uphill, -self.gradient, self.direction) * running
         ray = multiply_matrix(self.problem.rows, self.direction, self.options.jobs)
@@ -169,7 +167,7 @@ class ConjugateDescent:
         self.direction = self._conjugate(before) * self.direction - self.gradient
 
     def _conjugate(self, before: Floats) -> Floats:
-        """The factor of the old direction: Hestenes-Stiefel, Fletcher-Reeves or Polak-Ribiere."""
+        """Return the factor of the old direction: Hestenes-Stiefel, Fletcher-Reeves or Polak-Ribiere."""
         change = self.gradient - before
         if self.options.direction == "HS":
             above, below = self.gradient * change, self.direction * change
@@ -181,8 +179,11 @@ class ConjugateDescent:
         return np.asarray(above.sum(axis=0) / np.where(divisor == 0, np.inf, divisor))
 
     def _zero_useless_steps(self, reach: Floats, ray: Floats) -> Floats:
-        """No step where it does not lower the objective: on a plateau the slope is rounding, and a search
-        along a free constant would run away. The direction then starts again from minus the gradient."""
+        """Set steps that do not lower the objective to zero.
+
+        On a plateau the slope is a rounding error, and a search along a free constant would diverge. The
+        direction then restarts from minus the gradient.
+        """
         here = self.objective
         with np.errstate(over="ignore", invalid="ignore"):
             there = compute_objective(
@@ -193,7 +194,7 @@ class ConjugateDescent:
         return np.where(lower, reach, 0.0)
 
     def _differentiate_losses(self, state: Floats, ray: Floats, reach: Floats) -> tuple[Floats, Floats]:
-        """Slope and curvature of the losses at a reach: sums over parts of the documents, in their order."""
+        """Return slope and curvature of the losses at a reach, summed over parts of the documents in order."""
         starts = range(0, len(state), DOCUMENTS_PER_PART)
         parts = np.empty((2, len(starts), len(reach)))
 
@@ -208,15 +209,14 @@ class ConjugateDescent:
         return slope, bend
 
     def _differentiate_penalty(self, shape: PenaltyShape, reach: Floats) -> tuple[Floats, Floats]:
-        """Slope and curvature of a penalty from elsewhere, at `reach` along the direction."""
+        """Return slope and curvature of a plugin's penalty at `reach` along the direction."""
         there = self.weights + reach * self.direction
         slope = self.strength * shape.derivative(there) * self.direction
         bend = self.strength * estimate_second_derivative(shape.derivative, there) * self.direction**2
         return slope.sum(axis=0), bend.sum(axis=0)
 
     def _line_search(self, ray: Floats) -> Floats:
-        """The reach that minimizes the objective along the direction, by Newton's method in a growing
-        bracket."""
+        """Return the reach that minimizes the objective along the direction, by bracketed Newton steps."""
         n, state, shape = self.problem.documents, self._state(), self.problem.penalty.shape
         curve = 2 * (self.strength * self.direction**2).sum(axis=0)
         lean = 2 * (self.strength * self.direction * self.weights).sum(axis=0)

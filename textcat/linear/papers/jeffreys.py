@@ -1,10 +1,10 @@
 """The Jeffreys prior p(tau) ~ 1 / tau on the variance of each weight: sparse, without a hyperparameter.
 
-Problem: a fixed point of EM for sum_i c_i f(w.x_i y_i) + sum_j ln |w_j|, which is not convex: where it
-ends depends on where it starts, here the ridge solution at lam. Each round solves a Gaussian prior whose
-variances are the squared weights of the round before (E[1 / tau | w] = 1 / w^2); a weight that has shrunk
-to nothing is dropped for good. The constant keeps a Gaussian prior of strength lam, or none when it is
-not penalized. Paper: genkin_2004, section 3.3, after Figueiredo.
+Problem: a fixed point of EM for sum_i c_i f(w.x_i y_i) + sum_j ln |w_j|. The problem is not convex, so the
+result depends on the start, here the ridge solution at lam. Each round solves a Gaussian prior whose variances
+are the squared weights of the round before (E[1 / tau | w] = 1 / w^2); a weight that has shrunk to almost zero
+is dropped. The constant keeps a Gaussian prior of strength lam, or none if it is not penalized. Paper:
+genkin_2004, section 3.3, after Figueiredo.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ DROP_THRESHOLD = 1e-6
 
 
 def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
-    """Rounds of EM from the ridge solution; a category that has reached its fixed point stays there."""
+    """Run rounds of EM from the ridge solution; freeze each category at its fixed point."""
     if settings.prior.variance is not None or settings.prior.informed:
         raise UsageError(
             "the Jeffreys prior infers each variance and knows no modes and no signs",
             where="fit",
-            hint="Leave modes and signs out, or choose another prior.",
+            hint="Remove variances, modes and signs, or choose another prior.",
         )
     model = train(X, Y, replace(settings, prior=Prior("gaussian")))
     passes = np.array([each.passes for each in model.certificate])
@@ -41,8 +41,7 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     for _ in range(MAX_ROUNDS):
         if settled.all():
             break
-        after = train(X, Y, _make_next_settings(model, settings))
-        after = _keep_settled(model, after, settled)
+        after = train(X, Y, _make_next_settings(model, settings)).replace_categories(model, settled)
         passes += np.where(settled, 0, [each.passes for each in after.certificate])
         settled |= _measure_change(model, after) <= ROUND_TOLERANCE
         model = after
@@ -60,18 +59,6 @@ def _make_next_settings(model: LinearModel, settings: FitSettings) -> FitSetting
         alive &= np.asarray(settings.mask, dtype=bool)
     variance = np.where(alive, size * size, 1.0)
     return replace(settings, prior=Prior("gaussian", variance=variance), mask=alive, init=model)
-
-
-def _keep_settled(before: LinearModel, after: LinearModel, settled: NDArray[np.bool_]) -> LinearModel:
-    return replace(
-        after,
-        coef=np.where(settled, before.coef, after.coef),
-        intercept=np.where(settled, before.intercept, after.intercept),
-        certificate=[
-            old if done else new
-            for old, new, done in zip(before.certificate, after.certificate, settled, strict=True)
-        ],
-    )
 
 
 def _measure_change(before: LinearModel, after: LinearModel) -> NDArray[np.float64]:

@@ -38,7 +38,7 @@ MAX_NEWTON_STEPS = 100
 
 @compile_kernel
 def find_logistic_root(margin: float, stiffness: float, a: float, sharpness: float, target: float) -> float:
-    """The new a = -v of a (modified) logistic loss, by Newton's method kept inside a bracket.
+    """Return the new a = -v of a (modified) logistic loss, by Newton's method kept inside a bracket.
 
     With t = ln(a' / (1 - a')), the equation below (16) reads t / g + r - m + q (a' - a) = 0; its left
     side grows with t, by at least 1 / g, and changes sign between the two ends where a' is 0 or 1.
@@ -65,7 +65,7 @@ def find_logistic_root(margin: float, stiffness: float, a: float, sharpness: flo
 
 @compile_kernel
 def compute_hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, step: Array) -> None:
-    """Equation 18, the modified SVM: the new v = -a stays within -1 and 0."""
+    """Compute the steps of equation 18, the modified SVM: the new v = -a stays within -1 and 0."""
     for k in range(step.shape[0]):
         v, q = dual[k], stiffness[k]
         ask = eta * (one - margin[k]) / q if q > 0 else one
@@ -76,7 +76,7 @@ def compute_hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, o
 def compute_squared_step(
     margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, bounded: bool, step: Array
 ) -> None:
-    """The closed form of modified least squares, below equation 18; without its bound, least squares."""
+    """Compute the steps of modified least squares (below equation 18); without its bound, of least squares."""
     two = one + one
     for k in range(step.shape[0]):
         v = dual[k]
@@ -89,7 +89,7 @@ def compute_logistic_step(
     margin: Array, stiffness: Array, dual: Array, eta: Any, sharpness: float, target: float, active: Array,
     step: Array,
 ) -> None:  # fmt: skip
-    """The step to the root of the logistic equation, within -1 and 0."""
+    """Compute the steps to the root of the logistic equation, within -1 and 0."""
     for k in range(step.shape[0]):
         v = dual[k]
         if active[k] == 0:
@@ -194,14 +194,14 @@ def prepare_row_lanes(problem: LinearProblem, block: slice, options: RowOptions,
 
 
 def make_row_blocks(problem: LinearProblem, options: RowOptions) -> list[slice]:
-    """Blocks of lanes; a grouped order is each category's own, so each is solved alone."""
+    """Divide the categories into blocks; with a grouped order each category is solved alone."""
     if options.order == "grouped":
         return [slice(k, k + 1) for k in range(problem.categories)]
     return split_into_blocks(problem.categories)
 
 
 def compute_weights_from_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
-    """Equation 17: w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i on the selected features."""
+    """Return the weights of equation 17: w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i on the selected features."""
     scale = -1.0 / (2 * problem.penalty.strength[0, block] * problem.documents)
     pulled = multiply_transposed(
         problem.columns, apply_document_weights(problem, block, dual) * signs_of(problem, block)
@@ -210,7 +210,7 @@ def compute_weights_from_dual(problem: LinearProblem, block: slice, dual: Floats
 
 
 def iterate_orders(problem: LinearProblem, block: slice, options: RowOptions) -> Iterator[NDArray[np.int64]]:
-    """The order of documents in each pass, forever."""
+    """Yield the order of documents for each pass."""
     n = problem.documents
     generator = np.random.default_rng(options.seed)
     order = np.arange(n)
@@ -253,7 +253,7 @@ def solve_block(problem: LinearProblem, block: slice, options: RowOptions, start
 def _bind_pass(
     problem: LinearProblem, lanes: RowLanes, options: RowOptions
 ) -> Callable[[NDArray[np.int64]], None]:
-    """One pass as a function of the order of documents, everything else bound."""
+    """Return one pass as a function of the order of documents."""
     rows, loss = problem.rows, problem.loss
     starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
     values, one = rows.data.astype(lanes.weight.dtype), lanes.weight.dtype.type(1)

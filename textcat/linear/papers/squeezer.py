@@ -1,9 +1,8 @@
-"""At most so many features a category: the weakest Laplace prior under which the bound holds.
+"""Squeezer: the weakest Laplace prior under which a category has at most so many features.
 
-Problem: for each category the least lam whose solution has at most `features` nonzero weights, the
-constant not counted; the number of features hardly ever grows with lam, so lam is found by bisection on
-its logarithm, for all categories at once. Output: a model that keeps the bound. Paper: genkin_2004,
-section 7 (Squeezer, described in one sentence there).
+Problem: for each category the least lam whose solution has at most `features` nonzero weights, not counting
+the constant. The number of features hardly ever grows with lam, so lam is found by bisection on its logarithm,
+for all categories at once. Output: a model within the bound. Paper: genkin_2004, section 7.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from textcat.linear.priors import Prior
 from textcat.linear.problem import Floats, labels_as_columns
 from textcat.linear.training import FitSettings, make_problem
 
-# Bisection between the critical lam and this part of it, in this many halvings of the logarithm.
+# Bisection between the critical lam and this share of it, in this many halvings of the logarithm.
 WEAKEST_LAM_SHARE = 1e-5
 HALVINGS = 20
 
 
 def find_critical_lam(X: Any, Y: ArrayLike, **settings: Any) -> Floats:
-    """The least Laplace lam of each category at which no weight is left (an unpenalized constant aside)."""
+    """Return the least Laplace lam of each category without nonzero weights (except an unpenalized constant)."""
     made = FitSettings(**{**settings, "prior": Prior("laplace")})
     problem = make_problem(X, Y, made, made.read_algorithm_options())
     everything = slice(0, problem.categories)
@@ -48,16 +47,16 @@ def find_critical_lam(X: Any, Y: ArrayLike, **settings: Any) -> Floats:
 def squeeze(
     X: Any, Y: ArrayLike, features: int, cross_validate: bool = False, **settings: Any
 ) -> LinearModel:
-    """Lasso models of at most `features` features each.
+    """Train lasso models of at most `features` features per category.
 
-    With `cross_validate` the cross-validated lam is taken wherever it keeps the bound. `settings` go to
+    With `cross_validate` the cross-validated lam is taken wherever it satisfies the bound. `settings` go to
     `fit`.
     """
     if features < 0:
         raise UsageError(
-            f"at most {features} features cannot be asked for",
+            f"features must be 0 or more, not {features}",
             where="squeeze",
-            hint="Ask for 1 feature or more.",
+            hint="Give a number such as 10.",
         )
     settings = {**settings, "prior": "laplace"}
     labels = labels_as_columns(Y, X.shape[0])
@@ -69,24 +68,12 @@ def squeeze(
     for _ in range(HALVINGS + 1):
         trial = fit(X, labels, **{**settings, "lam": tried})
         obeys = (trial.coef != 0).sum(axis=0) <= features
-        best, lam = _take_better(best, trial, obeys), np.where(obeys, tried, lam)
+        best, lam = best.replace_categories(trial, obeys), np.where(obeys, tried, lam)
         high, low = np.where(obeys, tried, high), np.where(obeys, low, tried)
         tried = np.sqrt(low * high)
     if cross_validate:
         chosen = choose_lam_by_cross_validation(X, labels, **settings).lam
         trial = fit(X, labels, **{**settings, "lam": chosen})
         obeys = (chosen > lam) & ((trial.coef != 0).sum(axis=0) <= features)
-        best, lam = _take_better(best, trial, obeys), np.where(obeys, chosen, lam)
+        best, lam = best.replace_categories(trial, obeys), np.where(obeys, chosen, lam)
     return replace(best, settings={**best.settings, "lam": lam.tolist(), "at_most": features})
-
-
-def _take_better(best: LinearModel, trial: LinearModel, better: Any) -> LinearModel:
-    return replace(
-        best,
-        coef=np.where(better, trial.coef, best.coef),
-        intercept=np.where(better, trial.intercept, best.intercept),
-        certificate=[
-            new if take else old
-            for old, new, take in zip(best.certificate, trial.certificate, better, strict=True)
-        ],
-    )
