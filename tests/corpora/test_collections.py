@@ -295,7 +295,7 @@ def test_rcv1_damage_is_told(tmp_path: Path, tokens: str, qrels: str, problem: s
 
 
 def test_rcv1_without_its_files(tmp_path: Path) -> None:
-    with pytest.raises(DataNotAvailableError, match="textcat fetch rcv1"):
+    with pytest.raises(DataNotAvailableError, match="lyrl2004_tokens_train"):
         open_corpus("rcv1", tmp_path)
     with pytest.raises(UsageError, match="vectors"):
         open_vectors("rcv1", tmp_path)

@@ -104,14 +104,6 @@ def test_a_wrong_file_is_refused_deleted_and_refused_again(server, tmp_path: Pat
         assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("path", ["longer", "truncated-twice"])
-def test_a_wrong_announced_length_is_refused(server, tmp_path: Path, path: str) -> None:
-    size = len(BODY) if path == "longer" else len(BODY) - 1
-    with pytest.raises(BadDataError, match="bytes"):
-        bring(server[0] + path, tmp_path, size=size)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_an_endless_file_is_stopped(server, tmp_path: Path) -> None:
     with pytest.raises(BadDataError, match="more than 1000000 bytes"):
         bring(server[0] + "endless", tmp_path, max_bytes=1_000_000)

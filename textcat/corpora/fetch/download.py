@@ -131,7 +131,6 @@ class Download:
     url: str
     target: Path
     sha256: str | None = None
-    size: int | None = None
     max_bytes: int = 20_000_000_000
     patience: RetryPolicy = field(default_factory=RetryPolicy)
     progress: ProgressCallback | None = None
@@ -244,7 +243,7 @@ class Download:
         )
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
-        total = self._check_expected_total(answer, held)
+        total = _read_total(answer, held)
         require_disk_space(self.target.parent, (total or 0) - held)
         self._write_note(answer)
         digest = self._hash_part(held)
@@ -266,18 +265,6 @@ class Download:
             raise TryAgainError(f"received only {meter.done} of {total} bytes")
         return str(digest.hexdigest())
 
-    def _check_expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
-        length = answer.headers.get("Content-Length")
-        total = held + int(length) if length is not None and length.isdigit() else None
-        if total is not None and self.size is not None and total != self.size:
-            self._forget()
-            raise BadDataError(
-                f"the server has {total} bytes, not {self.size}",
-                where=self.url,
-                hint="The source has another file: use another one with --from.",
-            )
-        return total if total is not None else self.size
-
     def _write_note(self, answer: http.client.HTTPResponse) -> None:
         validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
         if validator is not None and validator.startswith("W/"):
@@ -295,6 +282,12 @@ class Download:
     def _forget(self) -> None:
         self.part.unlink(missing_ok=True)
         self.note.unlink(missing_ok=True)
+
+
+def _read_total(answer: http.client.HTTPResponse, held: int) -> int | None:
+    """Return the size of the whole file, of which `held` bytes are there, if the server states it."""
+    length = answer.headers.get("Content-Length")
+    return held + int(length) if length is not None and length.isdigit() else None
 
 
 def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:
