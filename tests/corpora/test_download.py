@@ -25,7 +25,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[str, Log]]:
 
 def bring(url: str, folder: Path, **options) -> tuple[str, list[float]]:
     pauses: list[float] = []
-    options = {"patience": QUICK, "sha256": SHA256} | options
+    options = {"retry": QUICK, "sha256": SHA256} | options
     digest = Download(url, folder / "file", sleep=pauses.append, **options).run()
     return digest, pauses
 
@@ -56,7 +56,7 @@ def test_a_later_run_takes_up_what_an_earlier_one_left(server, tmp_path: Path) -
     with pytest.raises(
         DataNotAvailableError, match=r"received only 100000 of 512000 bytes \(tried 1 times\)"
     ):
-        bring(url + "truncated-twice", tmp_path, patience=RetryPolicy(attempts=1))
+        bring(url + "truncated-twice", tmp_path, retry=RetryPolicy(attempts=1))
     assert not (tmp_path / "file").exists()
     bring(url + "truncated-twice", tmp_path)
     assert log.ranges[1] == "bytes=100000-"
@@ -93,7 +93,7 @@ def test_another_address_never_continues_a_part(server, tmp_path: Path) -> None:
 
 def test_a_bad_part_is_dropped_when_the_hash_shows_it(server, tmp_path: Path) -> None:
     (tmp_path / "file.part").write_bytes(b"z" * 1000)
-    bring(server[0] + "truncated-twice", tmp_path, patience=RetryPolicy(attempts=6))
+    bring(server[0] + "truncated-twice", tmp_path, retry=RetryPolicy(attempts=6))
     assert_whole(tmp_path)
 
 
@@ -148,9 +148,9 @@ def test_a_redirect_to_a_local_file_is_refused(server, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", ["drip", "silence"])
 def test_slow_servers_are_given_up(server, tmp_path: Path, path: str) -> None:
-    patience = RetryPolicy(timeout=0.3, attempts=2, slowest_rate=1e6, slow_for=0.1)
+    retry = RetryPolicy(timeout=0.3, attempts=2, slowest_rate=1e6, slow_for=0.1)
     with pytest.raises(DataNotAvailableError, match=r"too slow|failed"):
-        bring(server[0] + path, tmp_path, patience=patience, sha256=None)
+        bring(server[0] + path, tmp_path, retry=retry, sha256=None)
 
 
 @pytest.mark.parametrize("address", ["file:///etc/hostname", "ftp://127.0.0.1/x"])

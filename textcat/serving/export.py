@@ -22,20 +22,20 @@ from textcat.store.files import hold_lock, make_write_error
 from textcat.store.folders import replace_folder
 
 
-def export_models(plan: Plan, workshop: StepContext, target: Path) -> list[Path]:
+def export_models(plan: Plan, context: StepContext, target: Path) -> list[Path]:
     """Write a model directory `target/RUN` for each run (its first split or fold); return the directories."""
     folders = []
     for chain in plan.chains:
         if chain.repeat == 0:
             folder = target / chain.run
-            replace_model(folder, assemble_categorizer(plan, chain, workshop))
+            replace_model(folder, assemble_categorizer(plan, chain, context))
             folders.append(folder)
     return folders
 
 
-def assemble_categorizer(plan: Plan, chain: Chain, workshop: StepContext) -> Categorizer:
+def assemble_categorizer(plan: Plan, chain: Chain, context: StepContext) -> Categorizer:
     """Return the categorizer made of the artifacts of one run."""
-    folder = chain.vectorized.build_artifact(workshop).folder
+    folder = chain.vectorized.build_artifact(context).folder
     vectors = read_vectors(folder)
     vectorizer = read_vectorizer(folder)
     given_as_vectors = plan.experiment.corpus.name in list_vector_corpora()
@@ -43,18 +43,18 @@ def assemble_categorizer(plan: Plan, chain: Chain, workshop: StepContext) -> Cat
         vectorizer = replace(vectorizer, kept=np.ones(len(vectorizer.seen), dtype=np.bool_))
     axes = {}
     if chain.projected:
-        projected = chain.projected.build_artifact(workshop).folder
+        projected = chain.projected.build_artifact(context).folder
         axes = {name: read_array(projected, name) for name in ("axes", "singular_values")}
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
         categories=vectors.categories,
         vectorizer=vectorizer,
-        model=load_model(chain.trained.build_artifact(workshop).folder),
+        model=load_model(chain.trained.build_artifact(context).folder),
         decision_rule=load_decision_rule(
             chain.settings,
-            chain.decided.build_artifact(workshop).folder,
-            chain.calibrated.build_artifact(workshop).folder if chain.calibrated else None,
+            chain.decided.build_artifact(context).folder,
+            chain.calibrated.build_artifact(context).folder if chain.calibrated else None,
             vectors.priors,
             single_label=plan.experiment.corpus.single_label,
         ),
