@@ -71,7 +71,7 @@ def card(site: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> CorpusCard:
     return made
 
 
-def test_a_dead_address_is_passed_over_and_a_second_fetch_does_nothing(
+def test_a_dead_address_is_skipped_and_a_second_fetch_does_nothing(
     card: CorpusCard, site, tmp_path: Path
 ) -> None:
     report = fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
@@ -86,7 +86,7 @@ def test_a_dead_address_is_passed_over_and_a_second_fetch_does_nothing(
     assert sorted(path.name for path in (tmp_path / "data" / ".downloads").rglob("*.gz")) == []
 
 
-def test_what_is_optional_may_be_missing(
+def test_optional_files_may_be_missing(
     card: CorpusCard, site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = card.packages[0]
@@ -99,7 +99,7 @@ def test_what_is_optional_may_be_missing(
     assert (tmp_path / "more" / "rcv1" / "rcv1-v2.regions.qrels.gz").is_file()
 
 
-def test_what_a_killed_run_left_is_swept(card: CorpusCard, tmp_path: Path) -> None:
+def test_files_of_a_killed_run_are_removed(card: CorpusCard, tmp_path: Path) -> None:
     left = tmp_path / "data" / ".rcv1.killed"
     left.mkdir(parents=True)
     (left / "half").write_text("x")
@@ -127,7 +127,7 @@ def _contents(data: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_fetch_killed_at_any_change_to_a_file_is_taken_up(card: CorpusCard, tmp_path: Path) -> None:
+def test_a_fetch_killed_at_any_change_to_a_file_can_be_repeated(card: CorpusCard, tmp_path: Path) -> None:
     fetch_corpus("rcv1", tmp_path / "whole", retry=QUICK)
     whole = _contents(tmp_path / "whole")
     kills = 0
@@ -167,7 +167,7 @@ def test_a_mirror_at_an_address(card: CorpusCard, site, tmp_path: Path) -> None:
     assert site[0].split("/")[2] in report.source
 
 
-def test_a_named_source_that_lies_is_told_as_bad_data(card: CorpusCard, tmp_path: Path) -> None:
+def test_a_named_source_with_wrong_files_is_bad_data(card: CorpusCard, tmp_path: Path) -> None:
     (tmp_path / "lyrl2004_tokens_train.dat").write_text(TOKENS)
     (tmp_path / "rcv1-v2.topics.qrels").write_text("E11 2286 1\n")
     with pytest.raises(BadDataError, match="26151"):
@@ -176,7 +176,7 @@ def test_a_named_source_that_lies_is_told_as_bad_data(card: CorpusCard, tmp_path
     assert fetch_corpus("rcv1", tmp_path / "data", source=tmp_path).fresh
 
 
-def test_a_full_disk_while_unpacking_is_told(
+def test_a_full_disk_while_unpacking_is_an_error(
     card: CorpusCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
