@@ -204,7 +204,9 @@ def test_it_says_nothing_when_asked_to(tmp_path: Path, capsys: pytest.CaptureFix
         ("a.csv", "1,2\n3,4\n5,6\n", "no column of text"),
     ],
 )
-def test_what_cannot_be_guessed_is_said(name: str, content: str, message: str, tmp_path: Path) -> None:
+def test_columns_that_cannot_be_guessed_are_an_error(
+    name: str, content: str, message: str, tmp_path: Path
+) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises((UsageError, BadDataError)) as caught:
         inspect_documents(tmp_path / name)

@@ -108,9 +108,6 @@ class Handler(BaseHTTPRequestHandler):
     def answer_wrong(self) -> None:
         self.send(BODY[:-1] + b"!")
 
-    def answer_longer(self) -> None:
-        self.send(BODY + b"more")
-
     def answer_missing(self) -> None:
         self.send(b"no", status=404)
 

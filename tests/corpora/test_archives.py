@@ -76,7 +76,7 @@ def test_placement_chooses_and_renames(tmp_path: Path) -> None:
     assert found(tmp_path / "out") == {"kept/keep.txt": b"1"}
 
 
-def test_an_archive_inside_an_archive_is_looked_into(tmp_path: Path) -> None:
+def test_a_nested_archive_is_unpacked(tmp_path: Path) -> None:
     inner = tar(tmp_path / "inner.tar.gz", {"deep.txt": b"deep"})
     outer = zipped(tmp_path / "outer.zip", {"inner.tar.gz": inner.read_bytes(), "beside.txt": b"x"})
     unpack(outer, tmp_path / "out", everything, max_bytes=10_000)
@@ -118,14 +118,14 @@ def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [tar, zipped])
-def test_contents_beyond_the_bound_are_refused(tmp_path: Path, pack) -> None:
+def test_too_many_bytes_are_refused(tmp_path: Path, pack) -> None:
     archive = pack(tmp_path / "x", {"a": bytes(60), "b": bytes(60)})
     assert unpack(archive, tmp_path / "fits", everything, max_bytes=120) == 2
     with pytest.raises(BadDataError, match="larger"):
         unpack(archive, tmp_path / "out", everything, max_bytes=119)
 
 
-def test_a_bomb_inside_is_not_swallowed(tmp_path: Path) -> None:
+def test_a_nested_bomb_is_refused(tmp_path: Path) -> None:
     bomb = zipped(tmp_path / "bomb.zip", {"zeros.tar": bytes(5_000_000)})
     with pytest.raises(BadDataError, match="larger"):
         unpack(bomb, tmp_path / "out", everything, max_bytes=1_000_000)
@@ -141,7 +141,7 @@ def test_too_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("keep", [0, 10, 50, -5])
 @pytest.mark.parametrize("pack", [tar, zipped])
-def test_damaged_archives_are_told_apart_from_other_failures(tmp_path: Path, pack, keep: int) -> None:
+def test_a_damaged_archive_is_bad_data(tmp_path: Path, pack, keep: int) -> None:
     content = bytes(range(256)) * 40
     archive = pack(tmp_path / "x", {"a": content, "b": content[::-1]})
     archive.write_bytes(archive.read_bytes()[:keep])
@@ -149,7 +149,7 @@ def test_damaged_archives_are_told_apart_from_other_failures(tmp_path: Path, pac
         unpack(archive, tmp_path / "out", everything, max_bytes=10**6)
 
 
-def test_something_else_than_an_archive_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:
     (tmp_path / "page.html").write_text("<html>You need to sign in first</html>" * 50)
     with pytest.raises(BadDataError, match="damaged"):
         unpack(tmp_path / "page.html", tmp_path / "out", everything, max_bytes=100)
@@ -177,7 +177,7 @@ def test_a_bomb_in_a_header_is_refused_before_it_fills_the_memory(tmp_path: Path
     tracemalloc.stop()
 
 
-def test_what_is_left_out_counts_too(tmp_path: Path) -> None:
+def test_skipped_members_count_as_bytes(tmp_path: Path) -> None:
     archive = tar(tmp_path / "x.tar.gz", {"unwanted": bytes(5_000_000), "wanted": b"1"})
     with pytest.raises(BadDataError, match="larger"):
         unpack(
@@ -186,7 +186,7 @@ def test_what_is_left_out_counts_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("pack", [tar, zipped])
-def test_a_full_disk_is_noticed_before_a_file_is_written(
+def test_a_full_disk_is_an_error_before_a_file_is_written(
     tmp_path: Path, pack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = pack(tmp_path / "x", {"a": bytes(60)})

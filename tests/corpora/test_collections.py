@@ -179,7 +179,7 @@ def test_ohsumed_split_and_categories(tmp_path: Path) -> None:
         list(corpus.documents())
 
 
-def test_the_list_of_heart_diseases_says_where_it_is_from() -> None:
+def test_the_list_of_heart_diseases_states_its_source() -> None:
     found = load_heart_diseases()
     assert len(found) > 100
     assert {"Heart Diseases", "Myocardial Infarction", "Wolff-Parkinson-White Syndrome"} <= found
@@ -223,7 +223,7 @@ def test_a_named_folder_may_have_any_name(tmp_path: Path) -> None:
         fetch_corpus("industry-sector", tmp_path / "more", source=tmp_path / "mine" / "deep", offline=True)
 
 
-def test_vector_lines_read_as_scikit_learn_reads_them(tmp_path: Path) -> None:
+def test_vector_lines_are_read_like_scikit_learn_does(tmp_path: Path) -> None:
     random = np.random.default_rng(1)
     lines = [
         ",".join(map(str, sorted(random.choice(5, random.integers(1, 4), replace=False))))
@@ -289,13 +289,13 @@ def test_rcv1_tokens_and_topics(tmp_path: Path) -> None:
         (TOKENS, "E11 2286 1\nECAT 2286 0\n", r"qrels\.gz:2"),
     ],
 )
-def test_rcv1_damage_is_told(tmp_path: Path, tokens: str, qrels: str, problem: str) -> None:
+def test_damaged_rcv1_files_are_bad_data(tmp_path: Path, tokens: str, qrels: str, problem: str) -> None:
     with pytest.raises(BadDataError, match=problem):
         list(open_corpus("rcv1", rcv1(tmp_path, tokens, qrels)).documents())
 
 
 def test_rcv1_without_its_files(tmp_path: Path) -> None:
-    with pytest.raises(DataNotAvailableError, match="textcat fetch rcv1"):
+    with pytest.raises(DataNotAvailableError, match="lyrl2004_tokens_train"):
         open_corpus("rcv1", tmp_path)
     with pytest.raises(UsageError, match="vectors"):
         open_vectors("rcv1", tmp_path)
@@ -374,7 +374,7 @@ def test_official_vector_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["7  3:0.6 x:1", "7  3:0.6 0:1", "7  3:0.6 4", "7  3:a"])
-def test_bad_vector_lines_are_told(tmp_path: Path, line: str) -> None:
+def test_bad_vector_lines_are_located(tmp_path: Path, line: str) -> None:
     rcv1(tmp_path)
     (tmp_path / "lyrl2004_vectors_train.dat").write_text(f"2286  3:0.6\n{line}\n")
     with pytest.raises(BadDataError, match=r"train\.dat:2: .* is not TERM:WEIGHT"):

@@ -38,7 +38,7 @@ def test_report_shows_counts_terms_and_source(mirror: Path, reuters_sgml: Path) 
     assert is_fetched("reuters21578", data)
 
 
-def test_a_folder_of_unpacked_files_serves_and_the_fingerprint_is_of_the_contents(
+def test_unpacked_files_are_a_source_with_the_same_fingerprint(
     mirror: Path, reuters_sgml: Path, tmp_path: Path
 ) -> None:
     source = unpacked(mirror, tmp_path / "source" / "deeper")
@@ -48,7 +48,7 @@ def test_a_folder_of_unpacked_files_serves_and_the_fingerprint_is_of_the_content
     assert no_leftovers(tmp_path / "data")
 
 
-def test_an_altered_file_is_refused_and_nothing_stays(mirror: Path, tmp_path: Path) -> None:
+def test_an_altered_file_is_refused_and_nothing_is_installed(mirror: Path, tmp_path: Path) -> None:
     source = unpacked(mirror, tmp_path / "source")
     altered = source / "reut2-004.sgm"
     altered.write_bytes(altered.read_bytes().replace(b"cocoa", b"cacao", 1))
@@ -59,9 +59,7 @@ def test_an_altered_file_is_refused_and_nothing_stays(mirror: Path, tmp_path: Pa
         assert no_leftovers(tmp_path / "data")
 
 
-def test_damage_after_fetching_is_noticed_and_mended(
-    mirror: Path, reuters_sgml: Path, tmp_path: Path
-) -> None:
+def test_damage_after_fetching_is_repaired(mirror: Path, reuters_sgml: Path, tmp_path: Path) -> None:
     folder = tmp_path / "reuters21578"
     shutil.copytree(reuters_sgml, folder)
     victim = folder / "reut2-000.sgm"
@@ -73,13 +71,13 @@ def test_damage_after_fetching_is_noticed_and_mended(
     assert is_fetched("reuters21578", tmp_path)
 
 
-def test_a_copied_data_folder_still_stands(reuters_sgml: Path, tmp_path: Path) -> None:
+def test_a_copied_data_folder_is_valid(reuters_sgml: Path, tmp_path: Path) -> None:
     folder = tmp_path / "reuters21578"
     shutil.copytree(reuters_sgml, folder, copy_function=shutil.copyfile)
     assert not fetch_corpus("reuters21578", tmp_path, offline=True, mirror=tmp_path).fresh
 
 
-def test_files_placed_by_hand_are_verified_and_set_aside_not_deleted(mirror: Path, tmp_path: Path) -> None:
+def test_a_users_own_files_are_verified_and_kept(mirror: Path, tmp_path: Path) -> None:
     unpacked(mirror, tmp_path / "reuters21578")
     (tmp_path / "reuters21578" / "my-notes.doc").write_text("mine")
     assert not is_fetched("reuters21578", tmp_path)

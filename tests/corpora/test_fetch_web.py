@@ -71,39 +71,39 @@ def card(site: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> CorpusCard:
     return made
 
 
-def test_a_dead_address_is_passed_over_and_a_second_fetch_does_nothing(
+def test_a_dead_address_is_skipped_and_a_second_fetch_does_nothing(
     card: CorpusCard, site, tmp_path: Path
 ) -> None:
-    report = fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
+    report = fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert report.fresh
     assert report.counts["documents"] == 2
     assert report.verified == "published counts"
     for path in site[1].iterdir():
         path.unlink()
-    again = fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
+    again = fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert not again.fresh
     assert again.fingerprint == report.fingerprint
     assert sorted(path.name for path in (tmp_path / "data" / ".downloads").rglob("*.gz")) == []
 
 
-def test_what_is_optional_may_be_missing(
+def test_optional_files_may_be_missing(
     card: CorpusCard, site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     package = card.packages[0]
     regions = RemoteFile(name="rcv1-v2.regions.qrels.gz", urls=(site[0] + "regions.gz",), optional=True)
     more = package.model_copy(update={"files": (*package.files, regions)})
     monkeypatch.setattr(fetch_module, "load_card", lambda _: card.model_copy(update={"packages": (more,)}))
-    assert fetch_corpus("rcv1", tmp_path / "data", patience=QUICK).fresh
+    assert fetch_corpus("rcv1", tmp_path / "data", retry=QUICK).fresh
     (site[1] / "regions.gz").write_bytes((site[1] / "qrels.gz").read_bytes())
-    assert fetch_corpus("rcv1", tmp_path / "more", patience=QUICK).fresh
+    assert fetch_corpus("rcv1", tmp_path / "more", retry=QUICK).fresh
     assert (tmp_path / "more" / "rcv1" / "rcv1-v2.regions.qrels.gz").is_file()
 
 
-def test_what_a_killed_run_left_is_swept(card: CorpusCard, tmp_path: Path) -> None:
+def test_files_of_a_killed_run_are_removed(card: CorpusCard, tmp_path: Path) -> None:
     left = tmp_path / "data" / ".rcv1.killed"
     left.mkdir(parents=True)
     (left / "half").write_text("x")
-    fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
+    fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert not left.exists()
 
 
@@ -114,7 +114,7 @@ def _killed_at(operation: int, data: Path) -> bool:
         return exit_code_of(child) == -signal.SIGKILL
     try:
         die_at(operation, data)
-        fetch_corpus("rcv1", data, patience=QUICK)
+        fetch_corpus("rcv1", data, retry=QUICK)
         os._exit(0)
     finally:
         os._exit(99)
@@ -127,14 +127,14 @@ def _contents(data: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_fetch_killed_at_any_change_to_a_file_is_taken_up(card: CorpusCard, tmp_path: Path) -> None:
-    fetch_corpus("rcv1", tmp_path / "whole", patience=QUICK)
+def test_a_fetch_killed_at_any_change_to_a_file_can_be_repeated(card: CorpusCard, tmp_path: Path) -> None:
+    fetch_corpus("rcv1", tmp_path / "whole", retry=QUICK)
     whole = _contents(tmp_path / "whole")
     kills = 0
     while _killed_at(kills + 1, data := tmp_path / f"killed{kills + 1}"):
         kills += 1
         finished = is_fetched("rcv1", data)
-        assert fetch_corpus("rcv1", data, patience=QUICK).fresh is not finished
+        assert fetch_corpus("rcv1", data, retry=QUICK).fresh is not finished
         assert _contents(data) == whole
     assert kills > 20
     assert is_fetched("rcv1", data)
@@ -143,31 +143,31 @@ def test_a_fetch_killed_at_any_change_to_a_file_is_taken_up(card: CorpusCard, tm
 def test_wrong_contents_are_refused_and_removed(card: CorpusCard, site, tmp_path: Path) -> None:
     (site[1] / "tokens.gz").write_bytes(gzip.compress(TOKENS.split(".I 26151", maxsplit=1)[0].encode()))
     with pytest.raises(DataNotAvailableError, match=r"documents: 1, not 2"):
-        fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
+        fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert not is_fetched("rcv1", tmp_path / "data")
     assert [
         path for path in (tmp_path / "data").rglob("*") if path.is_file() and path.suffix != ".lock"
     ] == []
     (site[1] / "tokens.gz").write_bytes(gzip.compress(TOKENS.encode()))
-    assert fetch_corpus("rcv1", tmp_path / "data", patience=QUICK).fresh
+    assert fetch_corpus("rcv1", tmp_path / "data", retry=QUICK).fresh
 
 
 def test_a_page_instead_of_a_file_is_bad_data(card: CorpusCard, site, tmp_path: Path) -> None:
     (site[1] / "tokens.gz").write_text("<html>Sign in</html>")
     with pytest.raises(DataNotAvailableError, match="cannot fetch") as caught:
-        fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
+        fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert "damaged" in str(caught.value)
 
 
 def test_a_mirror_at_an_address(card: CorpusCard, site, tmp_path: Path) -> None:
     (site[1] / "lyrl2004_tokens_train.dat.gz").write_bytes((site[1] / "tokens.gz").read_bytes())
     (site[1] / "rcv1-v2.topics.qrels.gz").write_bytes((site[1] / "qrels.gz").read_bytes())
-    report = fetch_corpus("rcv1", tmp_path / "data", source=site[0], patience=QUICK)
+    report = fetch_corpus("rcv1", tmp_path / "data", source=site[0], retry=QUICK)
     assert report.fresh
     assert site[0].split("/")[2] in report.source
 
 
-def test_a_named_source_that_lies_is_told_as_bad_data(card: CorpusCard, tmp_path: Path) -> None:
+def test_a_named_source_with_wrong_files_is_bad_data(card: CorpusCard, tmp_path: Path) -> None:
     (tmp_path / "lyrl2004_tokens_train.dat").write_text(TOKENS)
     (tmp_path / "rcv1-v2.topics.qrels").write_text("E11 2286 1\n")
     with pytest.raises(BadDataError, match="26151"):
@@ -176,7 +176,7 @@ def test_a_named_source_that_lies_is_told_as_bad_data(card: CorpusCard, tmp_path
     assert fetch_corpus("rcv1", tmp_path / "data", source=tmp_path).fresh
 
 
-def test_a_full_disk_while_unpacking_is_told(
+def test_a_full_disk_while_unpacking_is_an_error(
     card: CorpusCard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object) -> None:
@@ -184,7 +184,7 @@ def test_a_full_disk_while_unpacking_is_told(
 
     monkeypatch.setattr(staging, "copy_to_sink", full)
     with pytest.raises(DataNotAvailableError, match="No space left"):
-        fetch_corpus("rcv1", tmp_path / "data", patience=QUICK)
+        fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert not list((tmp_path / "data").glob("*rcv1*"))
 
 

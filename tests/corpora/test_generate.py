@@ -29,7 +29,7 @@ def documents(made: GenerationReport) -> list[Document]:
     return list(open_corpus("rcv1", made.folder).documents())
 
 
-def test_it_reads_as_the_collection_does(made: GenerationReport, documents: list[Document]) -> None:
+def test_it_is_read_like_the_collection(made: GenerationReport, documents: list[Document]) -> None:
     assert [path.name for path in sorted(made.folder.iterdir())] == [
         *(f"lyrl2004_tokens_test_pt{part}.dat.gz" for part in range(4)),
         "lyrl2004_tokens_train.dat.gz",

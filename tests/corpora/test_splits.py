@@ -18,6 +18,5 @@ def test_labels_are_counted_by_side() -> None:
     assert counts.in_test() == ("a", "c")
     assert counts.in_both() == ("a",)
     assert counts.in_train_or_test() == ("a", "b", "c")
-    assert counts.largest(1) == ("a",)
     assert counts.with_at_least(2) == ("a", "b")
     assert counts.with_at_least(3) == ()

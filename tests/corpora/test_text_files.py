@@ -39,5 +39,5 @@ def test_an_empty_file_has_no_records(tmp_path: Path) -> None:
 def test_a_damaged_gzip_file_is_bad_data(tmp_path: Path, damage) -> None:
     path = tmp_path / "x.gz"
     path.write_bytes(damage(gzip.compress(bytes(range(256)) * 50)))
-    with pytest.raises(BadDataError, match="damaged or cut short"), open_latin1(path) as opened:
+    with pytest.raises(BadDataError, match="cannot decompress"), open_latin1(path) as opened:
         opened.read()

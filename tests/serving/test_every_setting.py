@@ -243,7 +243,7 @@ def test_a_model_of_vectors_refuses_texts_and_names_its_columns(tmp_path: Path) 
     assert next(iter(facts["against"])) == "1"
 
 
-def test_a_stop_list_of_ones_own_is_the_one_of_training(tmp_path: Path) -> None:
+def test_a_changed_stop_list_is_refused(tmp_path: Path) -> None:
     """A changed list is counted anew by the next evaluation, and refused by the model of the old one."""
     listed = tmp_path / "stop.txt"
     listed.write_text("wheat-crop\nharvest\n")

@@ -60,13 +60,13 @@ def test_a_rule_over_all_documents_is_not_applied_to_one(tmp_path: Path, rule: s
     assert f"{rule} over all documents" in facts[0]["heading"]
 
 
-def test_words_are_marked_where_they_stand(model: str, tmp_path: Path) -> None:
+def test_words_are_marked_in_the_text(model: str, tmp_path: Path) -> None:
     facts = json.loads(explain(model, str(tmp_path / "story.txt"), "-c", "grain", "--json"))[0]
     marked = [(facts["document"]["body"][w["start"] : w["end"]], w["weight"]) for w in facts["words"]]
     assert marked == [("Wheat", 2.0), ("rate", -0.5), ("wheat", 2.0), ("corn", 1.0)]
 
 
-def test_without_a_terminal_marks_are_text(model: str, tmp_path: Path) -> None:
+def test_without_a_terminal_marks_are_plain_text(model: str, tmp_path: Path) -> None:
     output = explain(model, str(tmp_path / "story.txt"), "-c", "grain")
     assert "[+Wheat] leaves PORT; the [-rate]\nof [+wheat] and [+corn]." in output
     assert "\x1b" not in output
@@ -95,7 +95,7 @@ def seen_in_a_terminal(*arguments: str, **environment: str) -> str:
     return b"".join(pieces).decode().replace("\r\n", "\n")
 
 
-def test_a_terminal_gets_colours_unless_told_otherwise(model: str, tmp_path: Path) -> None:
+def test_a_terminal_gets_colours_unless_they_are_off(model: str, tmp_path: Path) -> None:
     arguments = (model, str(tmp_path / "story.txt"), "-c", "grain")
     coloured = seen_in_a_terminal(*arguments)
     assert "\x1b[32m\x1b[1mWheat\x1b[0m leaves PORT; the \x1b[31m\x1b[1mrate\x1b[0m" in coloured
@@ -105,7 +105,7 @@ def test_a_terminal_gets_colours_unless_told_otherwise(model: str, tmp_path: Pat
         assert "[+Wheat] leaves" in plain
 
 
-def test_a_document_of_a_file_is_taken_by_its_id(model: str, tmp_path: Path) -> None:
+def test_a_document_is_chosen_by_its_id(model: str, tmp_path: Path) -> None:
     path = tmp_path / "new.jsonl"
     path.write_text('{"id": "a", "title": "Vessel"}\n{"id": "b", "title": "Wheat", "body": "corn"}\n')
     assert json.loads(explain(model, str(path), "--json"))[0]["category"] == 'ships "100%"'

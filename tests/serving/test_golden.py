@@ -59,7 +59,7 @@ def test_the_page_names_every_file_and_the_format() -> None:
     ("made_for", "message"),
     [(1, "has format 1, not 2"), (99, "has format 99, not 2"), ("two", "not a model")],
 )
-def test_another_format_is_told_by_its_number(tmp_path: Path, made_for: object, message: str) -> None:
+def test_a_model_of_another_format_is_refused(tmp_path: Path, made_for: object, message: str) -> None:
     write_categorizer(tmp_path / "m", small_model())
     facts = json.loads((tmp_path / "m" / "categorizer.json").read_text())
     (tmp_path / "m" / "categorizer.json").write_text(json.dumps(facts | {"format": made_for}))
@@ -69,7 +69,7 @@ def test_another_format_is_told_by_its_number(tmp_path: Path, made_for: object, 
     assert "textcat train" in caught.value.hint
 
 
-def test_the_golden_numbers_are_right() -> None:
+def test_the_golden_answers_are_right() -> None:
     """By hand: wheat and corn give 2 + 1 - 1 = 2 for grain and -1 - 0.5 for ships."""
     scores = read_categorizer(MODEL).scores(
         [NewDocument("1", {"title": "Wheat,", "body": "corn corn Xylophone"})]

@@ -46,14 +46,14 @@ def test_batches_do_not_matter(every, at_a_time) -> None:
     assert answers(model, at_a_time=at_a_time, every_category=every) == answers(model, every_category=every)
 
 
-def test_every_category_has_its_numbers_when_asked_for() -> None:
+def test_every_category_has_its_numbers_with_every_category() -> None:
     found = answers(small_model(calibration=platt()), every_category=True)
     for answer in found:
         assert list(answer["scores"]) == list(answer["probabilities"]) == CATEGORIES
     assert found[3]["scores"] == {CATEGORIES[0]: -1.0, CATEGORIES[1]: -0.5}
 
 
-def test_probabilities_are_the_logistic_models_own_a_calibrations_or_none() -> None:
+def test_probabilities_are_calibrated_logistic_or_absent() -> None:
     own = answers(small_model(loss="logistic"))
     assert own[0]["probabilities"]["grain"] == pytest.approx(1 / (1 + np.exp(-2.0)), rel=1e-5)
     steps = Isotonic(np.array([-1.0, 1.0, 0.0]), np.array([0.1, 0.9, 0.25]), np.array([0, 2, 3]))
@@ -118,7 +118,7 @@ def test_a_pipe_is_answered_line_by_line(tmp_path: Path) -> None:
         assert process.wait() == 0
 
 
-def test_a_broken_record_is_told_with_its_place(tmp_path: Path) -> None:
+def test_a_broken_record_is_located(tmp_path: Path) -> None:
     write_categorizer(tmp_path / "model", small_model())
     (tmp_path / "new.jsonl").write_text('{"body": "wheat"}\n{"body": \n')
     command = "from textcat.cli.main import main; main()"

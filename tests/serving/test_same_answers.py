@@ -113,7 +113,7 @@ def test_the_command_gives_the_same_from_files(real: Real, tmp_path: Path, run: 
         assert list(answer["scores"]) == list(answer["probabilities"]) == answer["labels"]
 
 
-def test_calibrated_probabilities_can_be_believed(real: Real) -> None:
+def test_calibrated_probabilities_agree_with_frequencies(real: Real) -> None:
     """Of decisions given a probability near p, a share near p is right."""
     labels = _labels(real)
     for run in ("rcut", "expected", "latent"):

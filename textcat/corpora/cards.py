@@ -23,7 +23,6 @@ class RemoteFile(_StrictModel):
     urls: tuple[str, ...] = ()
     also_named: tuple[str, ...] = ()
     sha256: str | None = None
-    size: int | None = None
     unpack: bool = False
     optional: bool = False
 

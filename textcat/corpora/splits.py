@@ -55,10 +55,6 @@ class CategoryCounts:
         """Return the labels of at least `number` training documents, in alphabetical order."""
         return tuple(sorted(label for label, found in self.train.items() if found >= number))
 
-    def largest(self, number: int) -> tuple[str, ...]:
-        """Return the labels with the most training documents, largest first; ties in alphabetical order."""
-        return tuple(sorted(self.train, key=lambda label: (-self.train[label], label))[:number])
-
 
 def count_categories(documents: Iterable[Document]) -> CategoryCounts:
     """Count the labels of training and of test documents; unused documents do not count."""

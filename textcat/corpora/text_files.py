@@ -9,11 +9,30 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO, cast
 
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, DataNotAvailableError
 
 _CHUNK = 1 << 22
 # Longer than any record or line of these collections: a small compressed file must not fill the memory.
 _MAX_LENGTH = 1 << 24
+
+
+def find_files(folder: Path, *patterns: str) -> list[Path]:
+    """Return the files of a folder that match each pattern in turn; raise DataNotAvailableError if there are none."""
+    found = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    if not found:
+        raise DataNotAvailableError(
+            f"no file {' or '.join(patterns)}",
+            where=str(folder),
+            hint="Put it there, or fetch the collection with `textcat fetch`.",
+        )
+    return found
+
+
+def make_damage_error(what: str, where: str) -> BadDataError:
+    """Return the error for a file whose contents are not those of the collection."""
+    return BadDataError(
+        what, where=where, hint="The file is damaged or not of this collection: fetch the collection again."
+    )
 
 
 @contextmanager
@@ -27,11 +46,7 @@ def open_latin1(path: Path) -> Iterator[TextIO]:
             with path.open(encoding="latin-1", newline="\n") as opened:
                 yield opened
     except (gzip.BadGzipFile, EOFError, zlib.error) as problem:
-        raise BadDataError(
-            f"the file is damaged or cut short ({problem})",
-            where=str(path),
-            hint="Fetch the collection again.",
-        ) from problem
+        raise make_damage_error(f"cannot decompress the file ({problem})", str(path)) from problem
 
 
 def read_line_blocks(path: Path) -> Iterator[str]:
@@ -40,11 +55,7 @@ def read_line_blocks(path: Path) -> Iterator[str]:
         while block := opened.read(_CHUNK):
             rest = opened.readline(_MAX_LENGTH)
             if len(rest) == _MAX_LENGTH:
-                raise BadDataError(
-                    "a line is too long for this format",
-                    where=str(path),
-                    hint="The file is damaged or not of this collection: fetch it again.",
-                )
+                raise make_damage_error("a line is too long for this format", str(path))
             yield block + rest
 
 
@@ -61,11 +72,7 @@ def read_smart_records(path: Path) -> Iterator[tuple[str, str]]:
                 if record.strip():
                     yield _split_record(record)
             if len(held) > _MAX_LENGTH:
-                raise BadDataError(
-                    "a record is too long for this format",
-                    where=str(path),
-                    hint="The file is damaged or not of this collection: fetch it again.",
-                )
+                raise make_damage_error("a record is too long for this format", str(path))
     if held.strip():
         yield _split_record(held)
 

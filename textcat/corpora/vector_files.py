@@ -139,15 +139,24 @@ def _is_pair(pair: str) -> bool:
     return bool(_are_terms(numbers[:1]).all() and _are_weights(numbers[1:]).all())
 
 
-def make_label_matrix(labels: Sequence[Sequence[str]], categories: Sequence[str]) -> NDArray[np.bool_]:
-    """Return documents x categories, true where a document has the label; other labels are left out."""
+def make_vector_corpus(
+    name: str,
+    X: csr_matrix,
+    labels: Sequence[Sequence[str]],
+    categories: Sequence[str],
+    split: NDArray[np.str_],
+    contents_sha256: str,
+    *,
+    ids: Sequence[str] | None = None,
+) -> VectorCorpus:
+    """Return a collection of vectors; documents without `ids` are numbered, labels not in `categories` are left out."""
     column = {category: number for number, category in enumerate(categories)}
     Y = np.zeros((len(labels), len(categories)), dtype=bool)
     for row, found in enumerate(labels):
-        for label in found:
-            if label in column:
-                Y[row, column[label]] = True
-    return Y
+        Y[row, [column[label] for label in found if label in column]] = True
+    rows, columns = (tuple(str(number + 1) for number in range(size)) for size in X.shape)
+    known_ids = rows if ids is None else tuple(ids)
+    return VectorCorpus(name, X, Y, known_ids, split, tuple(categories), columns, contents_sha256)
 
 
 def open_svmlight(
@@ -179,13 +188,6 @@ def open_svmlight(
     known = (
         tuple(sorted({label for found in labels for label in found})) if categories is None else categories
     )
-    return VectorCorpus(
-        name="svmlight",
-        X=lines.X,
-        Y=make_label_matrix(labels, known),
-        ids=tuple(str(row + 1) for row in range(documents)),
-        split=np.where(training, "train", "test"),
-        categories=tuple(known),
-        terms=tuple(str(column + 1) for column in range(lines.X.shape[1])),
-        contents_sha256=combine_hashes((str(number), hash_file(each)) for number, each in enumerate(paths)),
-    )
+    contents = combine_hashes((str(number), hash_file(each)) for number, each in enumerate(paths))
+    sides = np.where(training, "train", "test")
+    return make_vector_corpus("svmlight", lines.X, labels, known, sides, contents)

@@ -207,10 +207,10 @@ def _check_stop_list(categorizer: Categorizer, trained_with: Any) -> None:
 
 def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
     """Refuse another version of a tokenizer plugin than in training."""
-    here = collect_identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
-    if trained_with != here:
+    installed = collect_identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
+    if trained_with != installed:
         raise BadDataError(
-            f"the model was trained with {trained_with}, but installed is {here}",
+            f"the model was trained with {trained_with}, but installed is {installed}",
             hint="Install that version of the package, or train the model again.",
         )
 

@@ -54,7 +54,7 @@ def read_documents(
         if may_ignore_text and _ignores_text(row, fields):
             may_ignore_text = False
             log.warning(
-                "Warning: %s: `text` is ignored, here and in later documents; the model reads %s.",
+                "Warning: %s: `text` is ignored (also in later documents); the model reads %s.",
                 row.where,
                 ", ".join(fields),
             )

@@ -12,8 +12,8 @@ from pathlib import Path
 from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
 from textcat.corpora.splits import CategoryCounts, count_categories
-from textcat.corpora.text_files import read_smart_records
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.corpora.text_files import find_files, make_damage_error, read_smart_records
+from textcat.errors import UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
 _FIELD = re.compile(r"^\.([A-Z])[ \t]*\r?\n", re.MULTILINE)
@@ -45,11 +45,7 @@ def read_medline_records(path: Path) -> Iterator[MedlineRecord]:
         if not fields:
             continue
         if "U" not in fields:
-            raise BadDataError(
-                "the record has no MEDLINE number (.U)",
-                where=f"{path}, record {sequence}",
-                hint="The file is damaged: fetch the collection again.",
-            )
+            raise make_damage_error("the record has no MEDLINE number (.U)", f"{path}, record {sequence}")
         source = fields.get("S", "")
         yield MedlineRecord(
             number=fields["U"],
@@ -69,11 +65,7 @@ def _find_year(source: str, number: str, path: Path) -> int:
         return 1900 + int(found[1])
     if number[:2].isdecimal():
         return 1900 + int(number[:2])
-    raise BadDataError(
-        "the record has no year",
-        where=f"{path}, record {number}",
-        hint="The file is damaged: fetch the collection again.",
-    )
+    raise make_damage_error("the record has no year", f"{path}, record {number}")
 
 
 def parse_headings(field: str) -> tuple[str, ...]:
@@ -112,13 +104,7 @@ class Ohsumed:
         self.headings = (
             load_heart_diseases() if categories_file is None else _read_list(Path(categories_file))
         )
-        self.files = sorted(folder.glob("ohsumed.*"))
-        if not self.files:
-            raise DataNotAvailableError(
-                "no file ohsumed.87 to ohsumed.91",
-                where=str(folder),
-                hint="Run `textcat fetch ohsumed`.",
-            )
+        self.files = find_files(folder, "ohsumed.*")
 
     def records(self) -> Iterator[MedlineRecord]:
         """Yield every reference, file by file in the order of their names."""

@@ -16,9 +16,9 @@ import numpy as np
 
 from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.text_files import read_line_blocks, read_smart_records
-from textcat.corpora.vector_files import VectorCorpus, make_label_matrix, read_vector_lines
-from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.corpora.text_files import find_files, make_damage_error, read_line_blocks, read_smart_records
+from textcat.corpora.vector_files import VectorCorpus, make_vector_corpus, read_vector_lines
+from textcat.errors import BadDataError
 from textcat.splits import draw_training_mask
 
 RCV1_LABELS = ("topics", "industries", "regions")
@@ -77,29 +77,14 @@ def _explain_bad_line(block: str, path: Path, first: int) -> BadDataError:
     for line, text in enumerate(block.split("\n"), first):
         parts = text.split()
         if len(parts) != 3 or parts[2] != "1" or not _is_number(parts[1]):
-            return BadDataError(
-                "not a line LABEL NUMBER 1",
-                where=f"{path}:{line}",
-                hint="Fix the file, or fetch the collection again.",
-            )
-    return BadDataError(
-        "not lines LABEL NUMBER 1",
-        where=f"{path}:{first}",
-        hint="Fix the file, or fetch the collection again.",
-    )
+            return make_damage_error("not a line LABEL NUMBER 1", f"{path}:{line}")
+    return make_damage_error("not lines LABEL NUMBER 1", f"{path}:{first}")
 
 
 def find_qrels(folder: Path, labels: str) -> Path:
     """Return the path of the qrels file of one kind of labels."""
     require_choice("labels", labels, RCV1_LABELS)
-    found = sorted(folder.glob(f"rcv1-v2.{labels}.qrels*"))
-    if not found:
-        raise DataNotAvailableError(
-            f"no file rcv1-v2.{labels}.qrels.gz",
-            where=str(folder),
-            hint="Put it there, or fetch the collection with --from FOLDER.",
-        )
-    return found[0]
+    return find_files(folder, f"rcv1-v2.{labels}.qrels*")[0]
 
 
 class Rcv1Split:
@@ -141,12 +126,7 @@ class Rcv1:
         self.split = split
         self.labels = labels
         self.seed = seed
-        self.token_files = sorted(folder.glob("lyrl2004_tokens_train*.dat*"))
-        self.token_files += sorted(folder.glob("lyrl2004_tokens_test*.dat*"))
-        if not self.token_files:
-            raise DataNotAvailableError(
-                "no file lyrl2004_tokens_train.dat.gz", where=str(folder), hint="Run `textcat fetch rcv1`."
-            )
+        self.token_files = find_files(folder, "lyrl2004_tokens_train*.dat*", "lyrl2004_tokens_test*.dat*")
         self.qrels = find_qrels(folder, labels)
         require_choice("split", split, RCV1_SPLITS)
 
@@ -163,11 +143,7 @@ class Rcv1:
                 head, mark, tokens = text.partition(".W\n")
                 if head.strip() or not mark or number not in labels:
                     what = "it has no .W line" if not mark or head.strip() else f"it has no {self.labels}"
-                    raise BadDataError(
-                        f"document {number} is damaged: {what}",
-                        where=str(path),
-                        hint="Fetch the collection again.",
-                    )
+                    raise make_damage_error(f"document {number} is damaged: {what}", str(path))
                 yield Document(number, {"body": tokens}, labels[number], sides.of(number))
 
     @cached_property
@@ -209,38 +185,23 @@ def open_rcv1_vectors(
     folder: Path, *, split: str = "lyrl2004", labels: str = "topics", seed: int = 2004
 ) -> VectorCorpus:
     """Read the official vectors (log TF x IDF, cosine normalization) with labels from the qrels."""
-    paths = sorted(folder.glob("lyrl2004_vectors_train*.dat*")) + sorted(
-        folder.glob("lyrl2004_vectors_test*.dat*")
-    )
-    if not paths:
-        raise DataNotAvailableError(
-            "no file lyrl2004_vectors_train.dat.gz",
-            where=str(folder),
-            hint="Put it there, or fetch the collection with --from FOLDER.",
-        )
+    paths = find_files(folder, "lyrl2004_vectors_train*.dat*", "lyrl2004_vectors_test*.dat*")
     qrels = find_qrels(folder, labels)
     known = read_qrels(qrels)
     lines = read_vector_lines(paths)
     if missing := next((number for number in lines.heads if number not in known), None):
-        raise BadDataError(
-            f"document {missing} has no {labels}",
-            where=str(qrels),
-            hint="The files are of different editions: fetch the collection again.",
-        )
+        raise make_damage_error(f"document {missing} has no {labels}", str(qrels))
     sides = Rcv1Split(split, tuple(known), seed)
     found = [known[number] for number in lines.heads]
     categories = (
-        _list_topic_codes() if labels == "topics" else tuple(sorted({x for each in found for x in each}))
+        tuple(topic.code for topic in load_topics())
+        if labels == "topics"
+        else tuple(sorted({x for each in found for x in each}))
     )
-    return VectorCorpus(
-        name="rcv1-vectors",
-        X=lines.X,
-        Y=make_label_matrix(found, categories),
-        ids=tuple(lines.heads),
-        split=np.array([sides.of(number) for number in lines.heads]),
-        categories=categories,
-        terms=tuple(str(number + 1) for number in range(lines.X.shape[1])),
-        contents_sha256=fingerprint_files(folder, [*paths, qrels]),
+    split_sides = np.array([sides.of(number) for number in lines.heads])
+    contents = fingerprint_files(folder, [*paths, qrels])
+    return make_vector_corpus(
+        "rcv1-vectors", lines.X, found, categories, split_sides, contents, ids=tuple(lines.heads)
     )
 
 
@@ -252,31 +213,14 @@ def open_rcv1_subset(
     All are of the LYRL2004 test period, so there is no split by time. Topic M143 does not occur.
     """
     require_choice("split", split, ("random",))
-    path = folder / SUBSET_FILE
-    if not path.is_file():
-        raise DataNotAvailableError(
-            f"no file {SUBSET_FILE}",
-            where=str(folder),
-            hint="Put it there, or fetch the collection with --from FOLDER.",
-        )
-    lines = read_vector_lines([path])
+    paths = find_files(folder, SUBSET_FILE)
+    lines = read_vector_lines(paths)
     found = [head.split(",") for head in lines.heads]
     training = draw_training_mask(len(found), seed=seed, ratio=ratio)
     categories = tuple(sorted({label for each in found for label in each}))
-    return VectorCorpus(
-        name="rcv1-subset",
-        X=lines.X,
-        Y=make_label_matrix(found, categories),
-        ids=tuple(str(row + 1) for row in range(len(found))),
-        split=np.where(training, "train", "test"),
-        categories=categories,
-        terms=tuple(str(number + 1) for number in range(lines.X.shape[1])),
-        contents_sha256=fingerprint_files(folder, [path]),
-    )
-
-
-def _list_topic_codes() -> tuple[str, ...]:
-    return tuple(topic.code for topic in load_topics())
+    sides = np.where(training, "train", "test")
+    contents = fingerprint_files(folder, paths)
+    return make_vector_corpus("rcv1-subset", lines.X, found, categories, sides, contents)
 
 
 def count_vectors(folder: Path) -> dict[str, int]:

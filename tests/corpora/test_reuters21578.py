@@ -126,7 +126,7 @@ def test_unknown_settings_are_refused(made: Path, wrong: dict[str, str]) -> None
         Reuters21578(made / "nowhere")
 
 
-def test_damage_is_told_with_file_and_line(made: Path) -> None:
+def test_damage_is_located_by_file_and_line(made: Path) -> None:
     path = made / "reut2-000.sgm"
     path.write_text(MADE[: MADE.index("PLAIN TABLE")], encoding="latin-1")
     with pytest.raises(BadDataError, match=r"reut2-000\.sgm:19: a REUTERS record is not closed"):
@@ -143,7 +143,7 @@ def test_damage_is_told_with_file_and_line(made: Path) -> None:
         list(read_json_records(other))
 
 
-def test_the_table_of_numbers_is_what_the_sgml_says(reuters_sgml: Path) -> None:
+def test_the_table_of_numbers_agrees_with_the_sgml(reuters_sgml: Path) -> None:
     known = load_attributes()
     for record in Reuters21578(reuters_sgml).records():
         number = record.number
@@ -189,7 +189,7 @@ def words(text: str) -> list[str]:
     return re.findall("[a-z0-9]+", text.lower())
 
 
-def test_fingerprint_tells_the_sources_apart(reuters_sgml: Path, reuters_json: Path) -> None:
+def test_the_sources_have_different_fingerprints(reuters_sgml: Path, reuters_json: Path) -> None:
     assert Reuters21578(reuters_sgml).fingerprint() != Reuters21578(reuters_json).fingerprint()
 
 

@@ -32,9 +32,7 @@ def test_the_packed_archive_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize(
     "script", ["echo 'npm ERR! no such package' >&2; exit 1", "echo 'npm ERR! no such package'"]
 )
-def test_a_failure_is_told_in_npms_words(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
-) -> None:
+def test_a_failure_quotes_npm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     folder = npm(tmp_path, script, monkeypatch)
     with pytest.raises(DataNotAvailableError, match="no such package"):
         run_npm_pack(WANTED, folder)

@@ -36,7 +36,7 @@ def test_a_compressed_archive_with_folders_is_read(tmp_path: Path) -> None:
     ]
 
 
-def test_a_document_that_expands_without_bound_is_refused(tmp_path: Path) -> None:
+def test_a_document_that_is_too_large_is_refused(tmp_path: Path) -> None:
     folder = packed(tmp_path, {PAGE: bytes(trees.MAX_DOCUMENT_BYTES + 1)})
     assert (folder / PACKED_FILE).stat().st_size < 100_000
     tracemalloc.start()
@@ -71,9 +71,7 @@ def test_a_file_that_is_no_document_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["webkb", "20newsgroups"])
-def test_fetch_says_that_a_bomb_was_refused(
-    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_fetch_reports_a_refused_bomb(tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
     packed(tmp_path / name, {PAGE: bytes(trees.MAX_DOCUMENT_BYTES + 1)})
     with pytest.raises(DataNotAvailableError, match="cannot fetch") as error:
