@@ -14,6 +14,7 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
 from textcat.experiment.steps.step import Step
 from textcat.store import Store
+from textcat.store.housekeeping import record_use
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +49,7 @@ def run_experiment(
     source = fetch_documents(experiment, context)
     timings.note("fetch", time.perf_counter() - started, was_ready=not source.fresh)
     plan = make_plan(experiment, source.path, source.fingerprint)
+    record_use(context.store.root, experiment.name, (step.recipe.key for step in plan.steps(until)))
     checks = DocumentChecks(plan, context, until)
     for step in plan.steps(until):
         _build_step(step, context, timings)
