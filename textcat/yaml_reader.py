@@ -63,10 +63,30 @@ class YamlSource:
 def suggest_names(word: str, known: Iterable[str]) -> str:
     """Return a hint with the nearest known names, or with all of them when none is near."""
     choices = sorted(known)
-    near = get_close_matches(word, choices, n=3, cutoff=0.6)
-    if near:
+    if near := find_near_names(word, choices, most=3):
         return f"Did you mean {' or '.join(near)}?"
     return f"Known names: {', '.join(choices)}." if choices else "No name is known here."
+
+
+def find_near_names(word: str, known: Iterable[str], most: int) -> list[str]:
+    """Return the known names that are spelt alike; first one with the same parts in another order, if any."""
+    choices = sorted(known)
+    joined = _letters(word)
+    reordered = [
+        name
+        for name in choices
+        if len(_letters(name)) == len(joined) and all(part in joined for part in _parts(name))
+    ]
+    near = get_close_matches(word, choices, n=most, cutoff=0.6)
+    return list(dict.fromkeys([*reordered, *near]))[: 1 if reordered else most]
+
+
+def _parts(name: str) -> list[str]:
+    return re.split(r"[^a-z0-9]+", name.lower())
+
+
+def _letters(name: str) -> str:
+    return "".join(_parts(name))
 
 
 def make_yaml_error(place: YamlPlace | None, what: str, hint: str = "") -> UsageError:

@@ -32,6 +32,7 @@ COMMANDS = {
     "cite": "Print BibTeX for textcat, a paper, a collection or an experiment.",
     "init": "Write an experiment file for your own documents.",
     "generate": "Generate a synthetic collection of any size.",
+    "cache": "Show the size of the cache, list it, or clear it.",
     "completion": "Print a completion script for your shell.",
 }
 

@@ -79,6 +79,7 @@ class CommandSettings(RunContext):
 
     dry_run: bool = False
     quiet: bool = False
+    verbose: bool = False
     backend: str | None = None
     scheduler: str | None = None
 
@@ -156,8 +157,8 @@ def add_backend_options(command: CommandFunction) -> CommandFunction:
 
 def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
     """Remove the shared options from a command's arguments, set up logging and return the settings."""
-    quiet = settings.pop("quiet", False)
-    set_up_logging(settings.pop("verbose", 0), quiet)
+    quiet, verbose = settings.pop("quiet", False), settings.pop("verbose", 0)
+    set_up_logging(verbose, quiet)
     if settings.get("jobs"):
         limit_library_threads(settings["jobs"])
     return CommandSettings(
@@ -168,6 +169,7 @@ def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
         offline=settings.pop("offline", False),
         dry_run=settings.pop("dry_run", False),
         quiet=quiet,
+        verbose=verbose > 0,
         backend=settings.pop("backend", None),
         scheduler=settings.pop("scheduler", None),
     )

@@ -98,9 +98,12 @@ def _run_experiment(
     if until == "report":
         _report_results(plan, timings, context, rebuild=rebuild, quote=quote)
         return
-    for step in plan.steps(until):
-        context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
+    # What users need of `train` are the model directories.
+    if until != "train" or context.verbose:
+        for step in plan.steps(until):
+            context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
     context.print_unless_quiet(most_empty(plan, context, until).summary)
+    context.print_unless_quiet(timings.summary)
     if until == "train":
         from textcat.serving.export import export_models
 
@@ -135,8 +138,7 @@ def _report_results(
     write_results_folder(folder, results, seconds, write, rebuild=rebuild or trained)
     context.print_unless_quiet(format_for_terminal(timed, tables))
     context.print_unless_quiet(f"\n{empty.summary}")
-    spent = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in timings.seconds.items())
-    context.print_unless_quiet(f"\nTime: {spent}\nReport: {folder / 'report.html'}")
+    context.print_unless_quiet(f"\n{timings.summary}\nReport: {folder / 'report.html'}")
 
 
 def _print_plan(experiment: Experiment, context: CommandSettings, until: str) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache, wraps
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
@@ -20,6 +19,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from textcat.errors import StageFailedError, TextcatError, UsageError
+from textcat.yaml_reader import find_near_names
 
 PLUGIN_KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -166,7 +166,7 @@ class KnownName:
             raise PydanticCustomError("plugin", "{what}", {"what": " ".join(str(error).split())}) from error
         if name not in own:
             known = list_known_names(self.kind, own)
-            near = get_close_matches(name, known, n=1)
+            near = find_near_names(name, known, most=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known names: {', '.join(known)}"
             raise PydanticCustomError(
                 "unknown_name", "there is no {noun} {name}; {hint}",

@@ -39,7 +39,7 @@ def format_compared_table(table: ComparedTable) -> str:
 
 def format_runs(results: Mapping[str, Any]) -> str:
     """Format the headline measures with one row per run."""
-    columns = choose_headline_columns(results)
+    columns = choose_headline_columns(results, every=bool(results["paper"]))
     rows = [
         [escape_latex(run["title"] or name), *format_headline_numbers(run["measures"], columns)]
         for name, run in results["runs"].items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import isclose
 from typing import Any
 
 from tabulate import tabulate
@@ -18,16 +19,45 @@ HEADLINE_MEASURES = {
 }
 
 
-def choose_headline_columns(results: Mapping[str, Any]) -> list[str]:
-    """Return the headline columns with at least one value, then the measures requested in the settings."""
+# With one category per document, given and assigned, micro precision, recall and F1 are the accuracy.
+SINGLE_LABEL_COLUMNS = ("accuracy", "macro F1", "wrong")
+EQUAL_MEASURES = ("micro.precision", "micro.recall", "micro.f1")
+
+
+def choose_headline_columns(results: Mapping[str, Any], *, every: bool = False) -> list[str]:
+    """Return the headline columns with at least one value, then the measures requested in the settings.
+
+    Where every document has one category and gets one, there is one column for the equal measures, no break-even
+    point, and each wrong document counts once; unless `every` column is wanted.
+    """
     runs = results["runs"].values()
-    usual = [
+    if not every and _has_one_label(results):
+        usual = list(SINGLE_LABEL_COLUMNS)
+    else:
+        usual = _find_usual_columns(results)
+    asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
+    return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE_MEASURES.values())]
+
+
+def _has_one_label(results: Mapping[str, Any]) -> bool:
+    """Return whether each document has one category and gets one in every run."""
+    if not results["settings"]["corpus"].get("single_label"):
+        return False
+    return all(
+        (accuracy := find_value_or_mean(run["measures"], "accuracy")) is not None
+        and (equal := [find_value_or_mean(run["measures"], name) for name in EQUAL_MEASURES])
+        and all(value is not None and isclose(value, accuracy, abs_tol=1e-9) for value in equal)
+        for run in results["runs"].values()
+    )
+
+
+def _find_usual_columns(results: Mapping[str, Any]) -> list[str]:
+    runs = results["runs"].values()
+    return [
         name
         for name, measure in HEADLINE_MEASURES.items()
         if any(find_value_or_mean(run["measures"], measure) is not None for run in runs)
     ]
-    asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
-    return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE_MEASURES.values())]
 
 
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:
@@ -45,15 +75,23 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
     """Format the numbers of one run; errors are whole numbers unless they are a mean."""
     found = []
     for column in columns:
-        value = find_value_or_mean(measures, HEADLINE_MEASURES.get(column, column))
-        counted = column == "errors" and value is not None and float(value).is_integer()
+        value = _find_headline_value(measures, column)
+        counted = column in ("errors", "wrong") and value is not None and float(value).is_integer()
         found.append(format_number(value, 0 if counted else 1))
     return found
 
 
-def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str) -> str:
+def _find_headline_value(measures: Mapping[str, float | None], column: str) -> float | None:
+    if column != "wrong":
+        return find_value_or_mean(measures, HEADLINE_MEASURES.get(column, column))
+    # A wrong document is an error of the category that it has and of the one that it gets.
+    errors = find_value_or_mean(measures, "micro.errors")
+    return None if errors is None else errors / 2
+
+
+def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *, every: bool = False) -> str:
     """Format the headline measures as a Markdown table; `name` escapes the names of the runs."""
-    columns = choose_headline_columns(results)
+    columns = choose_headline_columns(results, every=every)
     rows = [
         [name(run["title"] or key), *format_headline_numbers(run["measures"], columns)]
         for key, run in results["runs"].items()

@@ -38,7 +38,8 @@ def write_report(
     diagnostics: Diagnostics | None = None,
 ) -> None:
     """Write table.md, table.csv, table.tex, report.html and figures/; `tables` are those of `compare_tables`."""
-    own = runs_as_text(results, escape_markdown)
+    # Results of the papers are compared with tables that have every column.
+    own = runs_as_text(results, escape_markdown, every=bool(results["paper"]))
     compared = tables_as_markdown(tables) if tables else ""
     write_atomically(folder / "table.md", f"# {escape_markdown(results['title'])}\n\n{compared}\n{own}\n")
     write_atomically(folder / "table.csv", tables_as_csv(tables))

@@ -31,6 +31,7 @@ from textcat.experiment.steps.project import scale_projection
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.plugins import collect_identities
 from textcat.serving.document_files import NewDocument
+from textcat.serving.model_folders import refuse_missing_model
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 from textcat.text.counting import TextDocument
 from textcat.text.document_counter import DocumentCounter
@@ -140,6 +141,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
 
 def read_categorizer(folder: Path) -> Categorizer:
     """Read a model directory; raise BadDataError for a damaged one or another folder."""
+    refuse_missing_model(folder)
     try:
         facts = read_json(folder, "categorizer")
         made_for = facts.get("format") if isinstance(facts, dict) else None

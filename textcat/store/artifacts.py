@@ -92,6 +92,14 @@ class Artifact:
         """The key of the recipe."""
         return self.recipe.key
 
+    @property
+    def built_at(self) -> float:
+        """When it was built, in seconds since 1970: the time of its manifest."""
+        try:
+            return (self.folder / ARTIFACT_MANIFEST).stat().st_mtime
+        except OSError:
+            return 0.0
+
 
 class Store:
     """Artifacts in the folders `root/<stage>/<key>/`."""

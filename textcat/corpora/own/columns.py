@@ -13,7 +13,7 @@ from textcat.yaml_reader import read_packaged_yaml
 
 _SEPARATORS = ("|", ";", ",", "/", " ")
 # Columns with more words per value are text.
-_WORDS_OF_TEXT = 5.0
+WORDS_OF_TEXT = 5.0
 # A column of text must be present in this share of the rows.
 _PRESENT = 0.95
 # Distinct values are kept up to so many characters per column: ids and labels fit, text does not.
@@ -189,7 +189,7 @@ def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
     by_name = [
         column
         for column in _find_named_columns(columns, "label")
-        if column.mean_words < _WORDS_OF_TEXT or column.has_lists
+        if column.mean_words < WORDS_OF_TEXT or column.has_lists
     ]
     if by_name:
         return by_name[0]
@@ -199,7 +199,7 @@ def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
     repeating = [
         c
         for c in columns
-        if c.mean_words < _WORDS_OF_TEXT and c.is_complete and 1 < len(c.values) <= max(2.0, 0.2 * c.present)
+        if c.mean_words < WORDS_OF_TEXT and c.is_complete and 1 < len(c.values) <= max(2.0, 0.2 * c.present)
     ]
     return min(repeating, key=lambda column: len(column.values), default=None)
 
@@ -209,7 +209,7 @@ def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummar
     no_lists = [c for c in columns if not c.has_lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
     named = _find_named_columns(usable, "text")
-    prose = [c for c in usable if c.mean_words >= _WORDS_OF_TEXT or c in named]
+    prose = [c for c in usable if c.mean_words >= WORDS_OF_TEXT or c in named]
     if prose:
         return prose
     longest = max(usable, key=lambda column: column.mean_words, default=None)

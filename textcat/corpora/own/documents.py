@@ -17,6 +17,7 @@ from textcat.corpora.splits import CategoryCounts, count_categories, side_named
 from textcat.errors import UsageError
 from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file
+from textcat.yaml_reader import find_near_names
 
 TABLES = ("csv", "tsv", "jsonl")
 
@@ -109,7 +110,7 @@ class OwnDocuments:
         values = row.values
         for column in (*self.text, self.label, *filter(None, (self.id, self.side))):
             if values.get(column) is None:
-                problems.report("missing", f"no column {column!r}", row.where)
+                self._report_missing(column, row, problems)
                 return None
         side = self._assign_side(row, problems)
         if side is None:
@@ -123,6 +124,21 @@ class OwnDocuments:
             return None
         own_id = values.get(self.id if self.id is not None else "id")
         return Document(str(number if own_id is None else own_id), fields, labels, side, row.where)
+
+    def _report_missing(self, column: str, row: TableRow, problems: Problems) -> None:
+        """Report a row without a value; where the table has no such column, name those that it has."""
+        if column in row.values or self.name == "jsonl":
+            known = ", ".join(map(str, row.values)) if column not in row.values else ""
+            has = f" (it has {known})" if known else ""
+            problems.report("missing", f"no column {column!r}{has}", row.where)
+            return
+        columns = [str(name) for name in row.values]
+        near = find_near_names(column, columns, most=1)
+        meant = f"Did you mean {near[0]!r}? " if near else ""
+        hint = f"{meant}Name one of them in `corpus.options`."
+        problems.report(
+            "missing", f"no column {column!r}; the columns are {', '.join(columns)}", row.where, hint
+        )
 
     def _labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
         if isinstance(value, list):

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.own.columns import ColumnGuess, TableSummary, guess_columns, summarize_columns
+from textcat.corpora.own.columns import (
+    WORDS_OF_TEXT,
+    ColumnGuess,
+    TableSummary,
+    guess_columns,
+    summarize_columns,
+)
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.folders import FolderDocument, list_folder_documents
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
@@ -56,6 +62,7 @@ class LabelCounts:
 
     sides: Counter[str] = field(default_factory=Counter)
     categories: dict[str, set[str]] = field(default_factory=lambda: {"train": set(), "test": set()})
+    documents: Counter[str] = field(default_factory=Counter)
     labels: int = 0
     several: int = 0
     first_several: str = ""
@@ -68,6 +75,7 @@ class LabelCounts:
         if side == "unused":
             return
         self.categories[side].update(labels)
+        self.documents.update(labels)
         self.labels += len(labels)
         if len(labels) > 1:
             self.several += 1
@@ -85,6 +93,27 @@ class LabelCounts:
     def is_single_label(self) -> bool:
         """Whether each training and test document has exactly one label."""
         return self.used > 0 and not self.several and not self.unlabelled
+
+    def check_categories(self, where: str) -> None:
+        """Raise BadDataError if there is no label, or one that every document has."""
+        different = self.categories["train"] | self.categories["test"]
+        if different and not (len(different) == 1 and self.is_single_label):
+            return
+        what = "no document has a label"
+        if different:
+            what = f"every document has the only label {next(iter(different))!r}: there is nothing to learn"
+        raise BadDataError(
+            what, where=where, hint="Add documents of another category, or name another column."
+        )
+
+    def report_rare(self) -> list[str]:
+        """Return a line on the labels of a single document, if there are any."""
+        rare = sorted(label for label, number in self.documents.items() if number == 1)
+        if not rare:
+            return []
+        shown = ", ".join(rare[:5]) + (", ..." if len(rare) > 5 else "")
+        counted = "1 category has" if len(rare) == 1 else f"{len(rare):,} categories have"
+        return [f"{counted} a single document, which cannot be both learned and tested: {shown}"]
 
     def report(self) -> str:
         """Return the number of categories and of labels for each document, as text."""
@@ -116,6 +145,8 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
         hint = "Give the first line names for the columns, such as text and label."
         raise UsageError(f"no column of text and one of labels among {names}", where=str(path), hint=hint)
+    if kind != "jsonl":
+        _check_header(guess, path)
     source, sides = (f"column {guess.side.column.name}", guess.side.rows) if guess.side else ("", {})
     options = _table_options(guess, encoding) | _validation_option(sides)
     if policy := _table_policy(guess, table, problems):
@@ -128,11 +159,24 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         f"labels: {guess.label.name}{_separated_by(guess.separator)}; {counts.report()}",
         f"ids: {_report_ids(guess, table)}",
         *(f"column {name} is not used as the split: {why}" for name, why in guess.not_sides.items()),
+        *counts.report_rare(),
         *_report_split(source, sides, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
     return Inspection(kind, text, options, counts.is_single_label, report, counts.sides.total())
+
+
+def _check_header(guess: ColumnGuess, path: Path) -> None:
+    """Refuse a table whose first line looks like a document: a text, or a label of other rows."""
+    prose = [column.name for column in guess.text if len(column.name.split()) >= WORDS_OF_TEXT]
+    if prose or guess.label.values[guess.label.name]:
+        example = prose[0] if prose else guess.label.name
+        raise UsageError(
+            f"the first line looks like a document, not like names of columns: {example[:60]!r}",
+            where=f"{path}:1",
+            hint="Add a first line with names for the columns, such as text,label.",
+        )
 
 
 def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
@@ -185,6 +229,7 @@ def _count_documents(corpus: OwnDocuments) -> LabelCounts:
     if not counts.used:
         hint = "Each document needs text, labels and a side in columns of their own."
         raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)
+    counts.check_categories(str(corpus.path))
     return counts
 
 
@@ -220,7 +265,9 @@ def _report_split(
             f"validation: {rows['validation']:,} documents are unused (`validation: train` uses them for training)"
         )
     if unseen := len(counts.categories["test"] - counts.categories["train"]):
-        report.append(f"{unseen:,} categories of test documents have no training document")
+        names = sorted(counts.categories["test"] - counts.categories["train"])
+        shown = ", ".join(names[:5]) + (", ..." if unseen > 5 else "")
+        report.append(f"{unseen:,} categories of test documents have no training document: {shown}")
     return report
 
 
@@ -233,13 +280,27 @@ def _separated_by(separator: str | None) -> str:
 def _inspect_folders(path: Path) -> Inspection:
     tree = DocumentTree(path)
     sided = _has_sides(tree.names)
-    if not sided and all(side_named(name.split("/")[0]) for name in tree.names if "/" in name):
+    names = [name for name in tree.names if "/" in name]
+    if not names:
+        raise BadDataError(
+            "its folders have no files",
+            where=str(path),
+            hint="Put each class's documents into a folder of the class's name.",
+        )
+    if not sided and all(side_named(name.split("/")[0]) for name in names):
         hint = "Put a folder for each class into each of them."
         raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
     found = list_folder_documents(tree, sided=sided, same_name="apart")
     if not found:
         raise BadDataError("its folders have no files", where=str(path), hint="Put the documents there.")
-    encoding = likeliest_encoding(tree.contents([file for document in found for file in document.files]))
+    files = [file for document in found for file in document.files]
+    if all(b"\0" in content[:_SAMPLE] for content in tree.contents(files)):
+        raise BadDataError(
+            "its files are not text",
+            where=str(path),
+            hint="Extract the text: one text file for each document.",
+        )
+    encoding = likeliest_encoding(tree.contents(files))
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     report = [f"a folder for each class, {encoding}: {len(found):,} files"]
     joined = list_folder_documents(tree, sided=sided, same_name="one")
@@ -259,6 +320,7 @@ def _inspect_folders(path: Path) -> Inspection:
     counts = _count_documents(corpus)
     report += [
         f"labels: {counts.report()}",
+        *counts.report_rare(),
         *_report_split("the first folder" if sided else "", rows, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
@@ -287,9 +349,11 @@ def _inspect_vectors(path: Path) -> Inspection:
     for number, head in enumerate(heads, 1):
         labels = [label for label in head.split(",") if label]
         counts.add(f"{path}, vector {number}", labels, "train")
+    counts.check_categories(str(path))
     report = [
         f"svmlight: {len(heads):,} vectors",
         f"labels: {counts.report()}",
+        *counts.report_rare(),
         *_report_split("", {}, counts, {}),
     ]
     return Inspection("svmlight", (), {}, counts.is_single_label, report, len(heads), weighted=True)

@@ -75,12 +75,12 @@ class Problems:
             policy[kind] = action
         return cls(policy, hint=hint)
 
-    def report(self, kind: str, what: str, where: str) -> str:
-        """Count a problem and return the action to take; raise an error if that is the policy."""
+    def report(self, kind: str, what: str, where: str, hint: str = "") -> str:
+        """Count a problem and return the action to take; raise an error, with this hint, if that is the policy."""
         action = self.policy[kind]
         if action == "error":
             others = " or ".join(each for each in POLICIES[kind] if each != "error")
-            hint = self.hint or f"Fix it, or set the policy for {kind} to {others}."
+            hint = self.hint or hint or f"Fix it, or set the policy for {kind} to {others}."
             raise BadDataError(what, where=where, hint=hint)
         self.counts[kind] += 1
         if len(self.examples) < _MAX_EXAMPLES:

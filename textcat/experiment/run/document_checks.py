@@ -47,7 +47,10 @@ class DocumentChecks:
         for chain in self._plan.chains:
             if chain.vectorized.recipe.key == key and key not in self._checked:
                 self._checked.add(key)
-                check_single_label(self._plan.experiment, step.build_artifact(self._context).folder)
+                folder = step.build_artifact(self._context).folder
+                check_single_label(self._plan.experiment, folder)
+                if self._plan.experiment.corpus.name in OWN_FORMATS and chain.repeat == 0:
+                    check_categories(self._plan.experiment, folder)
             if chain.repeat == 0 and _document_steps(chain, self._until)[-1].recipe.key == key:
                 self._warn(empty_documents(chain, self._plan.experiment.corpus, self._context, self._until))
 
@@ -193,6 +196,30 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
         where=str(experiment.own_documents if experiment.corpus.path else experiment.corpus.name),
         hint=_label_remedy(experiment.corpus, several=several > 0, none=none > 0),
     )
+
+
+def check_categories(experiment: Experiment, vectors: Path) -> None:
+    """Refuse own documents with nothing to tell apart; warn of categories that cannot be learned or tested."""
+    train, test = (read_mask(vectors, f"{part}.labels") for part in ("train", "test"))
+    names = read_json(vectors, "categories")
+    learned, tested = (np.count_nonzero(labels, axis=0) for labels in (train, test))
+    if np.all((learned == 0) | (learned == len(train))):
+        all_have = [name for name, number in zip(names, learned, strict=True) if number]
+        raise BadDataError(
+            f"every training document has the label {', '.join(map(repr, all_have))}: there is nothing to learn"
+            if all_have
+            else "no training document has a label",
+            where=str(experiment.own_documents if experiment.corpus.path else experiment.corpus.name),
+            hint="Add documents of another category, or name another column or split.",
+        )
+    for chosen, what in (
+        ((learned == 0) & (tested > 0), "only in test documents: they cannot be learned and count as errors"),
+        (learned == 1, "in a single training document: too few to learn from"),
+    ):
+        if chosen.any():
+            found = [names[k] for k in np.flatnonzero(chosen)]
+            shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+            log.warning("Warning: %d of %d categories are %s (%s)", len(found), len(names), what, shown)
 
 
 def _places(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.document_checks import DocumentChecks
@@ -14,23 +15,46 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
 from textcat.experiment.steps.step import Step
 from textcat.store import Store
+from textcat.store.housekeeping import record_use
 
 log = logging.getLogger(__name__)
 
 
 @dataclass
 class Timings:
-    """Seconds of each stage when its steps were made, and how many steps were built or found ready."""
+    """Seconds of each stage when its steps were made, and how many steps were built or found ready.
+
+    `spent` has the seconds of this run alone, and `newest` the time at which the last ready step was built.
+    """
 
     seconds: dict[str, float] = field(default_factory=dict)
     built: dict[str, int] = field(default_factory=dict)
     ready: dict[str, int] = field(default_factory=dict)
+    spent: dict[str, float] = field(default_factory=dict)
+    newest: float = 0.0
 
-    def note(self, stage: str, seconds: float, *, was_ready: bool) -> None:
+    def note(self, stage: str, seconds: float, *, was_ready: bool, built_at: float = 0.0) -> None:
         """Add one step."""
         self.seconds[stage] = self.seconds.get(stage, 0.0) + seconds
         counted = self.ready if was_ready else self.built
         counted[stage] = counted.get(stage, 0) + 1
+        if was_ready:
+            self.newest = max(self.newest, built_at)
+        else:
+            self.spent[stage] = self.spent.get(stage, 0.0) + seconds
+
+    @property
+    def summary(self) -> str:
+        """The seconds spent in this run, and what came from the cache."""
+        spent = "  ".join(f"{stage} {seconds:.1f} s" for stage, seconds in self.spent.items())
+        ready = [stage for stage in self.ready if stage != "fetch"]
+        if not ready:
+            return f"Time: {spent}"
+        day = datetime.fromtimestamp(self.newest).strftime("%Y-%m-%d %H:%M")
+        if not self.spent:
+            return f"Time: all stages from the cache, built on {day}"
+        partly = [f"part of {stage}" if stage in self.spent else stage for stage in ready]
+        return f"Time: {spent}  (from the cache, built until {day}: {', '.join(partly)})"
 
 
 def plan_experiment(experiment: Experiment, context: RunContext) -> Plan | None:
@@ -48,6 +72,7 @@ def run_experiment(
     source = fetch_documents(experiment, context)
     timings.note("fetch", time.perf_counter() - started, was_ready=not source.fresh)
     plan = make_plan(experiment, source.path, source.fingerprint)
+    record_use(context.store.root, experiment.name, (step.recipe.key for step in plan.steps(until)))
     checks = DocumentChecks(plan, context, until)
     for step in plan.steps(until):
         _build_step(step, context, timings)
@@ -62,7 +87,8 @@ def _build_step(step: Step, context: RunContext, timings: Timings) -> None:
         log.info("%s", step.title)
         context.progress(0, None, step.title)
     made = step.build_artifact(context)
-    timings.note(step.stage, made.seconds if ready else time.perf_counter() - started, was_ready=ready)
+    seconds = made.seconds if ready else time.perf_counter() - started
+    timings.note(step.stage, seconds, was_ready=ready, built_at=made.built_at)
 
 
 def list_step_states(steps: Iterable[Step], store: Store) -> list[tuple[Step, str]]:

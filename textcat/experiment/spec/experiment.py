@@ -207,7 +207,9 @@ class Experiment(StrictSettings):
     """An experiment: one corpus and text representation, and the runs that are compared on it."""
 
     name: str = Field(default="", description="Default: the path of the file below configs/.")
-    title: str = Field(description="What is compared, in one line.")
+    title: str = Field(
+        default="", description="What is compared, in one line; default: the name of the file."
+    )
     paper: str = Field(
         default="", description="The paper whose tables this reproduces, such as zhang_oles_2001."
     )

@@ -262,8 +262,26 @@ LEARNERS: dict[str, LearnerEntry] = {
 }
 
 
+# Names that people try, and what to write in their place.
+_LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}}}`"
+USUAL_NAMES = {
+    "svm": _LINEAR.format("squared_hinge", "gaussian"),
+    "svc": _LINEAR.format("squared_hinge", "gaussian"),
+    "linear_svm": _LINEAR.format("squared_hinge", "gaussian"),
+    "linearsvc": _LINEAR.format("squared_hinge", "gaussian"),
+    "logistic": _LINEAR.format("logistic", "gaussian"),
+    "logistic_regression": _LINEAR.format("logistic", "gaussian"),
+    "logisticregression": _LINEAR.format("logistic", "gaussian"),
+    "ridge": _LINEAR.format("squared", "gaussian"),
+    "lasso": _LINEAR.format("logistic", "laplace"),
+    "maxent": "`learner: softmax`",
+    "multinomialnb": "`learner: naive_bayes_multiclass`",
+}
+
+
 def validate_parameters(learner: str, given: dict[str, Any]) -> LearnerParameters:
     """Return a learner's checked parameters; raise KeyError with a hint where there is no such learner."""
     if learner not in LEARNERS:
-        raise KeyError(suggest_names(learner, LEARNERS))
+        usual = USUAL_NAMES.get(learner.lower().replace("-", "_"))
+        raise KeyError(f"Write {usual}." if usual else suggest_names(learner, LEARNERS))
     return LEARNERS[learner].parameters.model_validate(given)

@@ -142,6 +142,7 @@ def load_experiment(wanted: str | Path) -> Experiment:
     path = find_experiment(str(wanted))
     source = read_experiment_source(path)
     source.data.setdefault("name", derive_experiment_name(path))
+    source.data.setdefault("title", path.stem)
     return validate_experiment(source).set_folder(path.parent)
 
 

@@ -31,6 +31,13 @@ def divide_documents(
     """Return the division of one repetition (0 without `resample`)."""
     labels = counts.documents.make_label_matrix(counts.categories)
     train, test = _split_rows(counts, labels, resample, repeat)
+    if not len(labels):
+        folders = "Put a folder for each class there, with the documents in it."
+        raise StageFailedError(
+            f"there are no documents in {corpus.path or corpus.name}",
+            where=corpus.name,
+            hint=folders if corpus.name == "folders" else "Fix `corpus.path` or its options.",
+        )
     if not len(train) or not len(test):
         raise StageFailedError(
             f"{corpus.name}: {len(train)} training and {len(test)} test documents after the split",
