@@ -302,6 +302,7 @@ def describe_cell(entry: CellVerdict) -> dict[str, Any]:
         "id": cell.id,
         "paper": cell.paper,
         "table": cell.table,
+        "group": cell.group,
         "row": cell.row,
         "column": cell.column,
         "kind": cell.kind,

@@ -49,7 +49,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """Outcome of a claim, one line of figures per test, and every number used."""
+    """Outcome of a claim, a sentence with its numbers per test, and every number used."""
 
     claim: Claim
     outcome: ClaimOutcome
@@ -106,10 +106,10 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
             answer = test.answer(number)
         except _MissingNumberError:
             outcomes.append("not run")
-            figures.append("not run")
+            figures.append("Not run.")
         else:
             outcomes.append("holds" if answer.holds else "fails")
-            figures.append(answer.figures)
+            figures.append(answer.sentence)
     evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
     return ClaimResult(claim, _combine_outcomes(outcomes), tuple(figures), evidence)
 

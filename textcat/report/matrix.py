@@ -309,8 +309,17 @@ def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdi
 
 
 def _format_claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    rows = [[c["outcome"], c["id"], c["statement"], "; ".join(c["figures"])] for c in claims]
-    return tabulate(rows, headers=["", "claim", "statement", "figures"], tablefmt="github")
+    rows = [
+        [
+            "cannot fail" if c["identity"] and c["outcome"] == "holds" else c["outcome"],
+            c["id"],
+            c["statement"],
+            " ".join(c["figures"]),
+            c["note"] or "",
+        ]
+        for c in claims
+    ]
+    return tabulate(rows, headers=["", "claim", "statement", "numbers", "note"], tablefmt="github")
 
 
 def _make_anchor(table_id: str) -> str:
