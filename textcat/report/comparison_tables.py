@@ -114,12 +114,12 @@ def table_as_text(table: ComparedTable, style: str = "github") -> str:
 def format_legend() -> str:
     """Return the legend of the signs."""
     signs = "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-    return f"measured (printed): {signs}  no sign: not judged, or no number"
+    return f"measured (printed): {signs}  no sign: not judged, or no number  {REPEATS_SIGN} repeats another, not counted"
 
 
 def format_matrix_legend() -> str:
-    """Return the legend of the matrix, which also marks repeated cells and differences in documents."""
-    return f"{format_legend()}  {REPEATS_SIGN} repeats another cell, not counted  d: difference in test documents"
+    """Return the legend of the matrix, whose cells also have differences in documents."""
+    return f"{format_legend()}  d: difference in test documents"
 
 
 def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
