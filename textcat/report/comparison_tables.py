@@ -114,7 +114,8 @@ def table_as_text(table: ComparedTable, style: str = "github") -> str:
 def format_legend() -> str:
     """Return the legend of the signs."""
     signs = "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-    return f"measured (printed): {signs}  no sign: not judged, or no number  {REPEATS_SIGN} repeats another, not counted"
+    others = f"no sign: not judged, or no number  {REPEATS_SIGN} repeats another, not counted"
+    return f"measured (printed): {signs}  {others}"
 
 
 def format_matrix_legend() -> str:
