@@ -29,8 +29,9 @@ def load_pins() -> dict[str, Numbers]:
 
 
 def gated_numbers(results: Mapping[str, Mapping[str, Any]]) -> Numbers:
-    """The measured cells that are judged."""
-    gated = {entry.cell.id for entry in judge_results(results, everything=False) if entry.gated}
+    """The measured numbers of tables that are judged."""
+    judged = judge_results(results, everything=False)
+    gated = {entry.cell.id for entry in judged if entry.gated and entry.cell.group == "tables"}
     return {
         name: value
         for name, value in find_measured_values(results).items()

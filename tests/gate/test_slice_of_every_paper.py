@@ -43,7 +43,8 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measured(facts: dict[str, Any]) -> list[dict[str, Any]]:
-    return [cell for cell in facts["cells"] if cell["state"] == "run" and cell["gated"]]
+    in_tables = (cell for cell in facts["cells"] if cell["group"] == "tables")
+    return [cell for cell in in_tables if cell["state"] == "run" and cell["gated"]]
 
 
 def test_every_paper_has_its_slice() -> None:

@@ -12,8 +12,10 @@ from textcat.errors import UsageError
 from textcat.published.accepted import Deviation, load_deviations, load_pinned, render_pinned
 from textcat.published.check import (
     find_cell_values,
+    find_document_counts,
     judge_cells,
     list_failed,
+    summarize_differences,
     summarize_verdicts,
 )
 from textcat.published.printed_tables import load_all_cells
@@ -85,7 +87,7 @@ def test_a_cell_at_the_edge_can_be_lost_without_drift():
 
 def test_a_value_above_print_is_not_reproduced():
     entry = judged({BEP: 89.5}, {BEP: 87.0})[BEP]
-    assert (entry.verdict, entry.lost) == ("better", True)
+    assert (entry.verdict, entry.lost) == ("above", True)
 
 
 def test_p_values_and_lambdas_have_a_finer_drift():
@@ -148,15 +150,79 @@ def test_summary_is_json_and_its_counts_add_up():
             measured[cell.id] = 1.0
     report = json.loads(json.dumps(summarize_verdicts(judge_cells(measured, CELLS, {})), allow_nan=False))
     totals = report["totals"]
-    assert totals["cells"] == len(CELLS) == totals["run"] + totals["not_run"] + totals["cannot_run"]
+    groups = [report[name] for name in ("totals", "text", "spreads")]
+    assert sum(group["cells"] for group in groups) == len(
+        [cell for cell in CELLS if cell.printed is not None]
+    )
+    for group in groups:
+        assert group["counted"] == group["run"] + group["not_run"] + group["cannot_run"]
+        assert group["counted"] == group["cells"] - group["repeats"] == sum(group["headline"].values())
+        verdicts, headline = group["verdicts"], group["headline"]
+        assert headline["off"] == verdicts["above"] + verdicts["differs"]
     assert sum(totals["verdicts"].values()) == totals["runnable_gated"]
-    for group in ("papers", "tables"):
-        assert sum(part["cells"] for part in report[group].values()) == len(CELLS)
-        assert sum(part["runnable_gated"] for part in report[group].values()) == totals["runnable_gated"]
-    reproduced = [entry for entry in report["cells"] if entry["gated"] and entry["verdict"] == "reproduced"]
-    assert totals["verdicts"]["reproduced"] == len(
+    for count in ("cells", "runnable_gated"):
+        assert sum(part[count] for part in report["papers"].values()) == totals[count]
+        assert sum(part[count] for part in report["tables"].values()) == sum(group[count] for group in groups)
+    reproduced = [
+        entry
+        for entry in report["cells"]
+        if entry["gated"] and entry["verdict"] == "reproduced" and not entry["repeats"]
+    ]
+    assert sum(group["verdicts"]["reproduced"] for group in groups) == len(
         [entry for entry in reproduced if entry["state"] != "cannot run"]
     )
+
+
+NWIN, UWIN = (f"zhang_2000.table1[grain][{method}]" for method in ("NWin", "UWin"))
+
+
+def test_a_number_that_repeats_another_is_judged_and_not_counted():
+    found = summarize_verdicts(judge_cells({NWIN: 50.0, UWIN: 88.6}, CELLS, {}))
+    assert next(cell for cell in found["cells"] if cell["id"] == NWIN)["verdict"] == "differs"
+    table = found["tables"]["zhang_2000.table1"]
+    assert (table["cells"], table["repeats"], table["run"]) == (72, 12, 1)
+    assert table["headline"]["off"] == 0
+
+
+def test_kinds_that_are_not_judged_have_no_verdict():
+    share = "zhang_jin_2003.table2[earn][MLR-CG Training share]"
+    assert judged({share: 50.0})[share].verdict == "ungated"
+
+
+def test_a_number_without_an_experiment_is_not_run_though_its_run_exists():
+    rank = "gao_2003.text[rank of the term-document matrix][Number]"
+    entry = judged({rank: None})[rank]
+    assert (entry.state, entry.verdict) == ("not run", "missing")
+    assert "1,613 dimensions" in summarize_verdicts([entry])["cells"][0]["reason"]
+
+
+def test_differences_of_single_topics_in_documents():
+    bep, f1, error = (
+        "zhang_2000.table1[grain][SVM]",
+        "zhang_oles_2001.table3[Grain][SVM]",
+        "zhang_jin_2003.table2[grain][SVM-light Test Error]",
+    )
+    counts = {"tp": 120.0, "fn": 29.0, "fp": 12.0, "tn": 2858.0}
+    measures = {f"category.grain.{name}": value for name, value in counts.items()}
+    results = {
+        "zhang_2000/table1": {"svm": {**measures, "category.grain.bep": 87.9}},
+        "reuters_modapte": {"svm": {**measures, "category.grain.f1": 89.6}},
+        "zhang_jin_2003/table2_reuters": {"svm": {**measures, "category.grain.error_rate": 1.358}},
+    }
+    scales = find_document_counts(CELLS, results)
+    assert scales[bep] == 149
+    assert scales[f1] == 140.5
+    assert scales[error] == 3019
+    found = {v.cell.id: v for v in judge_cells(find_cell_values(CELLS, results), CELLS, {}, (), scales)}
+    assert (found[bep].documents, found[f1].documents, found[error].documents) == (-4, 0, 18)
+
+
+def test_mean_differences_are_in_points():
+    entries = judge_cells(
+        {"zhang_2000.table1[grain][SVM]": 91.6, "zhang_2000.table1[ship][SVM]": 82.4, NWIN: 0.0}, CELLS, {}
+    )
+    assert summarize_differences(entries) == {"cells": 2, "signed": -1.0, "absolute": 2.0}
+    assert summarize_differences([]) is None
 
 
 @settings(deadline=None, max_examples=30)

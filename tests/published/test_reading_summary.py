@@ -20,8 +20,8 @@ from textcat.published.reading_summary import (
 def make_cell(row: str, printed: str | None, kind: str = "micro_f1", unit: str = "percent") -> PublishedCell:
     return PublishedCell.model_validate(
         {
-            "paper": "p", "table": "t", "row": row, "column": "c", "printed": printed, "spread": None,
-            "experiment": "e", "run": "r", "over": None, "measure": row, "spread_measure": None, "kind": kind,
+            "paper": "p", "table": "t", "row": row, "column": "c", "printed": printed,
+            "experiment": "e", "run": "r", "over": None, "measure": row, "kind": kind,
             "unit": unit, "cannot_run": None, "needs": None,
         }
     )  # fmt: skip

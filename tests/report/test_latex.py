@@ -40,7 +40,7 @@ def table(printed: str = "86.9", unit: str = "percent") -> ComparedTable:
     return ComparedTable("paper_1.table_2", "100% of it & more", NAMES, columns, cells)
 
 
-VERDICTS = ["reproduced", "close", "differs", "better"]
+VERDICTS = ["reproduced", "close", "differs", "above"]
 
 
 @pytest.fixture(scope="module")

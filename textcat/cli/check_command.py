@@ -74,17 +74,28 @@ def _print_verdicts(verdicts: Sequence[CellVerdict], options: CommandSettings) -
         for name, table in facts["tables"].items()
     ]
     options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
-    totals = facts["totals"]
-    options.print_unless_quiet(
-        f"\n{totals['run']} of {totals['cells']} cells were run. Of the gated cells with available data, "
-        f"{_format_percent(totals['share_reproduced'])} are reproduced and "
-        f"{_format_percent(totals['share_reproduced_or_close'])} are reproduced or close."
-    )
+    groups = {"tables": "totals", "running text": "text", "standard deviations": "spreads"}
+    for name, group in groups.items():
+        if facts[group]["cells"]:
+            options.print_unless_quiet(f"\n{_describe_counts(name, facts[group])}")
     for entry in list_failed(verdicts):
         now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
         click.echo(
             f"FAILED {entry.cell.id}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True
         )
+
+
+def _describe_counts(name: str, counts: dict[str, Any]) -> str:
+    """Return the counts of one group of printed numbers, each number counted once, as a sentence."""
+    headline = ", ".join(f"{number} {place}" for place, number in counts["headline"].items())
+    repeats = f", of which {counts['repeats']} repeat another" if counts["repeats"] else ""
+    share, agreed = (
+        _format_percent(counts[key]) for key in ("share_reproduced", "share_reproduced_or_close")
+    )
+    return (
+        f"{name}: {counts['cells']} printed numbers{repeats}. {headline}. Of the judged numbers with available data "
+        f"{share} are reproduced and {agreed} are reproduced or close."
+    )
 
 
 def _format_percent(share: float | None) -> str:

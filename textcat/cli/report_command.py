@@ -47,6 +47,6 @@ def command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, *
 
         totals = write_matrix(place.results, find_results([place.results]))["totals"]
         place.print_unless_quiet(
-            f"{totals['run']} of {totals['cells']} cells were run: {place.results / 'reproduction.md'}"
+            f"{totals['run']} of {totals['counted']} printed numbers were run: {place.results / 'reproduction.md'}"
         )
     return code

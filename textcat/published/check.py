@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from textcat.published.accepted import Deviation
@@ -55,6 +55,30 @@ def _nan_to_none(value: float | None) -> float | None:
     return None if value is None or math.isnan(value) else float(value)
 
 
+def find_document_counts(
+    published: Iterable[PublishedCell], results: MeasuresByExperiment
+) -> dict[str, float]:
+    """Map cells about a single category to the number of documents that 100 points stand for.
+
+    For a break-even point these are the category's test documents, for an error rate all test documents. For F1 it is
+    half of the category's documents plus accepted documents, which is exact when only correct decisions are added.
+    """
+    found: dict[str, float] = {}
+    for cell in published:
+        runs = results.get(cell.experiment, {})
+        prefix, _, name = cell.measure.rpartition(".")
+        if not prefix.startswith("category.") or cell.over is not None or cell.run not in runs:
+            continue
+        counts = [runs[cell.run].get(f"{prefix}.{each}") for each in ("tp", "fn", "fp", "tn")]
+        if any(count is None for count in counts):
+            continue
+        tp, fn, fp, tn = (float(count or 0) for count in counts)
+        scales = {"bep": tp + fn, "f1": tp + (fn + fp) / 2, "error_rate": tp + fn + fp + tn}
+        if name in scales:
+            found[cell.id] = scales[name]
+    return found
+
+
 CellState = Literal["run", "not run", "cannot run"]
 CellValues = Mapping[str, float | None]
 
@@ -65,6 +89,7 @@ class CellVerdict:
 
     drifted: the value moved from the pinned one by more than its kind allows, or is no longer a number.
     lost: the pinned value was `reproduced` and the measured one is not.
+    documents: the difference in documents, for a cell about a single category.
     """
 
     cell: PublishedCell
@@ -77,6 +102,7 @@ class CellVerdict:
     drifted: bool
     lost: bool
     deviation: Deviation | None
+    documents: int | None = None
 
     @property
     def failed(self) -> bool:
@@ -86,7 +112,7 @@ class CellVerdict:
     @property
     def unexplained(self) -> bool:
         """Return whether this is a gated number beyond `close` without a known deviation."""
-        return self.gated and self.verdict in ("differs", "better") and self.deviation is None
+        return self.gated and self.verdict in ("differs", "above") and self.deviation is None
 
 
 def judge_cells(
@@ -94,10 +120,21 @@ def judge_cells(
     published: Sequence[PublishedCell],
     pinned: CellValues,
     deviations: Sequence[Deviation] = (),
+    document_counts: Mapping[str, float] | None = None,
 ) -> list[CellVerdict]:
-    """Judge every published cell; `measured` has no entry for a cell that was not run."""
+    """Judge every published cell.
+
+    `measured` has no entry for a cell that was not run; `document_counts` is what `find_document_counts` returns.
+    """
     partners = _find_partners(published)
-    return [_judge_cell(cell, measured, pinned, deviations, partners.get(cell.id)) for cell in published]
+    judged = [_judge_cell(cell, measured, pinned, deviations, partners.get(cell.id)) for cell in published]
+    return [_add_documents(entry, document_counts or {}) for entry in judged]
+
+
+def _add_documents(entry: CellVerdict, counts: Mapping[str, float]) -> CellVerdict:
+    if entry.difference is None or entry.cell.id not in counts:
+        return entry
+    return replace(entry, documents=round(entry.difference * counts[entry.cell.id] / 100.0))
 
 
 def list_failed(verdicts: Sequence[CellVerdict]) -> list[CellVerdict]:
@@ -132,7 +169,7 @@ def _judge_cell(
 
 
 def _find_state(cell: PublishedCell, measured: CellValues) -> CellState:
-    if cell.id in measured:
+    if cell.id in measured and not (cell.not_run and measured[cell.id] is None):
         return "run"
     return "cannot run" if cell.cannot_run else "not run"
 
@@ -171,14 +208,22 @@ def _has_drifted(cell: PublishedCell, measured: CellValues, pinned: CellValues) 
     return abs(now - before) > find_measure_kind(cell.kind).drift + ROUNDING_MARGIN
 
 
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "better", "differs", "missing", "ungated")
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "above", "differs", "missing", "ungated")
 
 
 def summarize_verdicts(verdicts: Sequence[CellVerdict]) -> dict[str, Any]:
-    """Return what `check --json` prints: totals, papers, tables, cells, and lists of ids to look at."""
+    """Return what `check --json` prints: totals, papers, tables, cells, and lists of ids to look at.
+
+    `totals` and `papers` count the numbers printed in tables; `text` counts those of the running text and `spreads`
+    the printed standard deviations.
+    """
+    groups = _count_by_group(verdicts, [entry.cell.group for entry in verdicts])
+    in_tables = [entry for entry in verdicts if entry.cell.group == "tables"]
     return {
-        "totals": count_verdicts(verdicts),
-        "papers": _count_by_group(verdicts, [entry.cell.paper for entry in verdicts]),
+        "totals": groups.get("tables", count_verdicts([])),
+        "text": groups.get("text", count_verdicts([])),
+        "spreads": groups.get("spreads", count_verdicts([])),
+        "papers": _count_by_group(in_tables, [entry.cell.paper for entry in in_tables]),
         "tables": _count_by_group(verdicts, [entry.cell.table_id for entry in verdicts]),
         "failed": [entry.cell.id for entry in verdicts if entry.failed],
         "unexplained": [entry.cell.id for entry in verdicts if entry.unexplained],
@@ -189,16 +234,24 @@ def summarize_verdicts(verdicts: Sequence[CellVerdict]) -> dict[str, Any]:
 
 
 def count_verdicts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
-    """Count cells, gated cells, gated cells with available data, and the verdicts among the last.
+    """Count printed numbers and the verdicts on them.
 
-    Shares are of the gated cells with available data; cells that were not run count as not reproduced.
+    cells: printed numbers. repeats: those that repeat another one; all other counts leave them out.
+    gated, runnable_gated: numbers of kinds that are judged, and those with available data.
+    verdicts, shares: among the latter; what was not run counts as missing, not as reproduced.
+    headline: every number once: reproduced, close, off (above or differs), not judged, no data.
     """
-    entries = list(verdicts)
+    printed = [entry for entry in verdicts if entry.cell.printed is not None]
+    entries = [entry for entry in printed if entry.cell.counted]
     gated = [entry for entry in entries if entry.gated and entry.state != "cannot run"]
     by_verdict = Counter(entry.verdict for entry in gated)
     agreed = by_verdict["reproduced"] + by_verdict["close"]
+    headline = Counter(_place_in_headline(entry) for entry in entries)
     return {
-        "cells": len(entries),
+        "cells": len(printed),
+        "repeats": len(printed) - len(entries),
+        "counted": len(entries),
+        "headline": {name: headline[name] for name in HEADLINE},
         "gated": sum(entry.gated for entry in entries),
         "runnable_gated": len(gated),
         "run": sum(entry.state == "run" for entry in entries),
@@ -211,6 +264,37 @@ def count_verdicts(verdicts: Iterable[CellVerdict]) -> dict[str, Any]:
     }
 
 
+HEADLINE = ("reproduced", "close", "off", "not judged", "no data")
+
+
+def _place_in_headline(entry: CellVerdict) -> str:
+    if entry.state != "run" or entry.verdict == "missing":
+        return "no data"
+    if not entry.gated:
+        return "not judged"
+    return "off" if entry.verdict in ("above", "differs") else entry.verdict
+
+
+def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] | None:
+    """Return the mean signed and the mean absolute difference in points over cells judged in points, or None."""
+    found = [
+        entry.difference
+        for entry in verdicts
+        if entry.cell.counted
+        and entry.difference is not None
+        and entry.cell.unit in ("percent", "fraction")
+        and find_measure_kind(entry.cell.kind).gated
+    ]
+    if not found:
+        return None
+    absolute = [abs(each) for each in found]
+    return {
+        "cells": len(found),
+        "signed": round(sum(found) / len(found), 4),
+        "absolute": round(sum(absolute) / len(found), 4),
+    }
+
+
 def describe_cell(entry: CellVerdict) -> dict[str, Any]:
     """Return one cell as plain values."""
     cell = entry.cell
@@ -218,6 +302,7 @@ def describe_cell(entry: CellVerdict) -> dict[str, Any]:
         "id": cell.id,
         "paper": cell.paper,
         "table": cell.table,
+        "group": cell.group,
         "row": cell.row,
         "column": cell.column,
         "kind": cell.kind,
@@ -226,10 +311,12 @@ def describe_cell(entry: CellVerdict) -> dict[str, Any]:
         "run": cell.run,
         "measure": cell.measure,
         "printed": cell.printed,
-        "spread": cell.spread,
+        "repeats": cell.repeats,
+        "where": cell.where,
         "state": entry.state,
         "measured": entry.measured,
         "difference": entry.difference,
+        "documents": entry.documents,
         "verdict": entry.verdict,
         "gated": entry.gated,
         "pinned": entry.pinned,
@@ -237,6 +324,7 @@ def describe_cell(entry: CellVerdict) -> dict[str, Any]:
         "lost": entry.lost,
         "deviation": entry.deviation.reason if entry.deviation else None,
         "cannot_run": cell.cannot_run if entry.state == "cannot run" else None,
+        "reason": cell.not_run if entry.state == "not run" else None,
     }
 
 

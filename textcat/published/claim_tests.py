@@ -1,18 +1,29 @@
 """Tests of a paper's claim on measured numbers.
 
-Each test selects its numbers with `NumberSelection`s, compares them, and returns whether it holds with one line of
-figures. "Greater" is strict; all other bounds are inclusive, up to the rounding of binary fractions.
+Each test selects its numbers with `NumberSelection`s, compares them, and returns whether it holds with one sentence
+that names the numbers. "Greater" is strict; all other bounds are inclusive, up to the rounding of binary fractions.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from textcat.published.claim_sentences import (
+    NamedNumber,
+    capitalize,
+    compare_two,
+    find_unit,
+    format_amount,
+    format_difference,
+    join_words,
+    name_measure,
+)
 from textcat.published.verdicts import ROUNDING_MARGIN
 
 NameOrNames = str | tuple[str, ...]
@@ -67,6 +78,23 @@ class NumberSelection(StrictModel):
         others = [number(place) for place in self.list_subtracted_places()]
         return [value - other for value, other in zip(found, others, strict=True)]
 
+    def named(self, number: Lookup) -> list[NamedNumber]:
+        """Return the numbers in order, each with its name and unit."""
+        return [
+            NamedNumber(self._name(place), value, self._unit(place.measure))
+            for place, value in zip(self.places(), self.values(number), strict=True)
+        ]
+
+    def _unit(self, measure: str) -> str:
+        unit = find_unit(measure)
+        return "points" if self.minus and unit == "%" else unit
+
+    def _name(self, place: ResultPlace) -> str:
+        measure = name_measure(place.measure) + (f" less {name_measure(self.minus)}" if self.minus else "")
+        return f"{measure} of {place.run.replace('_', ' ')}" + (
+            f" in {place.experiment.rpartition('/')[2]}" if len(_as_tuple(self.experiment)) > 1 else ""
+        )
+
 
 def _as_tuple(names: NameOrNames) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else names
@@ -74,10 +102,10 @@ def _as_tuple(names: NameOrNames) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class ClaimAnswer:
-    """Whether a test holds, and its figures in one line."""
+    """Whether a test holds, and a sentence with its numbers."""
 
     holds: bool
-    figures: str
+    sentence: str
 
 
 class _OneSide(StrictModel):
@@ -92,7 +120,7 @@ class _TwoSides(StrictModel):
     left: NumberSelection
     right: NumberSelection
 
-    def pairs(self, number: Lookup) -> list[tuple[float, float]]:
+    def pairs(self, number: Lookup) -> list[tuple[NamedNumber, NamedNumber]]:
         """Return left and right numbers in pairs; a single number on the right is paired with every left one."""
         return _pair_numbers(self.left, self.right, number)
 
@@ -105,20 +133,11 @@ class AllGreater(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the smallest left number with the largest right number."""
-        least, greatest = min(self.left.values(number)), max(self.right.values(number))
-        return _exceeds("least", least, greatest + self.by)
-
-
-class MeanGreater(_TwoSides):
-    """The mean of the left exceeds the mean of the right by more than `by`."""
-
-    test: Literal["mean_greater"]
-    by: float = 0.0
-
-    def answer(self, number: Lookup) -> ClaimAnswer:
-        """Compare the two means."""
-        left, right = _mean(self.left.values(number)), _mean(self.right.values(number))
-        return _exceeds("mean", left, right + self.by)
+        left, right = self.left.named(number), self.right.named(number)
+        least, greatest = min(left, key=_value), max(right, key=_value)
+        return ClaimAnswer(
+            least.value > greatest.value + self.by, compare_two(least, greatest, self.by, of=len(left))
+        )
 
 
 class PairwiseGreater(_TwoSides):
@@ -131,10 +150,21 @@ class PairwiseGreater(_TwoSides):
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Count the pairs with a greater left number."""
         pairs = self.pairs(number)
-        won = sum(left > right + self.by for left, right in pairs)
+        lost = [pair for pair in pairs if not pair[0].value > pair[1].value + self.by]
         wanted = len(pairs) if self.at_least is None else self.at_least
+        won = len(pairs) - len(lost)
+        if len(pairs) == 1:
+            return ClaimAnswer(won >= wanted, compare_two(*pairs[0], self.by))
+        exceptions = (
+            join_words([f"{left} against {right}" for left, right in lost[:SHOWN_PAIRS]]) if lost else ""
+        )
+        more = f" and {len(lost) - SHOWN_PAIRS} more" if len(lost) > SHOWN_PAIRS else ""
+        by = f" by more than {format_difference(self.by, pairs[0][0].unit)}" if self.by > 0 else ""
+        left, right = min(pairs, key=lambda pair: pair[0].value - pair[1].value)
         return ClaimAnswer(
-            won >= wanted, f"{won} of {len(pairs)} pairs, {wanted} wanted: {_format_pairs(pairs)}"
+            won >= wanted,
+            f"The first is greater{by} in {won} of {len(pairs)} pairs, at least {wanted} are claimed; "
+            + (f"not {exceptions}{more}." if lost else f"the closest is {left} against {right}."),
         )
 
 
@@ -146,11 +176,12 @@ class Near(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the largest distance with the tolerance."""
-        pairs = self.pairs(number)
-        farthest = max(abs(left - right) for left, right in pairs)
+        left, right = max(self.pairs(number), key=lambda pair: abs(pair[0].value - pair[1].value))
+        farthest = abs(left.value - right.value)
         return ClaimAnswer(
             farthest <= self.tolerance + ROUNDING_MARGIN,
-            f"largest distance {_format_number(farthest)}: {_format_pairs(pairs)}",
+            f"The largest distance is {format_difference(farthest, left.unit)}, {left} against {right}; "
+            f"{format_difference(self.tolerance, left.unit)} are allowed.",
         )
 
 
@@ -163,7 +194,10 @@ class DifferenceBetween(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the differences."""
-        return _all_between([left - right for left, right in self.pairs(number)], self.low, self.high)
+        pairs = self.pairs(number)
+        unit = "points" if pairs[0][0].unit == "%" else pairs[0][0].unit
+        found = [NamedNumber(f"{left} less {right}", left.value - right.value, unit) for left, right in pairs]
+        return _all_between(found, self.low, self.high)
 
 
 class RatioBetween(_TwoSides):
@@ -175,8 +209,13 @@ class RatioBetween(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the ratios."""
-        ratios = [left / right if right else float("inf") for left, right in self.pairs(number)]
-        return _all_between(ratios, self.low, self.high)
+        found = [
+            NamedNumber(
+                f"{left} divided by {right}", left.value / right.value if right.value else math.inf, ""
+            )
+            for left, right in self.pairs(number)
+        ]
+        return _all_between(found, self.low, self.high)
 
 
 class Between(_OneSide):
@@ -188,7 +227,7 @@ class Between(_OneSide):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the numbers."""
-        return _all_between(self.numbers.values(number), self.low, self.high)
+        return _all_between(self.numbers.named(number), self.low, self.high)
 
 
 class Within(_OneSide):
@@ -199,10 +238,13 @@ class Within(_OneSide):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the range of the numbers with `points`."""
-        values = self.numbers.values(number)
+        found = self.numbers.named(number)
+        least, greatest = min(found, key=_value), max(found, key=_value)
+        width = greatest.value - least.value
         return ClaimAnswer(
-            max(values) - min(values) <= self.points + ROUNDING_MARGIN,
-            f"from {_format_number(min(values))} to {_format_number(max(values))}",
+            width <= self.points + ROUNDING_MARGIN,
+            f"From {least} to {greatest} there are {format_difference(width, least.unit)}; "
+            f"{format_difference(self.points, least.unit)} are allowed.",
         )
 
 
@@ -214,9 +256,15 @@ class Rises(_OneSide):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare each number with the next."""
-        values = self.numbers.values(number)
-        steps = all(after >= before - self.slack for before, after in itertools.pairwise(values))
-        return ClaimAnswer(steps and values[-1] > values[0], " -> ".join(map(_format_number, values)))
+        found = self.numbers.named(number)
+        fall = max(before.value - after.value for before, after in itertools.pairwise(found))
+        unit = found[0].unit
+        return ClaimAnswer(
+            fall <= self.slack and found[-1].value > found[0].value,
+            f"From {found[0]} to {found[-1]} the values are "
+            f"{join_words([format_amount(each.value, unit) for each in found])}; the largest fall is "
+            f"{format_difference(max(fall, 0.0), unit)}, {format_difference(self.slack, unit)} are allowed.",
+        )
 
 
 class LosesMore(StrictModel):
@@ -231,13 +279,13 @@ class LosesMore(StrictModel):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the losses in pairs."""
-        losses = [before - after for before, after in _pair_numbers(self.before, self.after, number)]
-        others = [
-            before - after for before, after in _pair_numbers(self.others_before, self.others_after, number)
-        ]
+        losses = _list_losses(self.before, self.after, number)
+        others = _list_losses(self.others_before, self.others_after, number)
         pairs = list(zip(losses, others, strict=True))
         return ClaimAnswer(
-            all(loss > other + self.by for loss, other in pairs), f"losses {_format_pairs(pairs)}"
+            all(loss.value > other.value + self.by for loss, other in pairs),
+            f"The losses are {join_words([f'{loss} against {other}' for loss, other in pairs])}; "
+            f"more than {format_amount(self.by, losses[0].unit)} apart is claimed.",
         )
 
 
@@ -251,17 +299,38 @@ class Significant(StrictModel):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare each p-value with the level."""
-        values = self.p_values.values(number)
+        found = self.p_values.named(number)
         return ClaimAnswer(
-            all((value < self.level) == self.wanted for value in values),
-            "p = " + ", ".join(f"{value:.3g}" for value in values),
+            all((each.value < self.level) == self.wanted for each in found),
+            capitalize(join_words([f"{each.name} is {each.value:.3g}" for each in found]))
+            + f"; {'below' if self.wanted else 'not below'} {self.level:g} is claimed.",
+        )
+
+
+class SignificantlyGreater(_TwoSides):
+    """The mean on the left exceeds that on the right, significantly by Welch's t-test (two-sided).
+
+    `left` and `right` select a mean and its standard deviation, over `repetitions` splits.
+    """
+
+    test: Literal["significantly_greater"]
+    repetitions: int = Field(ge=2)
+    level: float = 0.05
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Compute the t-test from means and standard deviations."""
+        (left, left_sd), (right, right_sd) = self.left.named(number), self.right.named(number)
+        p_value = _compute_welch_p(left.value - right.value, left_sd.value, right_sd.value, self.repetitions)
+        return ClaimAnswer(
+            left.value > right.value and p_value < self.level,
+            compare_two(left, right)[:-1]
+            + f"; p = {p_value:.2g} over {self.repetitions} splits, below {self.level:g} is claimed.",
         )
 
 
 ClaimTest = Annotated[
     AllGreater
     | PairwiseGreater
-    | MeanGreater
     | Near
     | Within
     | Between
@@ -269,36 +338,53 @@ ClaimTest = Annotated[
     | LosesMore
     | RatioBetween
     | Rises
-    | Significant,
+    | Significant
+    | SignificantlyGreater,
     Field(discriminator="test"),
 ]
 
 
-def _pair_numbers(left: NumberSelection, right: NumberSelection, number: Lookup) -> list[tuple[float, float]]:
-    ours, theirs = left.values(number), right.values(number)
+SHOWN_PAIRS = 3
+"""How many exceptions a sentence lists."""
+
+
+def _value(named: NamedNumber) -> float:
+    return named.value
+
+
+def _pair_numbers(
+    left: NumberSelection, right: NumberSelection, number: Lookup
+) -> list[tuple[NamedNumber, NamedNumber]]:
+    ours, theirs = left.named(number), right.named(number)
     if len(theirs) == 1:
         theirs = theirs * len(ours)
     return list(zip(ours, theirs, strict=True))
 
 
-def _exceeds(what: str, value: float, bound: float) -> ClaimAnswer:
-    return ClaimAnswer(value > bound, f"{what} {_format_number(value)}, to exceed {_format_number(bound)}")
+def _list_losses(before: NumberSelection, after: NumberSelection, number: Lookup) -> list[NamedNumber]:
+    return [
+        NamedNumber(first.name, first.value - second.value, "points" if first.unit == "%" else first.unit)
+        for first, second in _pair_numbers(before, after, number)
+    ]
 
 
-def _all_between(values: Sequence[float], low: float, high: float) -> ClaimAnswer:
+def _all_between(found: Sequence[NamedNumber], low: float, high: float) -> ClaimAnswer:
+    unit = found[0].unit
+    shown = found if len(found) <= SHOWN_PAIRS else [min(found, key=_value), max(found, key=_value)]
+    listed = join_words([f"{each.name} is {format_amount(each.value, unit)}" for each in shown])
+    start = "" if len(shown) == len(found) else f"Of {len(found)} the extremes are: "
     return ClaimAnswer(
-        all(low - ROUNDING_MARGIN <= value <= high + ROUNDING_MARGIN for value in values),
-        f"{', '.join(map(_format_number, values))}; allowed {_format_number(low)} to {_format_number(high)}",
+        all(low - ROUNDING_MARGIN <= each.value <= high + ROUNDING_MARGIN for each in found),
+        capitalize(f"{start}{listed}; {low:g} to {format_amount(high, unit)} is claimed."),
     )
 
 
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
+def _compute_welch_p(difference: float, left_sd: float, right_sd: float, repetitions: int) -> float:
+    """Return the two-sided p-value of Welch's t-test for two means over equally many repetitions."""
+    from scipy.special import stdtr  # noqa: PLC0415
 
-
-def _format_number(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1 else f"{value:.2f}"
-
-
-def _format_pairs(pairs: Sequence[tuple[float, float]]) -> str:
-    return ", ".join(f"{_format_number(left)} | {_format_number(right)}" for left, right in pairs)
+    left, right = left_sd**2 / repetitions, right_sd**2 / repetitions
+    if left + right == 0:
+        return 0.0 if difference else 1.0
+    freedom = (left + right) ** 2 * (repetitions - 1) / (left**2 + right**2)
+    return float(2 * stdtr(freedom, -abs(difference) / math.sqrt(left + right)))

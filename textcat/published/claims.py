@@ -20,7 +20,10 @@ ClaimOutcome = Literal["holds", "fails", "not run"]
 
 
 class Claim(BaseModel):
-    """One conclusion of a paper in our words; it holds when all its tests hold."""
+    """One conclusion of a paper in our words; it holds when all its tests hold.
+
+    An `identity` follows from definitions and cannot fail if the program is correct; it is not counted.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,6 +34,7 @@ class Claim(BaseModel):
     tests: tuple[ClaimTest, ...]
     cannot_run: str | None = None
     note: str | None = None
+    identity: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class ClaimResult:
-    """Outcome of a claim, one line of figures per test, and every number used."""
+    """Outcome of a claim, a sentence with its numbers per test, and every number used."""
 
     claim: Claim
     outcome: ClaimOutcome
@@ -64,6 +68,7 @@ class ClaimResult:
             "evidence": [asdict(entry) for entry in self.evidence],
             "cannot_run": self.claim.cannot_run if self.outcome == "not run" else None,
             "note": self.claim.note,
+            "identity": self.claim.identity,
         }
 
 
@@ -101,10 +106,10 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
             answer = test.answer(number)
         except _MissingNumberError:
             outcomes.append("not run")
-            figures.append("not run")
+            figures.append("Not run.")
         else:
             outcomes.append("holds" if answer.holds else "fails")
-            figures.append(answer.figures)
+            figures.append(answer.sentence)
     evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
     return ClaimResult(claim, _combine_outcomes(outcomes), tuple(figures), evidence)
 
@@ -112,6 +117,14 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
 def evaluate_claims(claims: Sequence[Claim], results: MeasuresByExperiment) -> list[ClaimResult]:
     """Evaluate every claim."""
     return [evaluate_claim(claim, results) for claim in claims]
+
+
+def count_outcomes(results: Sequence[ClaimResult]) -> dict[str, int]:
+    """Count the outcomes of claims that can fail, and those that cannot and hold."""
+    counted = [result for result in results if not result.claim.identity]
+    outcomes: tuple[ClaimOutcome, ...] = ("holds", "fails", "not run")
+    counts = {outcome: sum(result.outcome == outcome for result in counted) for outcome in outcomes}
+    return counts | {"cannot fail": sum(r.claim.identity and r.outcome == "holds" for r in results)}
 
 
 def list_places(claim: Claim) -> list[ResultPlace]:

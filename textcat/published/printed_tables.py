@@ -25,23 +25,28 @@ class CellAttributes(_Strict):
     run: str | None = None
     over: str | None = None
     measure: str | None = None
-    spread_measure: str | None = None
     kind: str | None = None
     unit: Unit | None = None
     category: str | None = None
     what: str | None = None
     cannot_run: str | None = None
     needs: str | None = None
+    not_run: str | None = None
+    where: str | None = None
 
 
 class PublishedTable(CellAttributes):
-    """A printed table; `values` and `spread` have one list per row, with null where the paper prints nothing."""
+    """A printed table; `values` has one list per row, with null where the paper prints nothing.
+
+    `repeats` maps cells of this table, such as "[*][NWin]", to the ids of the cells whose numbers they repeat; a * on
+    both sides stands for the same characters.
+    """
 
     caption: str
     columns: dict[str, CellAttributes]
     rows: dict[str, CellAttributes]
     values: dict[str, list[str | None]]
-    spread: dict[str, list[str | None]] = {}
+    repeats: dict[str, str] = {}
     note: str | None = None
 
 
@@ -65,16 +70,29 @@ class PublishedCell(_Strict):
     row: str
     column: str
     printed: str | None
-    spread: str | None
     experiment: str
     run: str
     over: str | None
     measure: str
-    spread_measure: str | None
     kind: str
     unit: Unit
     cannot_run: str | None
     needs: str | None
+    not_run: str | None = None
+    where: str | None = None
+    repeats: str | None = None
+
+    @property
+    def group(self) -> CellGroup:
+        """Return whether the number is counted with the tables, the running text or the standard deviations."""
+        if self.kind == "spread":
+            return "spreads"
+        return "text" if self.table == TEXT_TABLE else "tables"
+
+    @property
+    def counted(self) -> bool:
+        """Return whether the cell counts: the paper prints a number here, and it repeats no other cell."""
+        return self.printed is not None and self.repeats is None
 
     @property
     def id(self) -> str:
@@ -89,8 +107,12 @@ class PublishedCell(_Strict):
 
 PAPERS = ("zhang_oles_2001", "zhang_jin_2003", "genkin_2004", "gao_2003", "zhang_2000")
 
+CellGroup = Literal["tables", "text", "spreads"]
+TEXT_TABLE = "text"
+"""The table that lists numbers of a paper's running text."""
+
 _REQUIRED = ("experiment", "run", "measure", "kind", "unit")
-_OPTIONAL = ("over", "spread_measure", "cannot_run", "needs")
+_OPTIONAL = ("over", "cannot_run", "needs", "not_run", "where")
 _PLACEHOLDER = re.compile(r"\{(row|column)\.(\w+)\}")
 
 
@@ -128,22 +150,21 @@ def _validate_paper(contents: object, name: str) -> Paper:
             hint="Correct it as textcat/published/README.md describes.",
         ) from problem
     for table_name, table in paper.tables.items():
-        for part, grid in (("values", table.values), ("spread", table.spread)):
-            _check_shape(table, part, grid, f"{name}, {table_name}")
+        _check_shape(table, f"{name}, {table_name}")
     return paper
 
 
-def _check_shape(table: PublishedTable, part: str, grid: dict[str, list[str | None]], where: str) -> None:
-    if grid and list(grid) != list(table.rows):
+def _check_shape(table: PublishedTable, where: str) -> None:
+    if list(table.values) != list(table.rows):
         raise UsageError(
-            f"the rows of {part} are not the table's rows",
+            "the rows of values are not the table's rows",
             where=where,
             hint="Write the same rows in the same order.",
         )
-    for row, entries in grid.items():
+    for row, entries in table.values.items():
         if len(entries) != len(table.columns):
             raise UsageError(
-                f"row '{row}' of {part} has {len(entries)} entries for {len(table.columns)} columns",
+                f"row '{row}' of values has {len(entries)} entries for {len(table.columns)} columns",
                 where=where,
                 hint="Write one entry per column, null where nothing is printed.",
             )
@@ -172,7 +193,6 @@ def _make_cell(paper: Paper, name: str, row: str, column: str, position: int) ->
             where=where,
             hint="Set it for the table, the row or the column.",
         )
-    spread = table.spread.get(row)
     return PublishedCell.model_validate(
         {
             "paper": paper.paper,
@@ -180,10 +200,19 @@ def _make_cell(paper: Paper, name: str, row: str, column: str, position: int) ->
             "row": row,
             "column": column,
             "printed": table.values[row][position],
-            "spread": spread[position] if spread else None,
+            "repeats": _find_repeated(table, f"[{row}][{column}]"),
             **merged,
         }
     )
+
+
+def _find_repeated(table: PublishedTable, place: str) -> str | None:
+    """Return the id of the cell that this one repeats, or None."""
+    for pattern, target in table.repeats.items():
+        match = re.fullmatch(re.escape(pattern).replace(r"\*", "(.+)"), place)
+        if match:
+            return target.replace("*", match.group(1)) if match.groups() else target
+    return None
 
 
 def _merge_attribute(

@@ -2,11 +2,11 @@
 
 - `reproduced`: within the tolerance of the number's kind.
 - `close`: within twice the tolerance.
-- `better`: further away than `close`, on the good side (higher accuracy, fewer errors). This does not count as
-  reproduced: the cause is something the paper did not do, and it needs an explanation like any other deviation.
-- `differs`: further away than `close`, on the bad side, or where no side is good.
+- `above`: higher than printed by more than `close`. It is a miss like `differs`: the cause is something the paper did
+  not do, and it needs an explanation like any other deviation.
+- `differs`: lower than printed by more than `close`, or different where numbers have no order (such as directions).
 - `missing`: not available or not a number. Never counted as 0.
-- `ungated`: shown, but of a kind that is not judged by itself (seconds, ties).
+- `ungated`: shown, but of a kind that is not judged (seconds, ties).
 
 A printed number represents all numbers that round to it: 86.9 means 86.85 to 86.95, `about 90` means 89.5 to 90.5.
 The distance is measured to that interval; the measured number is not rounded. Kinds and tolerances are defined in
@@ -27,8 +27,8 @@ from textcat.errors import UsageError
 from textcat.published.printed_tables import Unit
 from textcat.yaml_reader import read_packaged_yaml
 
-Verdict = Literal["reproduced", "close", "differs", "better", "missing", "ungated"]
-ComparisonRule = Literal["points", "relative", "decades", "side", "sign", "none"]
+Verdict = Literal["reproduced", "close", "differs", "above", "missing", "ungated"]
+ComparisonRule = Literal["points", "relative", "ratio", "decades", "side", "sign", "none"]
 
 # Tolerance for the rounding of binary fractions in comparisons.
 ROUNDING_MARGIN = 1e-9
@@ -46,7 +46,7 @@ class MeasureKind(BaseModel):
     tolerance: float = 0.0
     close: float | None = None
     at_least: float = 0.0
-    good: Literal["higher", "lower", "neither"] = "neither"
+    at_most: float = math.inf
     gated: bool = True
     drift: float = 0.05
 
@@ -108,13 +108,15 @@ def judge_number(measured: float | None, printed: str | None, kind: str, unit: U
     judged = find_measure_kind(kind)
     if measured is None or math.isnan(measured):
         return "missing"
-    if printed is None or judged.rule in ("none", "sign"):
+    if printed is None or not judged.gated or judged.rule in ("none", "sign"):
         return "ungated"
     number = read_printed(printed, unit)
     if judged.rule == "side":
         return _judge_side(measured, number.value, judged.tolerance)
     if judged.rule == "decades":
         return _judge_decades(measured, number.value)
+    if judged.rule == "ratio":
+        return _judge_ratio(measured, number, judged)
     return _judge_distance(measured, number, judged)
 
 
@@ -152,16 +154,28 @@ def _judge_decades(measured: float, printed: float) -> Verdict:
     return "close" if apart <= 1 + ROUNDING_MARGIN else "differs"
 
 
+def _judge_ratio(measured: float, number: PrintedNumber, judged: MeasureKind) -> Verdict:
+    """Compare by quotient, measured over printed or the reverse, of the nearest number that prints the same."""
+    if measured <= 0:
+        return "differs"
+    over = measured / (number.value + number.half_unit)
+    under = (number.value - number.half_unit) / measured
+    ratio = max(over, under, 1.0)
+    close = judged.tolerance**2 if judged.close is None else judged.close
+    if ratio <= judged.tolerance + ROUNDING_MARGIN:
+        return "reproduced"
+    if ratio <= close + ROUNDING_MARGIN:
+        return "close"
+    return "above" if over > under else "differs"
+
+
 def _judge_distance(measured: float, number: PrintedNumber, judged: MeasureKind) -> Verdict:
     distance = max(0.0, abs(measured - number.value) - number.half_unit)
     scale = abs(number.value) if judged.rule == "relative" else 1.0
-    tolerance = max(judged.tolerance * scale, judged.at_least)
+    tolerance = min(max(judged.tolerance * scale, judged.at_least), judged.at_most)
     close = 2 * tolerance if judged.close is None else judged.close * scale
     if distance <= tolerance + ROUNDING_MARGIN:
         return "reproduced"
     if distance <= close + ROUNDING_MARGIN:
         return "close"
-    good = (judged.good == "higher" and measured > number.value) or (
-        judged.good == "lower" and measured < number.value
-    )
-    return "better" if good else "differs"
+    return "above" if measured > number.value else "differs"

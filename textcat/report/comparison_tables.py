@@ -18,7 +18,9 @@ from textcat.published.check import CellVerdict, find_cell_values, judge_cells
 from textcat.published.printed_tables import load_all_cells, load_paper
 from textcat.report.escaping import escape_markdown
 
-SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "better": "+", "missing": "?", "ungated": "."}
+SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "above": "+"}
+"""Signs of the verdicts; a cell that is not judged or has no number has none."""
+REPEATS_SIGN = "\u2020"
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,13 @@ class ComparedCell:
     verdict: str
     reason: str = ""
     evidence: str = ""
+    documents: int | None = None
+    repeats: bool = False
+
+    @property
+    def sign(self) -> str:
+        """Return the sign of the verdict, empty where nothing is judged, and a dagger if the cell is not counted."""
+        return SIGNS.get(self.verdict, "") + (REPEATS_SIGN if self.repeats else "")
 
     @property
     def text(self) -> str:
@@ -76,10 +85,19 @@ def count_decimals(printed: str) -> int:
 
 
 def format_cell(cell: ComparedCell | None) -> str:
-    """Format a cell as `measured (printed) sign`, where the sign shows the verdict."""
+    """Format a cell as `measured (printed) sign`, where the sign shows the verdict.
+
+    For a single topic the difference in documents follows the printed number.
+    """
     if cell is None:
         return ""
-    return f"{cell.text} ({cell.printed}) {SIGNS.get(cell.verdict, '')}".rstrip()
+    documents = "" if cell.documents is None else f"; {format_documents(cell.documents)}"
+    return f"{cell.text} ({cell.printed}{documents}) {cell.sign}".rstrip()
+
+
+def format_documents(documents: int) -> str:
+    """Format a difference in documents with its sign."""
+    return f"{documents:+d}d".replace("-", "\u2212") if documents else "0d"
 
 
 def table_as_text(table: ComparedTable, style: str = "github") -> str:
@@ -95,7 +113,14 @@ def table_as_text(table: ComparedTable, style: str = "github") -> str:
 
 def format_legend() -> str:
     """Return the legend of the signs."""
-    return "measured (printed): " + "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    signs = "  ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    others = f"no sign: not judged, or no number  {REPEATS_SIGN} repeats another, not counted"
+    return f"measured (printed): {signs}  {others}"
+
+
+def format_matrix_legend() -> str:
+    """Return the legend of the matrix, whose cells also have differences in documents."""
+    return f"{format_legend()}  d: difference in test documents"
 
 
 def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
@@ -175,6 +200,8 @@ def _make_cell(entry: CellVerdict) -> ComparedCell:
         evidence="; ".join(_format_figures(v.variant, v.figures) for v in deviation.evidence)
         if deviation
         else "",
+        documents=entry.documents,
+        repeats=entry.cell.repeats is not None,
     )
 
 

@@ -12,7 +12,7 @@ import yaml
 from textcat.errors import UsageError
 from textcat.experiment.run.results_file import get_run_measures, read_results
 from textcat.published.accepted import load_deviations, load_pinned, render_pinned
-from textcat.published.check import CellVerdict, find_cell_values, judge_cells
+from textcat.published.check import CellVerdict, find_cell_values, find_document_counts, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.store.files import write_atomically
 from textcat.yaml_reader import read_packaged_yaml
@@ -60,7 +60,14 @@ def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[Cel
         made_from = results.get(cell.experiment, {}).get("corpus", {}).get("fingerprint")
         if made_from is not None and sources.get(cell.experiment) != made_from:
             pinned.pop(cell.id, None)
-    return judge_cells(find_measured_values(results), published, pinned, load_deviations())
+    measures = {name: get_run_measures(one) for name, one in results.items()}
+    return judge_cells(
+        find_cell_values(published, measures),
+        published,
+        pinned,
+        load_deviations(),
+        find_document_counts(published, measures),
+    )
 
 
 def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:

@@ -14,9 +14,7 @@ LATEX_SIGNS = {
     "reproduced": "$=$",
     "close": r"$\sim$",
     "differs": "!",
-    "better": "$+$",
-    "missing": "?",
-    "ungated": ".",
+    "above": "$+$",
 }
 
 

@@ -16,30 +16,37 @@ from tabulate import tabulate
 
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
-from textcat.published.check import VERDICTS, CellVerdict, summarize_verdicts
-from textcat.published.claims import ClaimResult, evaluate_claims, load_claims
+from textcat.published.check import (
+    HEADLINE,
+    VERDICTS,
+    CellVerdict,
+    summarize_differences,
+    summarize_verdicts,
+)
+from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claims, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.citations import cite, join_unique_entries
-from textcat.report.comparison_tables import format_legend, make_compared_table, table_as_text
+from textcat.report.comparison_tables import format_matrix_legend, make_compared_table, table_as_text
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
 from textcat.report.gate import ResultsByExperiment, judge_results
+from textcat.report.matrix_headline import format_headline, list_headline_sentences
 from textcat.report.paper_figures import FIGURES
 from textcat.store.files import write_atomically
 
-SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"))
+SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"), ("reason", "reasons"))
 TABLE_KEYS = ("paper", "table")
 DIGITS = 10
-SHOWN_VERDICTS = (*VERDICTS[:4], "not run", "cannot run")
+SHOWN_VERDICTS = (*VERDICTS[:4], "not judged", "not run", "cannot run")
 
 
 def matrix_as_json(matrix: Mapping[str, Any]) -> str:
     """Format the matrix as JSON, without times, which differ between runs."""
-    texts: dict[str, dict[str, str]] = {plural: {} for _, plural in SHARED_TEXTS}
+    texts: dict[str, dict[str, str]] = {"deviations": {}, "reasons": {}}
     tables = [_format_table(table, texts) for table in matrix["tables"]]
     claims = [_compact_claim(claim, texts["reasons"]) for claim in matrix["each_claim"]]
     parts = {
-        **{name: _format_value(matrix[name]) for name in ("totals", "papers", "claims")},
-        **{plural: _format_list(_format_named_texts(texts[plural]), "{}") for _, plural in SHARED_TEXTS},
+        **{name: _format_value(matrix[name]) for name in ("totals", "text", "spreads", "papers", "claims")},
+        **{plural: _format_list(_format_named_texts(texts[plural]), "{}") for plural in texts},
         "tables": _format_list(tables, "[]"),
         "each_claim": _format_list([_format_value(claim) for claim in claims], "[]"),
     }
@@ -58,7 +65,7 @@ def _compact_cell(cell: Mapping[str, Any], texts: dict[str, dict[str, str]]) -> 
     kept |= {key: cell[key] for key in ("printed", "measured", "gated")}
     for one, many in SHARED_TEXTS:
         if one in kept:
-            kept[one] = _name_text(kept[one], one, texts[many])
+            kept[one] = _name_text(kept[one], many.removesuffix("s"), texts[many])
     return kept
 
 
@@ -69,7 +76,7 @@ def _compact_claim(claim: Mapping[str, Any], reasons: dict[str, str]) -> dict[st
         runs.setdefault(entry["run"], {})[entry["measure"]] = entry["value"]
     kept = {key: value for key, value in claim.items() if value is not None and key != "paper"}
     if "cannot_run" in kept:
-        kept["cannot_run"] = _name_text(kept["cannot_run"], "cannot_run", reasons)
+        kept["cannot_run"] = _name_text(kept["cannot_run"], "reason", reasons)
     return {**kept, "evidence": evidence}
 
 
@@ -110,7 +117,8 @@ def render_matrix_page(
         "matrix.html",
         title="Reproduction of the numbers of five papers",
         kicker="reproduction",
-        summary={name: matrix["totals"]["verdicts"].get(name, 0) for name in VERDICTS[:4]},
+        summary={name: matrix["totals"]["headline"][name] for name in HEADLINE},
+        headline=list_headline_sentences(matrix),
         matrix=matrix,
         shown=SHOWN_VERDICTS,
         papers=[_describe_paper(paper, tables, verdicts, folder, results) for paper in PAPERS],
@@ -209,16 +217,19 @@ def make_matrix(
     for cell in facts["cells"]:
         cells.setdefault(f"{cell['paper']}.{cell['table']}", []).append(cell)
     tables = [
-        _summarize_table(table_id, facts["tables"][table_id], found, seconds)
+        {
+            **_summarize_table(table_id, facts["tables"][table_id], found, seconds),
+            "differences": summarize_differences(v for v in verdicts if v.cell.table_id == table_id),
+        }
         for table_id, found in cells.items()
     ]
     return {
         "totals": facts["totals"],
+        "text": facts["text"],
+        "spreads": facts["spreads"],
         "papers": facts["papers"],
         "tables": tables,
-        "claims": {
-            outcome: sum(c.outcome == outcome for c in claims) for outcome in ("holds", "fails", "not run")
-        },
+        "claims": count_outcomes(claims),
         "each_claim": [claim.describe() for claim in claims],
     }
 
@@ -234,32 +245,34 @@ def _summarize_table(
         "caption": load_paper(paper).tables[name].caption,
         "command": "textcat run " + " ".join(experiments),
         "seconds": round(sum(seconds.get(experiment, 0.0) for experiment in experiments), 1),
-        "counts": {**counts, "not run": counted["not_run"], "cannot run": counted["cannot_run"]},
+        "counts": {
+            **counts,
+            "not judged": counted["headline"]["not judged"],
+            "not run": counted["not_run"],
+            "cannot run": counted["cannot_run"],
+        },
         "cells": list(cells),
     }
 
 
 def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> str:
     """Format a summary row per table, then every table, then the claims."""
-    totals = matrix["totals"]
     rows = [
         [
             f"[{t['table']}](#{_make_anchor(t['table'])})",
             t["caption"],
             *(t["counts"][s] or "" for s in SHOWN_VERDICTS),
+            *_format_differences(t["differences"]),
             t["seconds"],
         ]
         for t in matrix["tables"]
     ]
-    claims = matrix["claims"]
+    headers = ["table", "caption", *SHOWN_VERDICTS, "mean difference", "mean absolute", "seconds"]
     parts = [
         "# Reproduction of the numbers of five papers\n",
-        f"{totals['run']} of {totals['cells']} printed cells were run. Of the {totals['runnable_gated']} gated cells "
-        f"with available data, {_format_percent(totals['share_reproduced'])} are reproduced and "
-        f"{_format_percent(totals['share_reproduced_or_close'])} are reproduced or close. Of the papers' conclusions, "
-        f"{claims['holds']} hold, {claims['fails']} fail and {claims['not run']} could not be tested.\n",
-        tabulate(rows, headers=["table", "caption", *SHOWN_VERDICTS, "seconds"], tablefmt="github"),
-        f"\n{format_legend()}\n",
+        format_headline(matrix),
+        tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True),
+        f"\n{format_matrix_legend()}\n",
     ]
     for table in matrix["tables"]:
         parts += _format_table_section(
@@ -269,29 +282,45 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
     return "\n".join(parts) + "\n"
 
 
+def _format_differences(differences: Mapping[str, float] | None) -> tuple[str, str]:
+    if differences is None:
+        return "", ""
+    return f"{differences['signed']:+.2f}", f"{differences['absolute']:.2f}"
+
+
 def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> list[str]:
     parts = [f"## {table['table']}\n", f"{table['caption']}. `{table['command']}`\n"]
     if any(entry.cell.printed is not None for entry in verdicts):
         parts.append(table_as_text(make_compared_table(verdicts)) + "\n")
     reasons = {entry.cell.cannot_run for entry in verdicts if entry.state == "cannot run"} - {None}
     parts += [f"Cannot run: {reason}.\n" for reason in sorted(map(str, reasons))]
+    parts += [
+        f"Not run: {entry.cell.row}: {entry.cell.not_run}.\n"
+        for entry in verdicts
+        if entry.state == "not run" and entry.cell.not_run
+    ]
     deviations = {
         entry.deviation.reason
         for entry in verdicts
-        if entry.deviation and entry.verdict in ("differs", "better")
+        if entry.deviation and entry.verdict in ("differs", "above")
     }
     parts += [f"Known deviation: {reason}\n" for reason in sorted(deviations)]
     return parts
 
 
 def _format_claims(claims: Sequence[Mapping[str, Any]]) -> str:
-    rows = [[c["outcome"], c["id"], c["statement"], "; ".join(c["figures"])] for c in claims]
-    return tabulate(rows, headers=["", "claim", "statement", "figures"], tablefmt="github")
+    rows = [
+        [
+            "cannot fail" if c["identity"] and c["outcome"] == "holds" else c["outcome"],
+            c["id"],
+            c["statement"],
+            " ".join(c["figures"]),
+            c["note"] or "",
+        ]
+        for c in claims
+    ]
+    return tabulate(rows, headers=["", "claim", "statement", "numbers", "note"], tablefmt="github")
 
 
 def _make_anchor(table_id: str) -> str:
     return table_id.replace(".", "")
-
-
-def _format_percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f}%"

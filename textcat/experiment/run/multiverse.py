@@ -252,7 +252,8 @@ class Multiverse:
 
 def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures) -> list[PublishedCell]:
     """The printed cells that an experiment makes; without any, F1 or accuracy of each of its runs, unprinted."""
-    printed = [cell for cell in load_all_cells() if cell.experiment == experiment.name]
+    cells = (cell for cell in load_all_cells() if cell.group == "tables")
+    printed = [cell for cell in cells if cell.experiment == experiment.name]
     if printed:
         return printed
     committed = experiment.committed
@@ -272,8 +273,8 @@ def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures)
 
 def _make_unprinted_cell(experiment: str, run: str, measure: str, kind: str) -> PublishedCell:
     return PublishedCell(
-        paper=experiment, table="runs", row=run, column=measure, printed=None, spread=None, experiment=experiment,
-        run=run, over=None, measure=measure, spread_measure=None, kind=kind, unit="percent", cannot_run=None,
+        paper=experiment, table="runs", row=run, column=measure, printed=None, experiment=experiment,
+        run=run, over=None, measure=measure, kind=kind, unit="percent", cannot_run=None,
         needs=None,
     )  # fmt: skip
 
