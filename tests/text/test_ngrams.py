@@ -208,3 +208,13 @@ def test_the_default_leaves_recipes_as_they_were() -> None:
     assert "norm" not in VectorSettings().model_dump()
     weighted = make_settings({"weight": 2.0, "weighting": "bm25", "norm": "l1", "maximum_share": 0.5})
     assert weighted.dump_for_counting() == make_settings({}).dump_for_counting()
+
+
+def test_equal_names_of_two_fields_are_one_term() -> None:
+    news = [SmallDocument("1", {"title": "corn up", "body": "title:corn up title:corn up"})]
+    chosen = make_settings(
+        {"ngrams": [2, 2]}, fields=["title", "body"], separate_fields=["title"], tokenizer="whitespace"
+    )
+    counted = count_terms(news, chosen)
+    assert counted.terms == ["title:corn up", "up title:corn"]
+    assert counted.counts.toarray().tolist() == [[3, 1]]

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import chain
-from operator import add
+from itertools import chain, compress
+from operator import add, ne
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, hstack
 
 from textcat.text.ngram_kernels import count_items, fill_slots, find_symbols, list_ngrams
-from textcat.text.piece_counts import Chunk, ChunkCounts, PieceTable
+from textcat.text.piece_counts import Chunk, ChunkCounts, PieceTable, make_vocabulary
 from textcat.text.term_groups import TermGroup
 from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TextSettings
@@ -84,17 +84,15 @@ class _WordSequences:
     def __init__(self, settings: TextSettings) -> None:
         self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
         self._make = make_term_extractor(settings)
-        self._numbers: dict[str, int] = {}
+        self._numbers = make_vocabulary()
         self._pieces = PieceTable(self._number_words)
-        self.words: list[str] = []
 
     def _number_words(self, piece: str) -> list[int]:
-        found = self._make(piece)
-        for word in found:
-            if word not in self._numbers:
-                self._numbers[word] = len(self.words)
-                self.words.append(word)
-        return [self._numbers[word] for word in found]
+        return [self._numbers[word] for word in self._make(piece)]
+
+    def list_words(self) -> list[str]:
+        """Return the words in the order of their numbers."""
+        return list(self._numbers)
 
     def read(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints]:
         """Return the numbers of all words in order, and the end of each text's."""
@@ -173,7 +171,7 @@ class _GroupCounter:
         """Return the n-grams with these numbers as text; words are separated by spaces."""
         symbols, lengths = self.table.find_symbols(numbers)
         if self._words is not None:
-            words = self._words.words
+            words = self._words.list_words()
             return [
                 " ".join([words[symbol] for symbol in row[length - 1 :: -1]]) if length > 1 else words[row[0]]
                 for row, length in zip(symbols.tolist(), lengths.tolist(), strict=True)
@@ -279,26 +277,27 @@ class NgramCollector:
 
     def _collect_group(self, number: int, group: TermGroup) -> tuple[list[str], csr_array]:
         """Return the sorted terms of a group and their counts, and forget the group's chunks."""
-        made = []
-        for field, (prefix, _) in enumerate(self._settings.field_groups):
-            counter = self._counter.counters[number][field]
-            containing = np.zeros(counter.table.known + 1, np.int64)
-            for part in self._parts:
-                found = np.bincount(part[number][field].columns)
-                containing[: len(found)] += found
-            kept = np.flatnonzero(containing >= group.minimum_documents)
-            names = counter.make_names(kept)
-            made.append(
-                (kept, [group.prefix + prefix + name for name in names] if group.prefix + prefix else names)
-            )
-        terms = sorted(set(chain.from_iterable(names for _, names in made)))
-        column = {term: place for place, term in enumerate(terms)}
+        kept, names = [], []
+        for field, (field_prefix, _) in enumerate(self._settings.field_groups):
+            kept.append(self._find_frequent(number, field, group.minimum_documents))
+            prefix = group.prefix + field_prefix
+            found = self._counter.counters[number][field].make_names(kept[-1])
+            names += [prefix + name for name in found] if prefix else found
+        terms, places = _sort_names(names)
         blocks = []
-        for field, (kept, names) in enumerate(made):
+        for field, own in enumerate(kept):
             columns = np.full(self._counter.counters[number][field].table.known + 1, -1, np.int32)
-            columns[kept] = [column[name] for name in names]
+            columns[own], places = places[: len(own)], places[len(own) :]
             blocks.append(self._stack(number, field, columns, len(terms)))
         return terms, blocks[0] if len(blocks) == 1 else csr_array(reduce(add, blocks))
+
+    def _find_frequent(self, number: int, field: int, minimum: int) -> Ints:
+        """Return the numbers of the n-grams of a table that occur in at least `minimum` documents."""
+        containing = np.zeros(self._counter.counters[number][field].table.known + 1, np.int64)
+        for part in self._parts:
+            found = np.bincount(part[number][field].columns)
+            containing[: len(found)] += found
+        return np.flatnonzero(containing >= minimum)
 
     def _stack(self, number: int, field: int, columns: NDArray[np.int32], width: int) -> csr_array:
         """Return the counts of all chunks with n-gram t in column columns[t], without those in column -1."""
@@ -318,6 +317,16 @@ class NgramCollector:
         counts = csr_array((*joined, ends.astype(np.int32)), shape=(self._documents, width))
         counts.sum_duplicates()
         return counts
+
+
+def _sort_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
+    """Return the different names in order, and the place of each name among them."""
+    order = sorted(range(len(names)), key=names.__getitem__)
+    ordered = [names[place] for place in order]
+    is_new = [True, *map(ne, ordered[1:], ordered)]
+    places = np.empty(len(names), np.int32)
+    places[order] = np.cumsum(is_new[: len(names)]) - 1
+    return list(compress(ordered, is_new)), places
 
 
 class NgramDocumentCounter:

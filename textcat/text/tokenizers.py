@@ -67,6 +67,8 @@ class Tokenizer:
         find = re.compile(self.pattern).findall
         finish = self.finish or str
         lower = str.lower if lowercase and self.depends_on_capitals else str
+        if self.finer and not self.finish and lower is str:
+            return find
 
         def cut(piece: str) -> list[str]:
             return [lower(finish(word)) for word in (find(piece) if self.finer else (piece,))]
