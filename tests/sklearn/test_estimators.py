@@ -103,7 +103,9 @@ def test_weights_are_repeated_documents_for_the_softmax_too() -> None:
     assert weighted.certificate_.gap < 1e-9
 
 
-@pytest.mark.parametrize("weighting", ["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share"])
+@pytest.mark.parametrize(
+    "weighting", ["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share", "bm25"]
+)
 def test_weights_of_terms_are_those_of_the_vectorizer(weighting: Any) -> None:
     documents = [_document(k, text) for k, text in enumerate(["a b b c", "b c c d", "a a a e", "d"])]
     counted = count_terms(documents, TextSettings(fields=("body",)))

@@ -36,7 +36,7 @@ def test_shares_of_the_counted_terms_sum_to_one() -> None:
 
 def test_a_doubled_field_is_apart_and_among_the_merged_ones() -> None:
     settings = TextSettings(fields=("title", "body"), separate_fields=("title",), doubled_fields=("title",))
-    assert settings.groups == (("", ("title", "body")), ("title:", ("title",)))
+    assert settings.field_groups == (("", ("title", "body")), ("title:", ("title",)))
 
 
 def test_a_doubled_field_must_be_separate() -> None:

@@ -134,7 +134,7 @@ def test_restored_vectorizer_gives_the_same_vectors() -> None:
     )
 
 
-@pytest.mark.parametrize("wrong", [{"weighting": "bm25"}, {"minimum_documents": 0}, {"cosin": True}])
+@pytest.mark.parametrize("wrong", [{"weighting": "bm26"}, {"minimum_documents": 0}, {"cosin": True}])
 def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         VectorSettings.model_validate(wrong)

@@ -69,7 +69,7 @@ class Categorizer:
 
     @cached_property
     def _reader(self) -> DocumentCounter:
-        return DocumentCounter(self.text, self.vectorizer.seen)
+        return DocumentCounter(self.text, self.vectorizer.seen, self.vectorizer.group_ends)
 
     def words(self, documents: Sequence[TextDocument]) -> csr_array:
         """Return the weighted terms of the documents, as far as the model knows them."""

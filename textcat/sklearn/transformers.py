@@ -20,6 +20,7 @@ from textcat.sklearn.validation import (
 )
 from textcat.text.weighting import (
     WeightingName,
+    compute_bm25,
     compute_concentrations,
     compute_term_weights,
     document_frequencies,
@@ -78,13 +79,13 @@ class FeatureSelector(SelectorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Turn counts, documents x terms, into weights: binary, tf, log_tf, tf_idf, log_tf_idf or entropy_share.
+    """Turn counts, documents x terms, into weights: binary, tf, log_tf, tf_idf, log_tf_idf, entropy_share or bm25.
 
     log_tf is 1 + ln n. idf is ln((documents + 1) / (documents with the term + 1)). entropy_share is the count's
     share of its document times 1 minus the term's entropy over the training documents. With `cosine` documents
     are scaled to length 1. Sparse input gives sparse output.
 
-    Fitted: n_documents_, document_frequency_, concentration_, n_features_in_, feature_names_in_.
+    Fitted: n_documents_, document_frequency_, concentration_, average_length_, n_features_in_, feature_names_in_.
     """
 
     def __init__(self, weighting: str = "log_tf_idf", *, cosine: bool = True) -> None:
@@ -100,17 +101,23 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         self.n_documents_ = int(counts.shape[0])
         self.document_frequency_ = document_frequencies(counts)
         self.concentration_ = compute_concentrations(counts)
+        self.average_length_ = float(counts.data.sum()) / max(self.n_documents_, 1)
         return self
 
     def transform(self, X: Any) -> Any:
         """Return the weights of documents."""
         check_is_fitted(self)
         counts = self._counts(X, reset=False)
-        inverse = inverse_document_frequencies(self.document_frequency_, self.n_documents_)
         every = np.ones(counts.shape[1], dtype=np.bool_)
-        values = compute_term_weights(
-            counts, cast(WeightingName, self.weighting), inverse, self.concentration_, every
-        )
+        if self.weighting == "bm25":
+            values = compute_bm25(
+                counts, self.document_frequency_, self.n_documents_, every, self.average_length_
+            )
+        else:
+            inverse = inverse_document_frequencies(self.document_frequency_, self.n_documents_)
+            values = compute_term_weights(
+                counts, cast(WeightingName, self.weighting), inverse, self.concentration_, every
+            )
         if self.cosine:
             values = scale_to_unit_length(values, counts, values)
         kind = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix

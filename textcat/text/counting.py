@@ -50,7 +50,8 @@ def unpack_json(array: NDArray[np.uint8]) -> Any:
 class CountedDocuments:
     """Counts, documents x terms (CSR of int32, sorted indices, no zeros), with the names of rows and columns.
 
-    `terms` are sorted by code point; `ids`, `labels` and `split` have an entry for each row, in corpus order.
+    `terms` are sorted by code point, those of each group if there are groups, whose last columns are before
+    `group_ends`; `ids`, `labels` and `split` have an entry for each row, in corpus order.
     """
 
     counts: csr_array
@@ -58,6 +59,7 @@ class CountedDocuments:
     ids: list[str]
     labels: list[tuple[str, ...]]
     split: list[str]
+    group_ends: tuple[int, ...] = ()
 
     def in_split(self, *names: str) -> NDArray[np.bool_]:
         """Return a mask of the rows in one of the named splits."""
@@ -72,6 +74,7 @@ class CountedDocuments:
             ids=[self.ids[row] for row in kept],
             labels=[self.labels[row] for row in kept],
             split=[self.split[row] for row in kept],
+            group_ends=self.group_ends,
         )
 
     def make_label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
@@ -122,7 +125,7 @@ class _DocumentLog:
 
     def chunks(self, documents: Iterable[TextDocument], settings: TextSettings, size: int) -> Iterator[Chunk]:
         """Yield the texts of the documents by group of fields, in chunks of `size` documents."""
-        groups = [names for _, names in settings.groups]
+        groups = [names for _, names in settings.field_groups]
         remaining = iter(documents)
         while batch := list(islice(remaining, size)):
             for document in batch:
@@ -154,13 +157,15 @@ def count_terms(
     log = _DocumentLog()
     chunks = log.chunks(documents, settings, chunk_size)
     report = progress or (lambda documents: None)
+    if settings.groups:
+        return _count_groups(log, chunks, settings, report, missing_fields=missing_fields)
     with nullcontext(executor) if executor or n_jobs == 1 else start_workers("processes", n_jobs) as workers:
         counting = _count_serially if workers is None else partial(_count_in_parallel, workers)
         pieces, parts = counting(chunks, settings, report)
     if log.ids and not missing_fields:
         _refuse_unknown_fields(settings, log.fields)
     terms, of_pieces = map_pieces_to_terms(
-        [(prefix, known) for (prefix, _), known in zip(settings.groups, pieces, strict=True)], settings
+        [(prefix, known) for (prefix, _), known in zip(settings.field_groups, pieces, strict=True)], settings
     )
     counts = _stack_counts([], len(log.ids), len(terms))
     for group, matrix in enumerate(of_pieces):
@@ -170,11 +175,33 @@ def count_terms(
     return CountedDocuments(counts, terms, log.ids, log.labels, log.split)
 
 
+def _count_groups(
+    log: _DocumentLog,
+    chunks: Iterator[Chunk],
+    settings: TextSettings,
+    progress: Callable[[int], None],
+    *,
+    missing_fields: bool,
+) -> CountedDocuments:
+    """Count groups of n-grams in this process: compiled code is faster than sending text to another one."""
+    # Loading the compiler takes a while, which counting words should not wait for.
+    from textcat.text.ngrams import NgramCollector  # noqa: PLC0415
+
+    collector = NgramCollector(settings)
+    for chunk in chunks:
+        collector.add(chunk)
+        progress(len(chunk))
+    if log.ids and not missing_fields:
+        _refuse_unknown_fields(settings, log.fields)
+    found = collector.collect()
+    return CountedDocuments(found.counts, found.terms, log.ids, log.labels, log.split, found.group_ends)
+
+
 def _count_serially(
     chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """Return the pieces of each group by number, and the counts of each chunk and group."""
-    counters = [make_piece_counter(settings) for _ in settings.groups]
+    counters = [make_piece_counter(settings) for _ in settings.field_groups]
     parts: list[list[ChunkCounts]] = []
     for number, chunk in enumerate(chunks):
         if number == CHUNKS_BEFORE_COMPILING:
@@ -188,7 +215,7 @@ def _count_in_parallel(
     workers: Executor, chunks: Iterator[Chunk], settings: TextSettings, progress: Callable[[int], None]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """Return the same from workers that each count some chunks; their piece numbers are replaced by common ones."""
-    vocabularies = [make_vocabulary() for _ in settings.groups]
+    vocabularies = [make_vocabulary() for _ in settings.field_groups]
     parts: list[list[ChunkCounts]] = []
     while wave := [some for _ in range(workers.size) if (some := list(islice(chunks, CHUNKS_PER_WORKER)))]:
         for some, (pieces, counted) in zip(

@@ -5,6 +5,7 @@ A chunk is a list of documents; a document is a tuple of texts, one for each gro
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,32 @@ class ChunkCounts:
     def renumber(self, columns: NDArray[np.int32]) -> ChunkCounts:
         """Return the counts with piece t renumbered to columns[t]."""
         return ChunkCounts(self.lengths, columns[self.columns], self.counts)
+
+
+class PieceTable(dict[str, int]):
+    """Numbers pieces of text when they are first looked up, and stores the columns of their terms."""
+
+    def __init__(self, columns_of: Callable[[str], list[int]]) -> None:
+        super().__init__()
+        self._find_columns = columns_of
+        self.columns, self.ends = array("i"), array("q", [0])
+
+    def __missing__(self, piece: str) -> int:
+        self[piece] = number = len(self)
+        self.columns.extend(self._find_columns(piece))
+        self.ends.append(len(self.columns))
+        return number
+
+    def look_up(self, pieces: list[str]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return the number of terms of each piece, and the columns of all these terms in order."""
+        numbers = np.fromiter(map(self.__getitem__, pieces), np.int64, len(pieces))
+        # Copies: an `array` with an exported buffer cannot grow.
+        ends, columns = np.array(self.ends, dtype=np.int64), np.array(self.columns, dtype=np.int32)
+        starts, lengths = ends[numbers], ends[numbers + 1] - ends[numbers]
+        if len(lengths) and lengths.min() == lengths.max() == 1:
+            return lengths, columns[starts]
+        places = np.arange(lengths.sum()) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+        return lengths, columns[places]
 
 
 class PieceCounter(Protocol):
@@ -122,7 +149,7 @@ def count_chunks(
     settings: TextSettings, chunks: Sequence[Chunk]
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """Count chunks in a worker; return the pieces of each group, and the counts of each chunk and group."""
-    counters = [make_piece_counter(settings) for _ in settings.groups]
+    counters = [make_piece_counter(settings) for _ in settings.field_groups]
     if len(chunks) > CHUNKS_BEFORE_COMPILING:
         counters = [compile_piece_counter(counter, settings) for counter in counters]
     counted = [count_chunk(chunk, counters) for chunk in chunks]

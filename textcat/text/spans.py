@@ -21,19 +21,55 @@ class Span:
 
 
 def find_spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
-    """Yield the words of a field's text that are counted, in order, without stop words."""
+    """Yield the words of a field's text that are counted, in order, without stop words.
+
+    The terms of a word are the word, or all n-grams of words that it is part of. With groups of character n-grams
+    only, the words are those between white space, with the n-grams of the group char_wb.
+    """
+    prefixes = [prefix for prefix, fields in settings.field_groups if field in fields]
+    if settings.groups and all(group.analyzer != "word" for group in settings.groups):
+        yield from _find_character_spans(text, prefixes, settings)
+        return
     tokenizer = load_tokenizer(settings.tokenizer)
-    prefixes = [prefix for prefix, fields in settings.groups if field in fields]
     make = make_term_extractor(settings)
     places = (
         _locate_words(text, tokenizer)
         if isinstance(tokenizer, WordFunction)
         else _match_pattern(text, tokenizer, settings)
     )
-    for start, end, word in places:
-        terms = tuple(prefix + term for term in make(word) for prefix in prefixes)
-        if terms:
-            yield Span(start, end, terms)
+    words = [(start, end, term) for start, end, word in places for term in make(word)]
+    for place, (start, end, word) in enumerate(words):
+        names = _list_ngrams_around(words, place, settings) if settings.groups else (word,)
+        yield Span(start, end, tuple(prefix + name for name in names for prefix in prefixes))
+
+
+def _list_ngrams_around(
+    words: Sequence[tuple[int, int, str]], place: int, settings: TextSettings
+) -> Iterator[str]:
+    """Yield the different n-grams of words that the word at a place is part of."""
+    lengths = [group.ngrams for group in settings.groups if group.analyzer == "word"]
+    sizes = [size for shortest, longest in lengths for size in range(shortest, longest + 1)]
+    yield from dict.fromkeys(
+        " ".join([word for _, _, word in words[start : start + size]])
+        for size in sizes
+        for start in range(max(place - size + 1, 0), min(place, len(words) - size) + 1)
+    )
+
+
+def _find_character_spans(text: str, prefixes: Sequence[str], settings: TextSettings) -> Iterator[Span]:
+    """Yield the words between white space, with the character n-grams within them."""
+    groups = [group for group in settings.groups if group.analyzer == "char_wb"]
+    for found in re.finditer(r"\S+", text):
+        padded = f" {found[0].lower() if settings.lowercase else found[0]} "
+        grams = [
+            group.prefix + prefix + padded[start : start + size]
+            for group in groups
+            for prefix in prefixes
+            for size in range(min(group.ngrams[0], len(padded)), group.ngrams[1] + 1)
+            for start in range(len(padded) - size + 1)
+        ]
+        if grams:
+            yield Span(found.start(), found.end(), tuple(dict.fromkeys(grams)))
 
 
 def _match_pattern(text: str, tokenizer: Tokenizer, settings: TextSettings) -> Iterator[tuple[int, int, str]]:

@@ -20,6 +20,8 @@ def make_term_extractor(settings: TextSettings) -> Callable[[str], list[str]]:
     cut = load_tokenizer(settings.tokenizer).make_cutter(lowercase=settings.lowercase)
     stem = cache(make_stemmer(settings.stem))
     stop_words = load_stop_list(settings.stop_list).words
+    if settings.stem == "none" and not stop_words:
+        return cut
     if settings.stop_when == "before_stemming":
         return lambda piece: [stem(word) for word in cut(piece) if word.lower() not in stop_words]
     stop_stems = frozenset(map(stem, stop_words))

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from textcat.plugins import KnownName
 from textcat.text.stemming import StemmerName
+from textcat.text.term_groups import COUNTING_KEYS, TermGroup, check_groups_differ
 from textcat.text.tokenizers import TOKENIZERS
 
 
@@ -42,6 +50,34 @@ class TextSettings(BaseModel):
         (), description="Separate fields whose words are also counted with the merged fields."
     )
 
+    groups: tuple[TermGroup, ...] = Field(
+        (),
+        description="Groups of n-grams of words or characters that are features side by side, each weighted and "
+        "scaled on its own; default: single words.",
+    )
+
+    @model_validator(mode="after")
+    def _check_groups(self) -> TextSettings:
+        check_groups_differ(self.groups)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _omit_no_groups(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
+        spelled: dict[str, Any] = dump(self)
+        if not self.groups:
+            spelled.pop("groups", None)
+        return spelled
+
+    def dump_for_counting(self) -> dict[str, Any]:
+        """Return what decides the counts of terms as JSON-able data, without how groups are weighted."""
+        spelled = self.model_dump(mode="json")
+        if self.groups:
+            spelled["groups"] = [
+                group.model_dump(mode="json", include=set(COUNTING_KEYS)) for group in self.groups
+            ]
+        return spelled
+
     @model_validator(mode="after")
     def _check_separate_fields(self) -> TextSettings:
         if repeated := {name for name in self.fields if self.fields.count(name) > 1}:
@@ -55,7 +91,7 @@ class TextSettings(BaseModel):
         return self
 
     @property
-    def groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    def field_groups(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
         """The groups of fields that share terms, with the prefix of these terms; the merged fields come first."""
         apart = set(self.separate_fields) - set(self.doubled_fields)
         merged = tuple(name for name in self.fields if name not in apart)

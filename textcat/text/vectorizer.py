@@ -6,24 +6,29 @@ The constant feature of the papers has no column here: the learners append it, a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal, cast
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
-from scipy.sparse import csr_array
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from scipy.sparse import csr_array, hstack
 
 from textcat.errors import BadDataError, UsageError
 from textcat.text.counting import CountedDocuments, pack_json, unpack_json
+from textcat.text.term_groups import TermGroup
 from textcat.text.weighting import (
+    NormName,
     WeightingName,
+    compute_bm25,
     compute_concentrations,
     compute_term_weights,
     document_frequencies,
     inverse_document_frequencies,
-    scale_to_unit_length,
+    scale_documents,
 )
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 class VectorSettings(BaseModel):
@@ -36,7 +41,8 @@ class VectorSettings(BaseModel):
         description=(
             "The weight of a term that occurs n times: 1 (binary), n (tf), 1 + ln n (log_tf), the last two times "
             "ln((D + 1) / (n(j) + 1)), where n(j) of D training documents contain the term (tf_idf, log_tf_idf), "
-            "or its share of the document times 1 - its entropy over the training documents (entropy_share)."
+            "its share of the document times 1 - its entropy over the training documents (entropy_share), or that of "
+            "Okapi BM25 with k1 = 1.2 and b = 0.75 (bm25)."
         ),
     )
     cosine: bool = Field(False, description="Whether documents are scaled to Euclidean length 1.")
@@ -54,6 +60,35 @@ class VectorSettings(BaseModel):
     minimum_count: int = Field(
         1, ge=1, description="Leave out terms that occur fewer times than this in total."
     )
+    norm: NormName | None = Field(
+        None,
+        description="The norm by which documents are divided: none, l1 (sum of weights) or l2 (Euclidean); "
+        "default: l2 if `cosine`, else none.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _omit_no_norm(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
+        spelled: dict[str, Any] = dump(self)
+        if self.norm is None:
+            spelled.pop("norm", None)
+        return spelled
+
+    @property
+    def divisor(self) -> NormName:
+        """The norm by which documents are divided."""
+        return self.norm or ("l2" if self.cosine else "none")
+
+
+class _Part(NamedTuple):
+    """The terms seen[start:end], how they are weighted and scaled, and their group if there are groups."""
+
+    start: int
+    end: int
+    weighting: WeightingName
+    norm: NormName
+    weight: float
+    group: TermGroup | None
 
 
 @dataclass(frozen=True)
@@ -61,7 +96,8 @@ class Vectorizer:
     """The terms of the documents it was fitted on, which of them are features, and the statistics of their weights.
 
     `seen`: all terms, sorted; `containing`: the number of the `documents` training documents that contain each;
-    `concentration`: 1 - its entropy over them; `kept`: whether it is a feature.
+    `concentration`: 1 - its entropy over them; `kept`: whether it is a feature; `average_lengths`: mean length of the
+    training documents, for BM25; `groups` and `group_ends`: the groups of terms, with the end of each in `seen`.
     """
 
     settings: VectorSettings
@@ -70,10 +106,18 @@ class Vectorizer:
     concentration: NDArray[np.float64]
     documents: int
     kept: NDArray[np.bool_]
+    average_lengths: tuple[float, ...] = ()
+    groups: tuple[TermGroup, ...] = ()
+    group_ends: tuple[int, ...] = ()
 
     @classmethod
     def fit(
-        cls, counted: CountedDocuments, training: NDArray[np.bool_] | None = None, *, settings: VectorSettings
+        cls,
+        counted: CountedDocuments,
+        training: NDArray[np.bool_] | None = None,
+        *,
+        settings: VectorSettings,
+        groups: tuple[TermGroup, ...] = (),
     ) -> Vectorizer:
         """Choose the features; `training` is a mask of the training rows, by default those of the split `train`."""
         rows = counted.in_split("train") if training is None else training
@@ -89,7 +133,38 @@ class Vectorizer:
             np.bincount(source.indices, weights=source.data, minlength=len(counted.terms))
             >= settings.minimum_count
         )
-        return cls(settings, counted.terms, containing, compute_concentrations(train), int(rows.sum()), kept)
+        documents = int(rows.sum())
+        fitted = cls(
+            settings, counted.terms, containing, compute_concentrations(train), documents, kept,
+            groups=groups if counted.group_ends else (), group_ends=counted.group_ends,
+        )  # fmt: skip
+        for part in fitted.parts:
+            if part.group is not None:
+                own = slice(part.start, part.end)
+                enough = document_frequencies(source)[own] >= part.group.minimum_documents
+                kept[own] &= enough & (containing[own] <= part.group.maximum_share * documents)
+        return replace(fitted, average_lengths=fitted._measure_lengths(train))
+
+    @property
+    def parts(self) -> list[_Part]:
+        """The groups of terms with their columns and weighting; one part where there are no groups."""
+        if not self.groups:
+            return [_Part(0, len(self.seen), self.settings.weighting, self.settings.divisor, 1.0, None)]
+        starts = (0, *self.group_ends[:-1])
+        return [
+            _Part(
+                start, end, group.weighting or self.settings.weighting, group.norm or self.settings.divisor,
+                group.weight, group,
+            )
+            for start, end, group in zip(starts, self.group_ends, self.groups, strict=True)
+        ]  # fmt: skip
+
+    def _measure_lengths(self, train: csr_array) -> tuple[float, ...]:
+        """Return the mean number of occurrences of features in a training document, by part; only BM25 needs it."""
+        if all(part.weighting != "bm25" for part in self.parts):
+            return ()
+        total = np.bincount(train.indices, weights=train.data, minlength=len(self.seen)) * self.kept
+        return tuple(float(total[part.start : part.end].sum()) / self.documents for part in self.parts)
 
     @property
     def terms(self) -> list[str]:
@@ -105,35 +180,56 @@ class Vectorizer:
 
     def weighted(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
         """Return the same for counts whose columns are the terms at these positions of `seen`; -1 is another term."""
-        containing = (
-            np.where(seen >= 0, self.containing[seen], 0) if self.seen else np.zeros(len(seen), np.int64)
+        if not self.groups:
+            return self._weigh_part(0, counts, seen)
+        blocks = [
+            self._weigh_part(number, counts[:, part.start : part.end], seen[part.start : part.end])
+            for number, part in enumerate(self.parts)
+        ]
+        return csr_array(hstack(blocks, format="csr"))
+
+    def _weigh_part(self, number: int, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
+        """Return the weighted and scaled features of one part, given the counts of its terms."""
+        part = self.parts[number]
+        containing, concentration = (
+            self._look_up(self.containing, seen),
+            self._look_up(self.concentration, seen),
         )
-        column = self._columns(seen)
-        concentration = (
-            np.where(seen >= 0, self.concentration[seen], 0.0) if self.seen else np.zeros(len(seen))
-        )
-        weights = compute_term_weights(
-            counts,
-            self.settings.weighting,
-            inverse_document_frequencies(containing, self.documents),
-            concentration,
-            column >= 0,
-        )
-        has_feature = column[counts.indices] >= 0
-        if self.settings.cosine:
-            measured = weights if self.settings.cosine_terms == "all" else weights * has_feature
-            weights = scale_to_unit_length(weights, counts, measured)
+        column = self._columns(seen) - int(np.count_nonzero(self.kept[: part.start]))
+        is_feature = self._look_up(self.kept, seen)
+        if part.weighting == "bm25":
+            length = self.average_lengths[number]
+            weights = compute_bm25(counts, containing, self.documents, is_feature, length)
+        else:
+            inverse = inverse_document_frequencies(containing, self.documents)
+            weights = compute_term_weights(counts, part.weighting, inverse, concentration, is_feature)
+        has_feature = is_feature[counts.indices]
+        # A group is measured by its features: other n-grams are not even counted.
+        all_terms = self.settings.cosine_terms == "all" and part.group is None
+        measured = weights if all_terms else weights * has_feature
+        weights = scale_documents(weights, counts, measured, part.norm) * part.weight
         used = has_feature & (weights != 0.0)
         ends = np.concatenate([[0], np.cumsum(used)])[counts.indptr]
         return csr_array(
             (weights[used], column[counts.indices[used]], ends.astype(np.int32)),
-            shape=(counts.shape[0], int(self.kept.sum())),
+            shape=(counts.shape[0], int(self.kept[part.start : part.end].sum())),
         )
+
+    def _look_up(self, statistic: NDArray[Number], seen: NDArray[np.intp]) -> NDArray[Number]:
+        """Return the statistic of the terms at these positions of `seen`, 0 where the position is -1."""
+        if not self.seen:
+            return np.zeros(len(seen), statistic.dtype)
+        return np.where(seen >= 0, statistic[seen], statistic.dtype.type(0))
 
     def _find_positions(self, terms: list[str]) -> NDArray[np.intp]:
         """Return the position of each term in `seen`, or -1."""
         if terms is self.seen or terms == self.seen:
             return np.arange(len(terms), dtype=np.intp)
+        if self.groups:
+            raise UsageError(
+                "these documents were counted over other terms than the model's",
+                hint="Count them with NgramDocumentCounter.",
+            )
         position = {term: index for index, term in enumerate(self.seen)}
         return np.array([position.get(term, -1) for term in terms], dtype=np.intp)
 
@@ -146,7 +242,13 @@ class Vectorizer:
 
     def describe(self) -> dict[str, Any]:
         """Return the kind and the settings as JSON-able data."""
-        return {"kind": "vectorizer", "settings": self.settings.model_dump(mode="json")}
+        described: dict[str, Any] = {"kind": "vectorizer", "settings": self.settings.model_dump(mode="json")}
+        if self.average_lengths:
+            described["average_lengths"] = list(self.average_lengths)
+        if self.groups:
+            described["groups"] = [group.model_dump(mode="json") for group in self.groups]
+            described["group_ends"] = list(self.group_ends)
+        return described
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all data as arrays."""
@@ -177,4 +279,18 @@ class Vectorizer:
                 hint="Train the model again.",
             )
         settings = VectorSettings.model_validate(description["settings"])
-        return cls(settings, seen, containing, concentration, int(arrays["documents"]), kept)
+        groups = tuple(map(TermGroup.model_validate, description.get("groups", ())))
+        ends = tuple(map(int, description.get("group_ends", ())))
+        if len(ends) != len(groups) or (groups and [*ends, len(seen)] != sorted([*ends, ends[-1]])):
+            raise BadDataError(
+                "its groups do not fit its terms", where="vectorizer", hint="Train the model again."
+            )
+        lengths = tuple(map(float, description.get("average_lengths", ())))
+        fitted = cls(
+            settings, seen, containing, concentration, int(arrays["documents"]), kept, lengths, groups, ends
+        )
+        if any(part.weighting == "bm25" for part in fitted.parts) and len(lengths) != len(fitted.parts):
+            raise BadDataError(
+                "the mean lengths of documents are missing", where="vectorizer", hint="Train the model again."
+            )
+        return fitted

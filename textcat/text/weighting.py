@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-WeightingName = Literal["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share"]
+NormName = Literal["none", "l1", "l2"]
+WeightingName = Literal["binary", "tf", "log_tf", "tf_idf", "log_tf_idf", "entropy_share", "bm25"]
 
 
 def document_frequencies(counts: csr_array) -> NDArray[np.int64]:
@@ -66,6 +67,40 @@ def compute_term_weights(
     if weighting == "entropy_share":
         return compute_shares(counts, counted) * concentration[counts.indices]
     return weigh_counts(counts, weighting, inverse_frequencies)
+
+
+BM25_SATURATION, BM25_LENGTH = 1.2, 0.75
+
+
+def compute_bm25(
+    counts: csr_array,
+    containing: NDArray[np.int64],
+    documents: int,
+    counted: NDArray[np.bool_],
+    average_length: float,
+) -> NDArray[np.float64]:
+    """Return the weights of Okapi BM25 with k1 = 1.2 and b = 0.75; lengths are sums of the `counted` terms."""
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    lengths = np.bincount(rows, weights=counts.data * counted[counts.indices], minlength=counts.shape[0])
+    relative = 1.0 - BM25_LENGTH + BM25_LENGTH * lengths / (average_length or 1.0)
+    inverse = np.log1p((documents - containing + 0.5) / (containing + 0.5))
+    saturated = counts.data * (BM25_SATURATION + 1.0) / (counts.data + BM25_SATURATION * relative[rows])
+    weights: NDArray[np.float64] = saturated * inverse[counts.indices]
+    return weights
+
+
+def scale_documents(
+    weights: NDArray[np.float64], counts: csr_array, measured: NDArray[np.float64], norm: NormName
+) -> NDArray[np.float64]:
+    """Return weights divided by the norm of the `measured` weights of their document."""
+    if norm == "none":
+        return weights
+    if norm == "l2":
+        return scale_to_unit_length(weights, counts, measured)
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    sums = np.bincount(rows, weights=np.abs(measured), minlength=counts.shape[0])
+    sums[sums == 0.0] = 1.0
+    return weights / np.repeat(sums, np.diff(counts.indptr))
 
 
 def scale_to_unit_length(

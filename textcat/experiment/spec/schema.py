@@ -61,6 +61,7 @@ SECTION_HEADINGS = {
     "CorpusSettings": "corpus",
     "ResampleSettings": "resample",
     "TextSettings": "text",
+    "TermGroup": "text.groups",
     "VectorSettings": "vector",
     "SelectionSettings": "selection",
     "ProjectionSettings": "projection",

@@ -44,7 +44,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         version=1,
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
-            "text": text.model_dump(mode="json"),
+            "text": text.dump_for_counting(),
             **stop_list_identity(text.stop_list),
             **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },
@@ -121,6 +121,8 @@ def _write_counts(target: Path, counts: Counts) -> None:
     )
     write_json(target, "categories", list(counts.categories))
     write_json(target, "weighted", counts.weighted)
+    if documents.group_ends:
+        write_json(target, "group_ends", list(documents.group_ends))
 
 
 def read_counts(folder: Path) -> Counts:
@@ -132,5 +134,6 @@ def read_counts(folder: Path) -> Counts:
         ids=rows["ids"],
         labels=[tuple(labels) for labels in rows["labels"]],
         split=rows["split"],
+        group_ends=tuple(read_json(folder, "group_ends")) if (folder / "group_ends.json").exists() else (),
     )
     return Counts(documents, read_json(folder, "categories"), bool(read_json(folder, "weighted")))

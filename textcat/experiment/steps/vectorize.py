@@ -59,7 +59,7 @@ class Vectors:
 def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
     """Return the step that divides documents, takes the vocabulary of the training part and weights it."""
     resample = experiment.resample
-    parameters = {
+    parameters: dict[str, Any] = {
         "corpus": experiment.corpus.model_dump(
             mode="json", include={"categories", "documents", "learn"}, exclude_none=True
         ),
@@ -67,13 +67,16 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
         "repeat": repeat,
         "vector": run.vector.model_dump(mode="json"),
     }
+    if run.text.groups:
+        parameters["groups"] = [group.model_dump(mode="json") for group in run.text.groups]
     recipe = Recipe("vectorize", 2, parameters, make_recipe_inputs(counts=tokenized))
 
     def make(context: RunContext, target: Path) -> None:
         counts = read_counts(tokenized.build_artifact(context).folder)
         division = divide_documents(counts, experiment.corpus, resample, repeat)
         documents = counts.documents
-        vectorizer = Vectorizer.fit(documents, _make_mask(division.train, documents), settings=run.vector)
+        training = _make_mask(division.train, documents)
+        vectorizer = Vectorizer.fit(documents, training, settings=run.vector, groups=run.text.groups)
         for part, rows in (("train", division.train), ("test", division.test)):
             chosen = documents.take(_make_mask(rows, documents))
             write_matrix(target, part, chosen.counts if counts.weighted else vectorizer.transform(chosen))

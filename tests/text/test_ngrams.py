@@ -1,0 +1,220 @@
+"""Groups of n-grams against a plain reference, and against scikit-learn's vectorizers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+
+import textcat.text.ngrams as ngrams_module
+from tests.text.documents import SmallDocument, documents
+from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count_terms
+from textcat.text.document_counter import DocumentCounter
+from textcat.text.spans import find_spans
+from textcat.text.terms import make_term_extractor
+from textcat.text.tokenizers import load_tokenizer
+
+GROUPS = [
+    {"analyzer": "word", "ngrams": [1, 3]},
+    {"analyzer": "char_wb", "ngrams": [2, 5], "minimum_documents": 2},
+    {"analyzer": "char", "ngrams": [3, 4]},
+]
+SENTENCES = [
+    "Wheat prices rose, and wheat exports fell.",
+    "",
+    "Prices of corn rose in Ürümqi; corn and wheat",
+    "a",
+    "and wheat exports",
+]
+
+
+def make_settings(*groups: dict[str, Any], **more: Any) -> TextSettings:
+    return TextSettings.model_validate({"tokenizer": "unicode", "fields": ["body"], "groups": groups, **more})
+
+
+def list_reference(text: str, group: dict[str, Any], text_settings: TextSettings) -> list[str]:
+    """All n-grams of a text, by slices of Python sequences."""
+    shortest, longest = group["ngrams"]
+    lengths = range(shortest, longest + 1)
+    if group["analyzer"] == "word":
+        split = load_tokenizer(text_settings.tokenizer).make_splitter(lowercase=text_settings.lowercase)
+        make = make_term_extractor(text_settings)
+        words = [term for piece in split(text) for term in make(piece)]
+        return [" ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)]
+    text = text.lower() if text_settings.lowercase else text
+    if group["analyzer"] == "char":
+        flat = " ".join(text.split())
+        return ["char:" + flat[i : i + n] for n in lengths for i in range(len(flat) - n + 1)]
+    found = []
+    for word in text.split():
+        padded = f" {word} "
+        grams = [padded[i : i + n] for n in lengths for i in range(len(padded) - n + 1)]
+        found += grams or [padded]
+    return ["char_wb:" + gram for gram in found]
+
+
+def check_against_reference(counted: CountedDocuments, texts: list[str], text_settings: TextSettings) -> None:
+    starts = (0, *counted.group_ends[:-1])
+    for start, end, group in zip(starts, counted.group_ends, text_settings.groups, strict=True):
+        expected = [Counter(list_reference(text, group.model_dump(), text_settings)) for text in texts]
+        containing = Counter(term for counts in expected for term in counts)
+        kept = sorted(term for term, number in containing.items() if number >= group.minimum_documents)
+        assert counted.terms[start:end] == kept
+        dense = counted.counts[:, start:end].toarray()
+        assert dense.tolist() == [[counts[term] for term in kept] for counts in expected]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    st.lists(st.text(st.one_of(st.sampled_from("ab Bé\n.İ\U0001f600"), st.characters())), max_size=6),
+    st.integers(1, 4),
+    st.booleans(),
+    st.sampled_from(["unicode", "alphabetic", "whitespace", "words"]),
+)
+def test_counts_are_those_of_slices(texts: list[str], size: int, lowercase: bool, tokenizer: str) -> None:
+    chosen = make_settings(*GROUPS, lowercase=lowercase, tokenizer=tokenizer)
+    counted = count_terms(documents(*texts), chosen, chunk_size=size)
+    check_against_reference(counted, texts, chosen)
+    assert counted.counts.has_canonical_format
+    assert counted.counts.dtype == np.int32
+
+
+def test_tables_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngrams_module, "_INITIAL_CAPACITY", 2)
+    draw = np.random.default_rng(3)
+    texts = ["".join(draw.choice(list("abcdefgh  "), 300)) for _ in range(20)]
+    chosen = make_settings(*GROUPS, stop_list="smart", stem="porter_martin")
+    check_against_reference(count_terms(documents(*texts), chosen, chunk_size=7), texts, chosen)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("chunk_size", [1, 3, 100])
+def test_neither_jobs_nor_chunks_change_the_bytes(jobs: int, chunk_size: int) -> None:
+    chosen = make_settings(*GROUPS)
+    expected = count_terms(documents(*SENTENCES), chosen)
+    counted = count_terms(documents(*SENTENCES), chosen, n_jobs=jobs, chunk_size=chunk_size)
+    assert counted.terms == expected.terms
+    for part in ("data", "indices", "indptr"):
+        assert getattr(counted.counts, part).tobytes() == getattr(expected.counts, part).tobytes()
+
+
+@pytest.mark.parametrize("analyzer", ["word", "char_wb", "char"])
+def test_counts_are_those_of_scikit_learn(analyzer: str) -> None:
+    chosen = make_settings({"analyzer": analyzer, "ngrams": [1, 4]})
+    counted = count_terms(documents(*SENTENCES), chosen)
+    peer = CountVectorizer(analyzer=analyzer, ngram_range=(1, 4), token_pattern=r"[^\W_]+")
+    expected = peer.fit_transform(SENTENCES)
+    prefix = "" if analyzer == "word" else f"{analyzer}:"
+    assert counted.terms == [prefix + term for term in peer.get_feature_names_out()]
+    assert (counted.counts != expected).nnz == 0
+
+
+def test_fields_have_n_grams_of_their_own() -> None:
+    news = [SmallDocument("1", {"title": "corn up", "body": "corn up"})]
+    chosen = make_settings(
+        {"ngrams": [2, 2]},
+        {"analyzer": "char", "ngrams": [7, 7]},
+        fields=["title", "body"],
+        separate_fields=["title"],
+    )
+    assert count_terms(news, chosen).terms == [
+        "corn up",
+        "title:corn up",
+        "char:corn up",
+        "char:title:corn up",
+    ]
+
+
+def test_each_group_is_weighted_and_scaled_on_its_own() -> None:
+    chosen = make_settings(
+        {"ngrams": [1, 2], "weight": 3.0}, {"analyzer": "char_wb", "ngrams": [2, 3], "minimum_documents": 2}
+    )
+    counted = count_terms(documents(*SENTENCES), chosen)
+    fitted = Vectorizer.fit(
+        counted, settings=VectorSettings(weighting="tf", cosine=True), groups=chosen.groups
+    )
+    expected = []
+    for analyzer, least, lengths in (("word", 1, (1, 2)), ("char_wb", 2, (2, 3))):
+        peer = TfidfVectorizer(
+            analyzer=analyzer, ngram_range=lengths, min_df=least, use_idf=False, token_pattern=r"[^\W_]+"
+        )
+        expected.append(peer.fit_transform(SENTENCES).toarray())
+    together = np.hstack([3.0 * expected[0], expected[1]])
+    np.testing.assert_allclose(fitted.transform(counted).toarray(), together, atol=1e-12)
+
+
+def test_documents_of_a_group_are_those_of_training() -> None:
+    """A test document does not help a term over the minimum, and a share is one of training documents."""
+    chosen = make_settings({"minimum_documents": 2, "maximum_share": 0.5})
+    train = documents("all two", "all two", "all one", "all one more", "all")
+    counted = count_terms([*train, *documents("more all", split="test")], chosen)
+    assert counted.terms == ["all", "more", "one", "two"]
+    fitted = Vectorizer.fit(counted, settings=VectorSettings(), groups=chosen.groups)
+    assert fitted.terms == ["one", "two"]
+
+
+def test_bm25_is_its_formula() -> None:
+    counted = count_terms(documents("a a b", "b c", "c"), TextSettings(fields=("body",)))
+    fitted = Vectorizer.fit(counted, settings=VectorSettings(weighting="bm25"))
+    again = Vectorizer.from_arrays(fitted.to_arrays(), fitted.describe())
+    weight = np.log(1 + 2.5 / 1.5) * 2 * 2.2 / (2 + 1.2 * (0.25 + 0.75 * 3 / 2))
+    assert again.transform(counted).toarray()[0, 0] == pytest.approx(weight)
+
+
+@pytest.mark.parametrize("most", [0, 10**9])
+def test_new_documents_are_counted_as_training_documents(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ngrams_module, "MAX_KNOWN_NGRAMS", most)
+    chosen = make_settings(*GROUPS)
+    counted = count_terms(documents(*SENTENCES), chosen)
+    counter = DocumentCounter(chosen, counted.terms, counted.group_ends)
+    for row, sentence in enumerate(SENTENCES):
+        found = counter.counts(documents(sentence, "wheat unseen words"))
+        assert found.shape == (2, len(counted.terms))
+        assert found[[0]].toarray().tolist() == counted.counts[[row]].toarray().tolist()
+
+
+def test_spans_name_the_n_grams_of_a_word() -> None:
+    chosen = make_settings({"ngrams": [1, 2]}, {"analyzer": "char", "ngrams": [2, 2]})
+    spans = list(find_spans("Corn, wheat up", "body", chosen))
+    assert [(span.start, span.end) for span in spans] == [(0, 4), (6, 11), (12, 14)]
+    assert spans[1].terms == ("wheat", "corn wheat", "wheat up")
+    (only,) = find_spans(" Up", "body", make_settings({"analyzer": "char_wb", "ngrams": [3, 9 - 1]}))
+    assert (only.start, only.end) == (1, 3)
+    assert only.terms == ("char_wb: up", "char_wb:up ", "char_wb: up ")
+
+
+@pytest.mark.parametrize(
+    ("groups", "message"),
+    [
+        ([{"ngrams": [1, 6]}], "from 1 to 5"),
+        ([{"ngrams": [2, 1]}], "from 1 to 5"),
+        ([{"analyzer": "char", "ngrams": [0, 2]}], "from 1 to 8"),
+        ([{"ngrams": [1, 2]}, {"ngrams": [2, 3]}], "groups 1 and 2"),
+    ],
+)
+def test_wrong_groups_are_refused(groups: list[dict[str, Any]], message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        make_settings(*groups)
+
+
+def test_the_default_leaves_recipes_as_they_were() -> None:
+    assert "groups" not in TextSettings().model_dump()
+    assert "norm" not in VectorSettings().model_dump()
+    weighted = make_settings({"weight": 2.0, "weighting": "bm25", "norm": "l1", "maximum_share": 0.5})
+    assert weighted.dump_for_counting() == make_settings({}).dump_for_counting()
+
+
+def test_equal_names_of_two_fields_are_one_term() -> None:
+    news = [SmallDocument("1", {"title": "corn up", "body": "title:corn up title:corn up"})]
+    chosen = make_settings(
+        {"ngrams": [2, 2]}, fields=["title", "body"], separate_fields=["title"], tokenizer="whitespace"
+    )
+    counted = count_terms(news, chosen)
+    assert counted.terms == ["title:corn up", "up title:corn"]
+    assert counted.counts.toarray().tolist() == [[3, 1]]

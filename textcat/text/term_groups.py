@@ -1,0 +1,79 @@
+"""Settings of groups of terms: which n-grams are counted, and how each group is pruned, weighted and scaled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from typing import Any, Literal
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from textcat.text.weighting import NormName, WeightingName
+
+Analyzer = Literal["word", "char_wb", "char"]
+LONGEST = {"word": 5, "char_wb": 8, "char": 8}
+# The keys of a group that decide what is counted; the others decide how counts become vectors.
+COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents"})
+
+
+class TermGroup(BaseModel):
+    """N-grams that are features beside those of other groups."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    analyzer: Analyzer = Field(
+        "word",
+        description="What n-grams are made of: words (after stop list and stemming), or characters of the text "
+        "within words with a space at both ends (char_wb) or across words (char).",
+    )
+    ngrams: tuple[int, int] = Field(
+        (1, 1), description="Shortest and longest n-gram: words up to 5, characters up to 8."
+    )
+    minimum_documents: int = Field(
+        1, ge=1, description="Leave out terms that occur in fewer documents than this."
+    )
+    maximum_share: float = Field(
+        1.0, gt=0, le=1, description="Leave out terms that occur in a larger share of the training documents."
+    )
+    weighting: WeightingName | None = Field(
+        None, description="The weighting of this group; default: `vector.weighting`."
+    )
+    norm: NormName | None = Field(
+        None, description="The norm of this group's part of a document; default: that of `vector`."
+    )
+    weight: float = Field(1.0, gt=0, description="Factor of this group's part of a document, after scaling.")
+
+    @model_validator(mode="after")
+    def _check_lengths(self) -> TermGroup:
+        shortest, longest = self.ngrams
+        if not 1 <= shortest <= longest <= LONGEST[self.analyzer]:
+            raise ValueError(
+                f"ngrams of {self.analyzer} are [shortest, longest] from 1 to {LONGEST[self.analyzer]}, "
+                f"not [{shortest}, {longest}]"
+            )
+        return self
+
+    @model_serializer(mode="wrap")
+    def _omit_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out optional keys that are not set."""
+        return {key: value for key, value in dump(self).items() if value is not None}
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the names of the terms: words have none."""
+        return "" if self.analyzer == "word" else f"{self.analyzer}:"
+
+
+def check_groups_differ(groups: Sequence[TermGroup]) -> None:
+    """Refuse groups that share n-grams."""
+    for (i, one), (j, other) in combinations(enumerate(groups, start=1), 2):
+        overlap = one.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= one.ngrams[1]
+        if one.analyzer == other.analyzer and overlap:
+            raise ValueError(f"groups {i} and {j} both contain n-grams of {one.analyzer} of the same length")
