@@ -9,6 +9,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from textcat.corpora.option_types import find_option_fault
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
@@ -181,8 +182,17 @@ def validate_experiment(source: YamlSource) -> Experiment:
         experiment = Experiment.model_validate(source.data)
     except ValidationError as error:
         raise _to_usage_error(error, source) from error
+    _check_corpus_options(experiment, source)
     _check_runs(experiment, source)
     return experiment
+
+
+def _check_corpus_options(experiment: Experiment, source: YamlSource) -> None:
+    """Refuse options that the reader of the documents does not take, with their place."""
+    fault = find_option_fault(experiment.corpus.name, experiment.corpus.options)
+    if fault:
+        place = source.find_place(("corpus", "options", *fault.keys))
+        raise make_yaml_error(place, fault.what, fault.hint or "docs/configuration.md lists the options.")
 
 
 def _check_runs(experiment: Experiment, source: YamlSource) -> None:
