@@ -19,9 +19,10 @@ from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
 from textcat.errors import BadDataError, TextcatError
 from textcat.serving.categorizer import read_categorizer
+from textcat.serving.checksums import CHECKSUMS
 from textcat.serving.document_files import NewDocument
 from textcat.store import Recipe, Store
-from textcat.store.arrays import read_array, read_json, read_mask, read_matrix, write_array
+from textcat.store.arrays import read_array, read_json, read_mask, read_matrix, write_array, write_json
 from textcat.store.artifacts import ARTIFACT_MANIFEST
 
 RUNS = ("bayes", "logistic", "svm", "winnow", "trees")
@@ -36,7 +37,18 @@ def models(finished: Place, tmp_path_factory: pytest.TempPathFactory) -> Path:
     arguments = ["train", str(place.experiment), "--data", str(place.data), "-j", "1"]
     done = textcat(*arguments)
     assert done.returncode == 0, done.stderr
-    return place.data / "models" / "stages"
+    folder = place.data / "models" / "stages"
+    for run in RUNS:
+        _remove_checksums(folder / run)
+    return folder
+
+
+def _remove_checksums(folder: Path) -> None:
+    """Make a model as earlier versions wrote it, so that the attacks reach the readers of its files."""
+    (folder / CHECKSUMS).unlink()
+    facts = read_json(folder, "categorizer")
+    del facts["checksums"]
+    write_json(folder, "categorizer", facts)
 
 
 def _with_trees(finished: Place) -> str:

@@ -21,6 +21,7 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import make_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.serving.categorizer import read_categorizer
+from textcat.serving.checksums import write_checksums
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("every_setting.yaml").read_text()
@@ -213,6 +214,7 @@ def test_a_model_with_the_text_settings_of_its_experiment_is_refused(
     path = tmp_path / "model" / "categorizer.json"
     facts = json.loads(path.read_text())
     path.write_text(json.dumps(facts | {"text": SHARED["text"]}))
+    write_checksums(tmp_path / "model")
     with pytest.raises(BadDataError, match="text settings of the run") as caught:
         read_categorizer(tmp_path / "model")
     assert "textcat train" in caught.value.hint

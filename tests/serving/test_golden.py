@@ -13,6 +13,7 @@ from tests.serving.small_model import platt, small_model
 from textcat.errors import BadDataError
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.serving.categorizer import MODEL_FORMAT, read_categorizer, write_categorizer
+from textcat.serving.checksums import CHECKSUMS
 from textcat.serving.document_files import NewDocument, read_documents
 from textcat.serving.predict import predict_lines
 
@@ -33,7 +34,7 @@ def test_a_model_is_written_as_the_golden_one(tmp_path: Path) -> None:
     write_categorizer(tmp_path / "model", small_model(calibration=platt()))
     names = sorted(path.name for path in MODEL.iterdir())
     assert sorted(path.name for path in (tmp_path / "model").iterdir()) == names
-    for name in names:
+    for name in set(names) - {CHECKSUMS}:
         ours, golden = tmp_path / "model" / name, MODEL / name
         if name.endswith(".json"):
             assert facts_of(ours) == facts_of(golden)

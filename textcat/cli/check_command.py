@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +13,7 @@ from textcat.cli.options import (
     add_verbosity_options,
     read_command_settings,
 )
+from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
     if as_json:
         from textcat.published.check import summarize_verdicts
 
-        click.echo(json.dumps(summarize_verdicts(verdicts), indent=1))
+        print_json(summarize_verdicts(verdicts), ensure_ascii=True)
     else:
         _print_verdicts(verdicts, options)
     return 1 if list_failed(verdicts) else 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from textcat.cli.completions import complete_runs
 from textcat.cli.options import add_work_options, read_command_settings
+from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +58,7 @@ def command(
     outcomes = [read_outcome(*each, place) for each in ((first, one), (second, other))]
     facts = compare_outcomes(outcomes[0], outcomes[1], seed=seed, samples=samples).as_dict()
     if as_json:
-        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        print_json(facts)
         return
     _print_comparison(facts, number)
 

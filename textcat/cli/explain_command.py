@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -10,6 +9,7 @@ import click
 
 from textcat.cli.completions import complete_models
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,7 +62,7 @@ def command(
             categorizer, _read_document(categorizer, document, wanted), category, number
         )
     if as_json:
-        click.echo(json.dumps(facts, indent=1, ensure_ascii=False))
+        print_json(facts)
         return
     for one in facts:
         _print_explanation(one)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -28,19 +27,17 @@ def command(corpus: str, file: Path, split: str, offline: bool, **settings: Any)
     """
     from textcat.cli.options import make_download_bar
     from textcat.corpora import fetch_corpus, open_corpus
-    from textcat.store.files import open_atomically
+    from textcat.store.files import STANDARD_OUTPUT, open_output
 
     options = read_command_settings(settings)
     fetched = fetch_corpus(
         corpus, options.data, mirror=options.mirror, offline=offline, progress=make_download_bar()
     )
     documents = open_corpus(corpus, fetched.folder, split=split or None).documents()
-    if str(file) == "-":
-        sys.stdout.writelines(_format_lines(documents))
-        return
-    with open_atomically(file) as stream:
+    with open_output(file) as stream:
         number = sum(1 for line in _format_lines(documents) if stream.write(line.encode()))
-    click.echo(f"{file}: {number:,} documents")
+    if str(file) not in STANDARD_OUTPUT:
+        click.echo(f"{file}: {number:,} documents")
 
 
 def _format_lines(documents: Iterator[Any]) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
     "--to",
     "target",
     type=click.Path(path_type=Path),
-    help="File to write.  [default: the name of DOCUMENTS with .yaml]",
+    help="File to write; - is standard output.  [default: the name of DOCUMENTS with .yaml]",
 )
 @add_folder_options
 @add_verbosity_options
@@ -34,14 +35,37 @@ def command(documents: Path, target: Path | None, **settings: Any) -> None:
 
     options = read_command_settings(settings)
     written = target or Path(f"{_choose_name(documents)}.yaml")
-    _refuse_to_overwrite(written)
+    if not _is_stream(written):
+        _refuse_to_overwrite(written)
     inspection = inspect_documents(documents)
-    path = os.path.relpath(documents.resolve(), written.resolve().parent)
-    _write_new(written, render_first_experiment(inspection, _choose_name(documents), path))
+    folder = Path.cwd() if _is_stream(written) else written.resolve().parent
+    path = os.path.relpath(documents.resolve(), folder)
+    text = render_first_experiment(inspection, _choose_name(documents), path)
+    if _is_stream(written):
+        _write_to_stream(written, text, [] if options.quiet else inspection.report)
+        return
+    _write_new(written, text)
     load_experiment(written)
     for line in inspection.report:
         options.print_unless_quiet(line)
     options.print_unless_quiet(f"Wrote {written}. Review it, then run: textcat run {written}")
+
+
+def _is_stream(path: Path) -> bool:
+    """Return whether output goes to standard output, a device or a pipe, where nothing can be overwritten."""
+    from textcat.store.files import STANDARD_OUTPUT
+
+    return str(path) in STANDARD_OUTPUT or (path.exists() and not path.is_file() and not path.is_dir())
+
+
+def _write_to_stream(path: Path, text: str, report: Sequence[str]) -> None:
+    """Write the experiment; what was found goes to standard error."""
+    from textcat.store.files import open_output
+
+    with open_output(path) as stream:
+        stream.write(text.encode())
+    for line in report:
+        click.echo(line, err=True)
 
 
 def _choose_name(documents: Path) -> str:

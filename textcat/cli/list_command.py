@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import click
 
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.output import print_json
 
 KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 
@@ -33,7 +33,7 @@ def command(kind: str, as_json: bool, **settings: Any) -> None:
     }
     rows = listed[kind](options.data)
     if as_json:
-        click.echo(json.dumps(rows, indent=1))
+        print_json(rows, ensure_ascii=True)
         return
     from tabulate import tabulate
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 
 from textcat.cli.completions import complete_papers_and_experiments
 from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
+from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
     from textcat.experiment.run.multiverse import Multiverse, Selection
@@ -176,7 +176,7 @@ def _run_multiverse(
     folder = place.results / (readings.paper or multiverse.experiments[0].experiment.name)
     summary = write_multiverse(folder, multiverse.summarize())
     if as_json:
-        click.echo(json.dumps(summary, indent=1, ensure_ascii=False))
+        print_json(summary)
     else:
         place.print_unless_quiet(format_summary(summary))
         place.print_unless_quiet(f"\nReport: {folder / 'multiverse.html'}")
@@ -194,7 +194,7 @@ def _print_plan(multiverse: Multiverse, *, as_json: bool) -> None:
     ]
     if as_json:
         listed = [{"experiment": name, "reading": reading} for name, reading in jobs]
-        click.echo(json.dumps({"possible": multiverse.space.size, "readings": listed}, indent=1))
+        print_json({"possible": multiverse.space.size, "readings": listed}, ensure_ascii=True)
         return
     for name, reading in jobs:
         click.echo(f"{name}: {format_reading(reading, multiverse.space)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ import click
 
 from textcat.cli.completions import complete_shown_names
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.output import print_json
 
 
 @click.command(
@@ -29,13 +29,13 @@ def command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> N
     if schema:
         from textcat.experiment.spec.schema import make_experiment_schema
 
-        click.echo(json.dumps(make_experiment_schema(), indent=1))
+        print_json(make_experiment_schema(), ensure_ascii=True)
         return
     if name is None:
         raise click.UsageError("Give a corpus, an experiment, a table or a learner, or use --schema.")
     facts = _collect_facts(name, options.data)
     if as_json:
-        click.echo(json.dumps(facts, indent=1))
+        print_json(facts, ensure_ascii=True)
         return
     import yaml
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import stat
 import zipfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -48,7 +49,7 @@ class DocumentTree:
             for name in names
             if not name.startswith(".")
         )
-        return sorted(name for name in found if name != FETCH_MANIFEST)
+        return _check_names(sorted(name for name in found if name != FETCH_MANIFEST), self.folder)
 
     def contents(self, names: Iterable[str]) -> Iterator[bytes]:
         """Yield the contents of the named documents, in the order of the names."""
@@ -58,7 +59,13 @@ class DocumentTree:
                     yield archive.read(name)
         else:
             for name in names:
-                with (self.folder / name).open("rb") as opened:
+                with open(self.folder / name, "rb", opener=_open_at_once) as opened:
+                    if not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+                        raise BadDataError(
+                            "a document must be a regular file",
+                            where=str(self.folder / name),
+                            hint="Remove it from the folder.",
+                        )
                     content = opened.read(MAX_DOCUMENT_BYTES + 1)
                 if len(content) > MAX_DOCUMENT_BYTES:
                     raise _make_size_error(self.folder / name)
@@ -91,6 +98,24 @@ class DocumentTree:
             return known
         hashes = (hashlib.sha256(content).hexdigest() for content in self.contents(self.names))
         return combine_hashes(zip(self.names, hashes, strict=True))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file; do not wait for the writer of a pipe."""
+    return os.open(path, flags | os.O_NONBLOCK)
+
+
+def _check_names(names: list[str], folder: Path) -> list[str]:
+    """Return the names; raise BadDataError for one that is not UTF-8, since names are ids and categories."""
+    for name in names:
+        try:
+            name.encode()
+        except UnicodeEncodeError as error:
+            shown = os.fsencode(f"{folder}/{name}").decode(errors="backslashreplace")
+            raise BadDataError(
+                "the name of a file or folder is not UTF-8", where=shown, hint="Rename it."
+            ) from error
+    return names
 
 
 def _make_size_error(path: Path) -> BadDataError:

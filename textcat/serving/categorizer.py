@@ -30,6 +30,7 @@ from textcat.experiment.steps.models import Model, load_model, save_model
 from textcat.experiment.steps.project import scale_projection
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
 from textcat.plugins import collect_identities
+from textcat.serving.checksums import CHECKSUMS, check_finite, verify_checksums, write_checksums
 from textcat.serving.document_files import NewDocument
 from textcat.serving.model_folders import refuse_missing_model
 from textcat.store.arrays import read_array, read_json, write_array, write_json
@@ -122,6 +123,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "single_label": decider.single_label,
             "categories": list(categorizer.categories),
             "axes": sorted(categorizer.axes),
+            "checksums": CHECKSUMS,
             **({"given_as_vectors": True} if categorizer.given_as_vectors else {}),
             **collect_identities(("tokenizers", categorizer.text.tokenizer)),
             **stop_list_identity(categorizer.text.stop_list),
@@ -137,6 +139,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
         save_calibration(folder, decider.calibration)
     for name, values in categorizer.axes.items():
         write_array(folder, name, values)
+    write_checksums(folder)
 
 
 def read_categorizer(folder: Path) -> Categorizer:
@@ -153,6 +156,7 @@ def read_categorizer(folder: Path) -> Categorizer:
                 where=str(folder),
                 hint=TRAIN_HINT,
             )
+        verify_checksums(folder, expected="checksums" in facts)
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
@@ -170,6 +174,7 @@ def read_categorizer(folder: Path) -> Categorizer:
         _check_text(categorizer, TextSettings.model_validate(facts["text"]))
         _check_stop_list(categorizer, facts.get("stop_list_sha256"))
         _check_plugins(categorizer, facts.get("plugins", {}))
+        _check_numbers(categorizer)
         _check_shapes(categorizer)
     except TextcatError as error:
         where = error.where if error.where.startswith(str(folder)) else str(folder)
@@ -229,6 +234,21 @@ def _check_shapes(categorizer: Categorizer) -> None:
         raise BadDataError(f"the model does not score {categories} categories", hint=TRAIN_AGAIN_HINT)
     categorizer.decisions(scores)
     categorizer.probabilities(scores)
+
+
+def _check_numbers(categorizer: Categorizer) -> None:
+    """Refuse weights and other numbers that are NaN or infinite."""
+    rule = categorizer.decision_rule
+    check_finite(
+        categorizer.axes
+        | categorizer.model.to_arrays()
+        | {
+            "thresholds": rule.thresholds,
+            "priors": rule.priors,
+            "per_document": np.array(rule.per_document, dtype=np.float64),
+            "concentration": categorizer.vectorizer.concentration,
+        }
+    )
 
 
 def _empty_document(categorizer: Categorizer) -> Any:

@@ -115,10 +115,26 @@ class _LineFormatter:
         self, values: Floats, rows: Any, columns: Any, labels: Sequence[str], ends: Sequence[int]
     ) -> list[str]:
         """Return for each document a JSON object of its numbers by category, with six digits."""
+        if not np.isfinite(values).all():
+            return [self._format_with_null(row, mask) for row, mask in self._select(values, rows, columns)]
         if self._every:
             return [self._pattern % tuple(row) for row in values.tolist()]
         pairs = ["%s: %.6g" % pair for pair in zip(labels, values[rows, columns].tolist(), strict=True)]  # noqa: UP031
         return ["{" + ", ".join(pairs[s:e]) + "}" for s, e in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def _select(self, values: Floats, rows: Any, columns: Any) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
+        """Yield for each document its numbers and which of them are written."""
+        chosen = np.full(values.shape, self._every)
+        chosen[rows, columns] = True
+        yield from zip(values, chosen, strict=True)
+
+    def _format_with_null(self, row: Floats, chosen: NDArray[np.bool_]) -> str:
+        """Write the numbers of one document, as null where a score has overflowed: JSON has no NaN."""
+        pairs = [
+            f"{self._names[k]}: {row[k]:.6g}" if np.isfinite(row[k]) else f"{self._names[k]}: null"
+            for k in np.flatnonzero(chosen).tolist()
+        ]
+        return "{" + ", ".join(pairs) + "}"
 
 
 def _encode_text(value: str) -> str:

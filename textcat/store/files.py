@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import socket
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -65,6 +66,33 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+
+
+@contextmanager
+def open_output(path: Path) -> Iterator[BinaryIO]:
+    """Yield a stream to a path that the user named for output; `-` is standard output.
+
+    A regular file is replaced once the block succeeds; if the path is a symlink, its target is. Devices and pipes
+    are written to as they are.
+    """
+    if str(path) in STANDARD_OUTPUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    of_system = path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",))
+    if not of_system and (path.is_file() or not path.exists()):
+        with open_atomically(path.resolve()) as stream:
+            yield stream
+        return
+    try:
+        opened = path.open("ab" if of_system else "wb")
+    except OSError as error:
+        raise make_write_error(path, error) from error
+    with opened:
+        yield opened
 
 
 def make_write_error(path: Path, error: OSError) -> StageFailedError:

@@ -105,23 +105,36 @@ def _as_columns(
 ) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     columns: dict[str, list[Any]] = {}
     others: dict[str, Any] = {}
-    names = {
-        f"category.{category}.{kind}": kind
-        for category in categories
-        for kind in _list_kinds(measures, f"category.{categories[0]}.")
-    }
-    for name, value in measures.items():
-        if name not in names:
-            others[name] = _shorten_number(value)
-    for kind in dict.fromkeys(names.values()):
+    kinds = _list_kinds(measures, categories[0]) if categories else []
+    for kind in kinds:
         columns[kind] = [
             _shorten_number(measures.get(f"category.{category}.{kind}")) for category in categories
         ]
+    known, in_columns = set(categories), set(kinds)
+    for name, value in measures.items():
+        category, kind = split_category_measure(name)
+        if category not in known or kind not in in_columns:
+            others[name] = _shorten_number(value)
     return columns, others
 
 
-def _list_kinds(measures: Mapping[str, Any], prefix: str) -> list[str]:
-    return [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
+def _list_kinds(measures: Mapping[str, Any], category: str) -> list[str]:
+    parts = [split_category_measure(name) for name in measures if name.startswith(f"category.{category}.")]
+    return [kind for owner, kind in parts if owner == category]
+
+
+def split_category_measure(name: str) -> tuple[str, str]:
+    """Split `category.CATEGORY.KIND`, also of categories with dots in their names; ("", "") for other measures.
+
+    A kind is one word, followed by `.mean` or `.sd` in experiments with repetitions.
+    """
+    if not name.startswith("category."):
+        return "", ""
+    category, _, kind = name.removeprefix("category.").rpartition(".")
+    if kind in ("mean", "sd"):
+        category, _, measured = category.rpartition(".")
+        kind = f"{measured}.{kind}"
+    return category, kind
 
 
 def _unpack(packed: dict[str, Any]) -> dict[str, Any]:

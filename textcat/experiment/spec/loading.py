@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from textcat.corpora.option_types import find_option_fault
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
@@ -26,17 +28,36 @@ from textcat.yaml_reader import (
 
 def read_experiment_source(path: Path) -> YamlSource:
     """Return a file's data merged over the data that it extends, with the place of every key."""
-    return _read_with_parents(path, ())
+    return _read_with_parents(path, (), {})
 
 
-def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
+MAX_PARENTS = 100
+MAX_GENERATIONS = 50
+
+
+def _read_with_parents(path: Path, chain: tuple[Path, ...], done: dict[Path, YamlSource]) -> YamlSource:
+    """Return a file merged over its parents; `done` holds the files merged before, so each is read once."""
     resolved = path.resolve()
+    if resolved not in done:
+        done[resolved] = _merge_parents(path, resolved, chain, done)
+    return done[resolved]
+
+
+def _merge_parents(
+    path: Path, resolved: Path, chain: tuple[Path, ...], done: dict[Path, YamlSource]
+) -> YamlSource:
     if resolved in chain:
         circle = " -> ".join(p.name for p in (*chain, resolved))
         raise UsageError(
             f"experiments extend each other in a circle: {circle}",
             where=str(path),
             hint="Remove one of the `extends`.",
+        )
+    if len(chain) >= MAX_GENERATIONS:
+        raise UsageError(
+            f"more than {MAX_GENERATIONS} files extend one another",
+            where=str(path),
+            hint="Merge some of the files.",
         )
     source = check_mapping(read_yaml(path))
     extended = source.data.pop("extends", None)
@@ -50,6 +71,8 @@ def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
             "`extends` names one experiment file, or a list of them",
             hint="Write `extends: FILE.yaml` or `extends: [A.yaml, B.yaml]`.",
         )
+    if len(parents) > MAX_PARENTS:
+        raise make_yaml_error(place, f"more than {MAX_PARENTS} files to extend", "Merge some of the files.")
     below: YamlSource | None = None
     for parent in parents:
         parent_path = path.parent / parent
@@ -57,7 +80,7 @@ def _read_with_parents(path: Path, chain: tuple[Path, ...]) -> YamlSource:
             raise make_yaml_error(
                 place, f"there is no file {parent_path}", "The path is relative to this file."
             )
-        read = _read_with_parents(parent_path, (*chain, resolved))
+        read = _read_with_parents(parent_path, (*chain, resolved), done)
         below = read if below is None else _overlay(below, read)
     return source if below is None else _overlay(below, source)
 
@@ -97,14 +120,22 @@ def _merge(
             merged[name] = _merge(merged[name], value, here, from_above, places)
             places[here] = from_above[here]
             continue
-        for known in [k for k in places if k[: len(here)] == here]:
-            del places[known]
+        for known in _list_paths(merged.get(name), here):
+            places.pop(known, None)
         if value is None:
             merged.pop(name, None)
             continue
         merged[name] = value
-        places.update({k: v for k, v in from_above.items() if k[: len(here)] == here})
+        places.update((path, from_above[path]) for path in _list_paths(value, here))
     return merged
+
+
+def _list_paths(value: Any, keys: KeyPath) -> Iterator[KeyPath]:
+    """Yield the path of a value and of everything in it."""
+    yield keys
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in inner:
+        yield from _list_paths(part, (*keys, key))
 
 
 FIND_EXPERIMENT_HINT = (
@@ -152,8 +183,17 @@ def validate_experiment(source: YamlSource) -> Experiment:
         experiment = Experiment.model_validate(source.data)
     except ValidationError as error:
         raise _to_usage_error(error, source) from error
+    _check_corpus_options(experiment, source)
     _check_runs(experiment, source)
     return experiment
+
+
+def _check_corpus_options(experiment: Experiment, source: YamlSource) -> None:
+    """Refuse options that the reader of the documents does not take, with their place."""
+    fault = find_option_fault(experiment.corpus.name, experiment.corpus.options)
+    if fault:
+        place = source.find_place(("corpus", "options", *fault.keys))
+        raise make_yaml_error(place, fault.what, fault.hint or "docs/configuration.md lists the options.")
 
 
 def _check_runs(experiment: Experiment, source: YamlSource) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,30 +29,49 @@ def divide_documents(
     counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int
 ) -> Division:
     """Return the division of one repetition (0 without `resample`)."""
+    _require_documents(counts, corpus)
+    _require_categories(counts.categories, counts, corpus)
     labels = counts.documents.make_label_matrix(counts.categories)
     train, test = _split_rows(counts, labels, resample, repeat)
-    if not len(labels):
+    _require_both_sides(train, test, corpus)
+    kept = _choose_categories(counts, corpus, labels[train], labels[test])
+    _require_categories(kept, counts, corpus)
+    labels = np.asarray(labels[:, kept], dtype=np.bool_, order="C")
+    if corpus.documents == "labelled":
+        labelled = np.flatnonzero(labels.any(axis=1))
+        train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
+        _require_both_sides(train, test, corpus)
+    names = [counts.categories[column] for column in kept]
+    if corpus.learn is not None:
+        learned = _find_columns(names, corpus.learn)
+        names, labels = corpus.learn, np.asarray(labels[:, learned], dtype=np.bool_, order="C")
+    return Division(train, test, names, labels)
+
+
+def _require_documents(counts: Counts, corpus: CorpusSettings) -> None:
+    if not len(counts.documents.ids):
         folders = "Put a folder for each class there, with the documents in it."
         raise StageFailedError(
             f"there are no documents in {corpus.path or corpus.name}",
             where=corpus.name,
             hint=folders if corpus.name == "folders" else "Fix `corpus.path` or its options.",
         )
+
+
+def _require_both_sides(train: RowNumbers, test: RowNumbers, corpus: CorpusSettings) -> None:
     if not len(train) or not len(test):
         raise StageFailedError(
             f"{corpus.name}: {len(train)} training and {len(test)} test documents after the split",
             hint="Choose another `corpus.split`, or let `resample` make one.",
         )
-    kept = _choose_categories(counts, corpus, labels[train], labels[test])
-    labels = np.asarray(labels[:, kept], dtype=np.bool_, order="C")
-    if corpus.documents == "labelled":
-        labelled = np.flatnonzero(labels.any(axis=1))
-        train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
-    names = [counts.categories[column] for column in kept]
-    if corpus.learn is not None:
-        learned = _find_columns(names, corpus.learn)
-        names, labels = corpus.learn, np.asarray(labels[:, learned], dtype=np.bool_, order="C")
-    return Division(train, test, names, labels)
+
+
+def _require_categories(categories: Sized, counts: Counts, corpus: CorpusSettings) -> None:
+    if not len(categories):
+        raise StageFailedError(
+            f"{corpus.name}: none of the {len(counts.documents.ids):,} documents has a label that is kept",
+            hint="Check the labels of the documents, and `categories` and `options` of `corpus`.",
+        )
 
 
 def _split_rows(

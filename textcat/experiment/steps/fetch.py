@@ -26,7 +26,10 @@ class DocumentSource:
 def find_documents(experiment: Experiment, context: RunContext) -> DocumentSource | None:
     """Return the experiment's documents if they are on this machine. Download and change nothing."""
     path = locate_documents(experiment, context)
-    if not path.exists() or (experiment.corpus.name in OWN_FORMATS and not experiment.corpus.path):
+    corpus = experiment.corpus
+    if not path.exists() or (
+        corpus.name in OWN_FORMATS and not (corpus.path and _has_documents(corpus.name, path))
+    ):
         return None
     if _is_given_by_path(experiment):
         return DocumentSource(path, _fingerprint_files(experiment, path))
@@ -43,7 +46,7 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
             where=experiment.name,
             hint="With files of your own, name their format and place in `corpus`.",
         )
-    if corpus.name in OWN_FORMATS and (not corpus.path or not path.exists()):
+    if corpus.name in OWN_FORMATS and (not corpus.path or not _has_documents(corpus.name, path)):
         raise DataNotAvailableError(
             f"{corpus.name}: there are no documents",
             where=str(path),
@@ -59,6 +62,11 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
         progress=context.download_progress,
     )
     return DocumentSource(report.folder, report.fingerprint, report.fresh)
+
+
+def _has_documents(form: str, path: Path) -> bool:
+    """Return whether a path is a folder or a regular file; reading a pipe would never end."""
+    return path.is_dir() if form in ("folders", "rcv1-like") else path.is_file()
 
 
 def locate_documents(experiment: Experiment, context: RunContext) -> Path:
