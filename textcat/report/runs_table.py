@@ -16,6 +16,8 @@ HEADLINE_MEASURES = {
     "accuracy": "accuracy",
     "errors": "micro.errors",
 }
+# Measures of rankings in the table, by the part of their column's name before @.
+RANKING_KINDS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp"}
 
 
 def choose_headline_columns(results: Mapping[str, Any]) -> list[str]:
@@ -26,8 +28,24 @@ def choose_headline_columns(results: Mapping[str, Any]) -> list[str]:
         for name, measure in HEADLINE_MEASURES.items()
         if any(find_value_or_mean(run["measures"], measure) is not None for run in runs)
     ]
+    usual += _list_ranking_columns(results)
     asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
     return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE_MEASURES.values())]
+
+
+def _list_ranking_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return P@k for every k that a run asks for, and the other kinds for the largest."""
+    asked = {k for run in results["runs"].values() for k in run["settings"]["evaluation"].get("ranking", [])}
+    last = [f"{kind}@{max(asked)}" for kind in RANKING_KINDS if kind != "P"] if asked else []
+    return [*(f"P@{k}" for k in sorted(asked)), *last]
+
+
+def _find_measure(column: str) -> str:
+    """Return the measure of a column."""
+    kind, at, k = column.partition("@")
+    if at and kind in RANKING_KINDS:
+        return f"{RANKING_KINDS[kind]}@{k}"
+    return HEADLINE_MEASURES.get(column, column)
 
 
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:
@@ -45,7 +63,7 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
     """Format the numbers of one run; errors are whole numbers unless they are a mean."""
     found = []
     for column in columns:
-        value = find_value_or_mean(measures, HEADLINE_MEASURES.get(column, column))
+        value = find_value_or_mean(measures, _find_measure(column))
         counted = column == "errors" and value is not None and float(value).is_integer()
         found.append(format_number(value, 0 if counted else 1))
     return found

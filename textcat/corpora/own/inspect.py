@@ -20,6 +20,7 @@ from textcat.errors import BadDataError, UsageError
 
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
+MANY_LABELS = 50
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,12 @@ class Inspection:
     report: Sequence[str]
     documents: int
     weighted: bool = field(default=False)
+    categories: int = 0
+
+    @property
+    def many_labels(self) -> bool:
+        """Whether documents have several of so many labels that their ranking is measured."""
+        return not self.single_label and self.categories > MANY_LABELS
 
 
 @dataclass
@@ -71,9 +78,14 @@ class LabelCounts:
         """Whether each training and test document has exactly one label."""
         return self.used > 0 and not self.several and not self.unlabelled
 
+    @property
+    def number_of_categories(self) -> int:
+        """How many labels occur in training and test documents."""
+        return len(self.categories["train"] | self.categories["test"])
+
     def report(self) -> str:
         """Say how many categories there are and how many labels a document has."""
-        different = len(self.categories["train"] | self.categories["test"])
+        different = self.number_of_categories
         if self.is_single_label:
             return f"{different:,} categories, one label a document"
         said = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels a document"]
@@ -82,6 +94,27 @@ class LabelCounts:
         if self.unlabelled:
             said.append(f"{self.unlabelled:,} documents have none (first: {self.first_unlabelled})")
         return "; ".join(said)
+
+
+def _make_inspection(
+    kind: str,
+    text: tuple[str, ...],
+    options: Mapping[str, Any],
+    counts: LabelCounts,
+    report: Sequence[str],
+    *,
+    weighted: bool = False,
+) -> Inspection:
+    return Inspection(
+        kind,
+        text,
+        options,
+        counts.is_single_label,
+        report,
+        counts.sides.total(),
+        weighted,
+        counts.number_of_categories,
+    )
 
 
 def inspect_documents(path: Path) -> Inspection:
@@ -117,7 +150,7 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
-    return Inspection(kind, text, options, counts.is_single_label, report, counts.sides.total())
+    return _make_inspection(kind, text, options, counts, report)
 
 
 def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
@@ -250,7 +283,7 @@ def _inspect_folders(path: Path) -> Inspection:
         *_report_split("the first folder" if sided else "", rows, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
-    return Inspection("folders", ("text",), options, counts.is_single_label, report, counts.sides.total())
+    return _make_inspection("folders", ("text",), options, counts, report)
 
 
 def _has_sides(names: Sequence[str]) -> bool:
@@ -280,4 +313,4 @@ def _inspect_vectors(path: Path) -> Inspection:
         f"labels: {counts.report()}",
         *_report_split("", {}, counts, {}),
     ]
-    return Inspection("svmlight", (), {}, counts.is_single_label, report, len(heads), weighted=True)
+    return _make_inspection("svmlight", (), {}, counts, report, weighted=True)
