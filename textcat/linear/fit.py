@@ -34,6 +34,7 @@ def fit(
     init: LinearModel | None = None,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
+    prune: float = 0.0,
 ) -> LinearModel:
     """Train one category a column of Y by minimizing (1/n) sum loss + lam * penalty.
 
@@ -41,14 +42,17 @@ def fit(
     category. bias: the value of the appended constant feature, 0 for none. mask: bool, features x
     categories, the selected features of each. init: a model to start from (one that kept its dual
     variables, for algorithm "row"). options: what is particular to the algorithm, see
-    textcat.linear.algorithm_options. The answer depends neither on n_jobs nor on the company in which a category is
-    trained.
+    textcat.linear.algorithm_options. prune: weights smaller than this are dropped as soon as a block of categories
+    is solved, and the others kept as sparse float32; 0 keeps all. The answer depends neither on n_jobs nor on the
+    company in which a category is trained.
     """
     chosen = Prior(prior) if isinstance(prior, str) else prior
     settings = FitSettings(
         loss, chosen, lam, algorithm, bias, tol, max_passes, n_jobs, mask, sample_weight, class_weight,
-        penalize_bias, init, seed, dict(options or {}),
+        penalize_bias, init, seed, dict(options or {}), prune,
     )  # fmt: skip
+    if prune and chosen.name == "jeffreys":
+        raise UsageError("the Jeffreys prior drops weights itself", where="fit", hint="Leave `prune` out.")
     return train_jeffreys(X, Y, settings) if chosen.name == "jeffreys" else train(X, Y, settings)
 
 

@@ -33,12 +33,12 @@ def find_category_column(categorizer: Categorizer, category: str) -> int:
 
 def get_category_weights(categorizer: Categorizer, category: str) -> Any:
     """A category's weights; only linear models over words have them."""
-    coef = getattr(categorizer.model, "coef", None)
-    if coef is None or categorizer.axes:
+    weights_of: Any = getattr(categorizer.model, "category_weights", None)
+    if weights_of is None or categorizer.axes:
         raise UsageError(
             f"{categorizer.run.learner} has no weight for each word", hint="Explain a linear run over words."
         )
-    return coef[:, find_category_column(categorizer, category)]
+    return weights_of(find_category_column(categorizer, category))
 
 
 def get_category_constant(categorizer: Categorizer, category: str) -> float:

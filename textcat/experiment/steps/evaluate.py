@@ -144,9 +144,9 @@ def _compute_training_measures(
 def _make_study_input(
     run: RunSettings, vectors: Vectors, model: Model, train_scores: Any, test_scores: NDArray[Any]
 ) -> StudyInput:
-    return StudyInput(
-        run, vectors, train_scores, test_scores, model.to_arrays().get("coef"), model.describe()
-    )
+    coef: Any = getattr(model, "coef", None)
+    weights = coef.toarray() if hasattr(coef, "toarray") else model.to_arrays().get("coef")
+    return StudyInput(run, vectors, train_scores, test_scores, weights, model.describe())
 
 
 def read_series(folder: Path) -> dict[str, list[Any]]:
