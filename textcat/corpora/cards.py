@@ -47,7 +47,8 @@ class Package(_StrictModel):
     """One complete way of getting a collection.
 
     `members` are the patterns of the files that are kept. With `roots`, the tree below a folder of one of
-    these names is kept; without, files are kept flat, by their base name.
+    these names is kept; without, files are kept flat, by their base name. Files whose
+    names are listed in `beside` are kept from anywhere in the archive, at the top.
     Trees of many small files are kept `packed`, in one file.
     """
 
@@ -56,6 +57,7 @@ class Package(_StrictModel):
     npm: NpmPackage | None = None
     members: tuple[str, ...] = ("*",)
     roots: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     packed: bool = False
     contents: tuple[ContentFile, ...] = ()
     max_bytes: int = 2_000_000_000

@@ -49,6 +49,8 @@ def make_placement(package: Package) -> Placement:
     """Which paths of a package are kept, and where: below its root, or flat."""
 
     def place(path: PurePosixPath) -> PurePosixPath | None:
+        if path.name in package.beside:
+            return PurePosixPath(path.name)
         if not any(fnmatch(path.name, pattern) for pattern in package.members):
             return None
         if not package.roots:
