@@ -12,11 +12,12 @@ import scipy.sparse as sp
 from tests.experiment.place import Place
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps import train
+from textcat.experiment.steps import decide, train
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.explain import compute_contributions, find_strongest_terms
 from textcat.serving.predict import predict_lines
+from textcat.store.arrays import read_array
 
 RUNS = """
   pruned: {learner: linear, parameters: {loss: squared_hinge, cost: 1, algorithm: fast, prune: 0.05}}
@@ -59,3 +60,14 @@ def test_a_pruned_run_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     column = list(categorizer.categories).index("grain")
     total = sum(part.weight for part in parts) + categorizer.model.intercept[column]
     assert total == pytest.approx(categorizer.scores([document])[0, column])
+
+
+def test_the_learners_own_threshold_is_set_without_scoring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = Place(tmp_path)
+    place.experiment.write_text(place.experiment.read_text().replace("{rule: tuned}", "{value: 0.25}"))
+    monkeypatch.setattr(decide, "load_model", None)
+    place.textcat("train", str(place.experiment))
+    thresholds = read_array(place.data / "models" / "trial" / "svm", "thresholds")
+    assert thresholds.tolist() == [0.25, 0.25, 0.25]
