@@ -47,6 +47,7 @@ class Package(_StrictModel):
 
     members: patterns of the files to keep.
     roots: names of folders; the tree below the first of them is kept. Without roots, files are kept flat.
+    beside: names of files that are kept from anywhere in the archive, at the top.
     packed: whether the files are stored in one zip file.
     """
 
@@ -55,6 +56,7 @@ class Package(_StrictModel):
     npm: NpmPackage | None = None
     members: tuple[str, ...] = ("*",)
     roots: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
     packed: bool = False
     contents: tuple[ContentFile, ...] = ()
     max_bytes: int = 2_000_000_000

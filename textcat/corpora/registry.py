@@ -9,9 +9,9 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
+from textcat.corpora.collections import eurlex57k, ohsumed, ohsumed23, rcv1, webkb
 from textcat.corpora.collections import industry_sector as industry
 from textcat.corpora.collections import newsgroups20 as newsgroups
-from textcat.corpora.collections import ohsumed, ohsumed23, rcv1, webkb
 from textcat.corpora.collections import rcv1 as rcv1_vectors
 from textcat.corpora.collections import reuters21578 as reuters
 from textcat.corpora.document import Corpus, Document
@@ -69,6 +69,7 @@ AnyCorpus = TypeVar("AnyCorpus")
 
 _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
     "20newsgroups": newsgroups.Newsgroups,
+    "eurlex57k": eurlex57k.Eurlex57k,
     "industry-sector": industry.IndustrySector,
     "ohsumed": ohsumed.Ohsumed,
     "ohsumed-23": ohsumed23.Ohsumed23,
@@ -92,6 +93,7 @@ OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
 OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups.count_newsgroups,
+    "eurlex57k": eurlex57k.count_eurlex57k,
     "industry-sector": industry.count_industry_sector,
     "ohsumed": ohsumed.count_ohsumed,
     "ohsumed-23": ohsumed23.count_ohsumed23,

@@ -60,3 +60,10 @@ def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
     return ContingencyTable(
         tp=tp, fp=accepted - tp, fn=positive - tp, tn=documents - accepted - positive + tp
     )
+
+
+def sum_tables(tables: Sequence[ContingencyTable]) -> ContingencyTable:
+    """Return the sum of the tables of several sets of documents."""
+    return ContingencyTable(
+        *(np.sum([getattr(table, kind) for table in tables], axis=0) for kind in ("tp", "fp", "fn", "tn"))
+    )

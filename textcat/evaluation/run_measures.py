@@ -13,6 +13,7 @@ from textcat.evaluation import measures
 from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
 from textcat.evaluation.curves import BreakEven, find_break_even
 from textcat.evaluation.measures import Floats, ZeroDivision
+from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 
@@ -39,14 +40,23 @@ def compute_plugin_measures(
 
 @dataclass(frozen=True)
 class MeasureSettings:
-    """The value of 0/0, the numbers of largest categories to average over, and how many `rest` leaves out."""
+    """The value of 0/0, the numbers of largest categories to average over, and how many `rest` leaves out.
+
+    `ranking` lists each k of P@k and its relatives; `frequency_groups` adds F1 over frequent, few and unseen labels.
+    """
 
     zero_division: ZeroDivision = 1
     largest: tuple[int, ...] = (5, 10, 20, 40, 60, 80, 100)
     rest_after: int = 10
+    ranking: tuple[int, ...] = ()
+    frequency_groups: bool = False
 
 
 DEFAULT_SETTINGS = MeasureSettings()
+
+# Frequent labels have more training documents than this, few have at least one.
+MOST_OF_FEW = 50
+FREQUENCY_GROUPS = ("frequent", "few", "unseen")
 
 
 def measure_all(
@@ -56,8 +66,12 @@ def measure_all(
     categories: Sequence[str],
     train_counts: Ints,
     settings: MeasureSettings = DEFAULT_SETTINGS,
+    train_documents: int = 0,
 ) -> dict[str, float]:
-    """Return all measures by dotted name; measures that are undefined or need absent scores are NaN."""
+    """Return all measures by dotted name; measures that are undefined or need absent scores are NaN.
+
+    `train_documents` is the number of training documents, which propensities need.
+    """
     if len(categories) != labels.shape[1] or len(train_counts) != labels.shape[1]:
         raise UsageError(
             f"{len(categories)} category names and {len(train_counts)} training counts "
@@ -69,6 +83,11 @@ def measure_all(
     result = _compute_averages(table, ranked, settings.zero_division)
     result["accuracy"] = _compute_accuracy(scores, labels)
     result.update(_compute_largest_and_rest(table, ranked, measures.sort_by_size(train_counts), settings))
+    if settings.frequency_groups:
+        result.update(_compute_frequency_groups(table, train_counts, settings.zero_division))
+    if settings.ranking and scores is not None:
+        top = find_top_labels(split_labels(scores), len(scores), max(settings.ranking))
+        result.update(measure_ranking(top, labels, settings.ranking, train_counts, train_documents))
     result.update(_compute_per_category(table, ranked, categories, settings.zero_division))
     return result
 
@@ -134,6 +153,21 @@ def _compute_largest_and_rest(
         result[f"micro.bep.{name}"] = ranked.micro(chosen)
         result[f"macro.f1.{name}"] = measures.macro_f1(part, zero_division)
         result[f"macro.f1_of_means.{name}"] = measures.f1_of_means(part, zero_division)
+    return result
+
+
+def _compute_frequency_groups(
+    table: ContingencyTable, train_counts: Ints, zero_division: ZeroDivision
+) -> dict[str, float]:
+    """Return micro and macro F1 over frequent, few and unseen labels, and the number of labels in each group."""
+    counts = np.asarray(train_counts)
+    members = (counts > MOST_OF_FEW, (counts > 0) & (counts <= MOST_OF_FEW), counts == 0)
+    result: dict[str, float] = {}
+    for name, chosen in zip(FREQUENCY_GROUPS, map(np.flatnonzero, members), strict=True):
+        part = table.restricted(chosen)
+        result[f"micro.f1.{name}"] = measures.micro_f1(part, zero_division) if len(chosen) else float("nan")
+        result[f"macro.f1.{name}"] = measures.macro_f1(part, zero_division)
+        result[f"labels.{name}"] = float(len(chosen))
     return result
 
 

@@ -30,7 +30,8 @@ class Certificate:
     learners that do not define it. `gap` is the objective minus the value of a feasible dual point, so no
     solution is better by more than that; None where nothing bounds the optimum. `objective` is None for
     learners that minimise nothing. `passes` counts what the algorithm repeats: passes over the data, or pair
-    steps of the SMO.
+    steps of the SMO. Where small weights were dropped, `pruned_share` is the share of the nonzero weights that
+    were, and `pruned_change` the largest change of a training document's score; the other fields are those before.
     """
 
     objective: float | None
@@ -39,11 +40,14 @@ class Certificate:
     passes: int = 0
     seconds: float = 0.0
     reason: str = ""
+    pruned_share: float | None = None
+    pruned_change: float | None = None
 
     def as_dict(self) -> dict[str, float | int | str | None]:
-        """Return the fields as JSON-able data, without a violation that the learner does not define."""
+        """Return the fields as JSON-able data, without a violation or pruning where there is none."""
         fields = asdict(self)
-        return {name: value for name, value in fields.items() if name != "violation" or value is not None}
+        optional = ("violation", "pruned_share", "pruned_change")
+        return {name: value for name, value in fields.items() if name not in optional or value is not None}
 
 
 @dataclass(frozen=True)

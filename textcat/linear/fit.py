@@ -33,20 +33,24 @@ def fit(
     init: LinearModel | None = None,
     seed: int = 0,
     options: Mapping[str, Any] | None = None,
+    prune: float = 0.0,
 ) -> LinearModel:
     """Train a model of one category per column of Y by minimizing (1/n) sum loss + lam * penalty.
 
     X: documents x features, sparse or dense. Y: bool, documents x categories. lam: a number, or one per
     category. bias: the value of the appended constant feature, 0 for none. mask: bool, features x
     categories, the selected features of each. init: a model to start from (for algorithm "row", one that
-    kept its dual variables). options: options of the algorithm, see textcat.linear.algorithm_options. The
-    result depends neither on n_jobs nor on the other categories that are trained.
+    kept its dual variables). options: options of the algorithm, see textcat.linear.algorithm_options. prune:
+    weights smaller than this are dropped as soon as a block of categories is solved, and the others kept as
+    sparse float32; 0 keeps all. The result depends neither on n_jobs nor on the other categories that are trained.
     """
     chosen = Prior(prior) if isinstance(prior, str) else prior
     settings = FitSettings(
         loss, chosen, lam, algorithm, bias, tol, max_passes, n_jobs, mask, sample_weight, class_weight,
-        penalize_bias, init, seed, dict(options or {}),
+        penalize_bias, init, seed, dict(options or {}), prune,
     )  # fmt: skip
+    if prune and chosen.name == "jeffreys":
+        raise UsageError("the Jeffreys prior drops weights itself", where="fit", hint="Leave `prune` out.")
     return train_jeffreys(X, Y, settings) if chosen.name == "jeffreys" else train(X, Y, settings)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
+from textcat.linear.products import multiply_sparse
 
 KIND = "linear"
 _SPARSE_PARTS = ("data", "indices", "indptr")
@@ -46,10 +48,20 @@ class LinearModel:
                 hint="Count the documents over the terms that the model was trained with.",
             )
         documents: Any = X if sp.issparse(X) else np.asarray(X)
-        product = documents @ self.coef
-        if not isinstance(product, np.ndarray):
-            product = product.toarray()
-        return np.asarray(product + self.intercept, dtype=np.float64)
+        if sp.issparse(X) and sp.issparse(self.coef):
+            product: Any = multiply_sparse(X, self._labels_by_feature)
+            product += self.intercept
+            return np.asarray(product)
+        return np.asarray(documents @ self.coef + self.intercept, dtype=np.float64)
+
+    @cached_property
+    def _labels_by_feature(self) -> sp.csr_matrix:
+        """Sparse weights as an inverted index: for each feature its labels and their weights."""
+        return sp.csr_matrix(self.coef)
+
+    def category_weights(self, column: int) -> NDArray[np.float64]:
+        """Return the weights of one category as a dense vector."""
+        return make_dense(self.coef[:, [column]])[:, 0]
 
     def replace_categories(self, other: LinearModel, taken: NDArray[np.bool_]) -> LinearModel:
         """Return this model with the weights and certificates of `other` for the categories `taken`."""
@@ -93,12 +105,28 @@ class LinearModel:
         )
 
 
+def make_dense(weights: Any) -> NDArray[np.float64]:
+    """Return dense or sparse weights as a dense array."""
+    dense: Any = weights.toarray() if hasattr(weights, "toarray") else weights
+    return np.asarray(dense, dtype=np.float64)
+
+
 def _read_weights(arrays: Mapping[str, NDArray[Any]]) -> Any:
     if "coef.shape" not in arrays:
         return np.asarray(_find_array(arrays, "coef"), dtype=np.float64)
     parts: Any = tuple(_find_array(arrays, f"coef.{part}") for part in _SPARSE_PARTS)
-    features, categories = arrays["coef.shape"]
-    return sp.csc_matrix(parts, shape=(int(features), int(categories)))
+    try:
+        features, categories = (int(length) for length in arrays["coef.shape"])
+        if not all(np.issubdtype(part.dtype, np.integer) for part in parts[1:]):
+            raise ValueError("positions are not whole numbers")
+        weights = sp.csc_matrix(parts, shape=(features, categories))
+        # Compiled kernels do not check positions.
+        weights.check_format(full_check=True)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise BadDataError(
+            f"weights that are no sparse matrix: {error}", where="model arrays", hint="Train the model again."
+        ) from error
+    return weights
 
 
 def _find_array(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:

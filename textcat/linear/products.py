@@ -123,3 +123,23 @@ def multiply_transposed_by_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64
     starts, columns = matrix.indptr.astype(np.int64), _view_as_unsigned(matrix.indices)
     _add_rows(starts, columns, matrix.data, np.ascontiguousarray(dense), out)
     return out
+
+
+@compile_kernel
+def _multiply_sparse(
+    starts: Array, columns: Array, values: Array, heads: Array, labels: Array, weights: Array, out: Array
+) -> None:
+    for i in range(out.shape[0]):
+        for t in range(starts[i], starts[i + 1]):
+            j, x = columns[t], np.float64(values[t])
+            for s in range(heads[j], heads[j + 1]):
+                out[i, labels[s]] += x * weights[s]
+
+
+def multiply_sparse(matrix: Any, weights: sp.csr_matrix) -> NDArray[np.float64]:
+    """Return X W as a dense matrix for sparse X and sparse W by rows, summed in double precision."""
+    rows = matrix if matrix.format == "csr" else sp.csr_matrix(matrix)
+    out = np.zeros((rows.shape[0], weights.shape[1]))
+    starts, heads = rows.indptr.astype(np.int64), weights.indptr.astype(np.int64)
+    _multiply_sparse(starts, rows.indices, rows.data, heads, weights.indices, weights.data, out)
+    return out

@@ -24,7 +24,7 @@ from textcat.linear import combinations
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
 from textcat.linear.fast import solver as fast
 from textcat.linear.losses import find_loss
-from textcat.linear.model import LinearModel
+from textcat.linear.model import LinearModel, make_dense
 from textcat.linear.papers import column_relaxation as column
 from textcat.linear.papers import conjugate_gradient
 from textcat.linear.papers import row_relaxation as row
@@ -41,6 +41,7 @@ from textcat.linear.problem import (
     make_matrix_with_bias,
     split_into_blocks,
 )
+from textcat.linear.pruning import PrunedBlock, join_pruned, prune_block, split_blocks
 from textcat.linear.stopping import BlockResult
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
@@ -182,14 +183,16 @@ class FitSettings:
     init: LinearModel | None = None
     seed: int = 0
     options: Mapping[str, Any] = field(default_factory=dict)
+    prune: float = 0.0
 
     def describe(self) -> dict[str, Any]:
         """Return the settings that a model keeps, as JSON-able data."""
-        return {
+        described = {
             "loss": self.loss, "prior": self.prior.name, "lam": np.asarray(self.lam).tolist(),
             "algorithm": self.algorithm, "bias": self.bias, "penalize_bias": self.penalize_bias,
             "tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "options": dict(self.options),
         }  # fmt: skip
+        return {**described, "prune": self.prune} if self.prune else described
 
     def request(self) -> combinations.SolveRequest:
         """Return the properties that decide which algorithms can solve this."""
@@ -217,16 +220,44 @@ class FitSettings:
 def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     """Solve every category of Y under the settings."""
     options = settings.read_algorithm_options()
+    if not (np.isfinite(settings.prune) and settings.prune >= 0):
+        raise UsageError(
+            f"prune cannot be {settings.prune}",
+            where="fit",
+            hint="Give a number such as 0.02, or 0 for none.",
+        )
     algorithm = find_algorithm(settings.algorithm)
     problem = make_problem(X, Y, settings, options)
     start = make_start(problem, settings.init, algorithm.starts_from_dual)
-    blocks, solve_block = algorithm.blocks(problem, options), algorithm.solve_block
+    blocks = algorithm.blocks(problem, options)
+    solve_block: Callable[..., Any] = algorithm.solve_block
     if algorithm.narrow and problem.mask is not None:
         blocks = divide_blocks(problem, blocks)
         solve_block = partial(solve_on_used_features, algorithm.solve_block, dual=algorithm.starts_from_dual)
+    outer = settings.n_jobs
+    if settings.prune:
+        # Blocks of the fast algorithm use all threads themselves.
+        inner, outer = (options.jobs, 1) if settings.algorithm == "fast" else (1, outer)
+        blocks = split_blocks(blocks)
+        solve_block = partial(_solve_and_prune, solve_block, settings.prune, inner)
     jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
-    results: list[BlockResult] = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if blocks else []
+    results: list[Any] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
+    if settings.prune and results:
+        return _make_pruned_model(problem, results, settings.describe())
     return _make_model(problem, results, settings.describe())
+
+
+def _solve_and_prune(
+    solve_block: SolveBlock,
+    threshold: float,
+    jobs: int,
+    problem: LinearProblem,
+    block: slice,
+    options: Any,
+    start: Floats,
+) -> PrunedBlock:
+    """Solve a block and drop its small weights, so that its dense weights are freed before the next."""
+    return prune_block(problem, solve_block(problem, block, options, start), threshold, jobs)
 
 
 def make_matrix(X: Any, settings: FitSettings) -> ProblemMatrix:
@@ -286,7 +317,7 @@ def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> 
     constant = (
         init.intercept[None, :] / problem.bias if problem.bias != 0.0 else np.zeros((0, init.coef.shape[1]))
     )
-    start = np.vstack([init.coef, constant])
+    start = np.vstack([make_dense(init.coef), constant])
     if start.shape != (problem.features, problem.categories):
         raise UsageError(
             f"the model to start from has shape {init.coef.shape}",
@@ -294,6 +325,14 @@ def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> 
             hint="Start from a model of the same features and categories.",
         )
     return start if problem.mask is None else start * problem.mask
+
+
+def _make_pruned_model(
+    problem: LinearProblem, results: list[PrunedBlock], settings: dict[str, Any]
+) -> LinearModel:
+    intercept = np.concatenate([each.constants for each in results]) * (problem.bias or 1.0)
+    certificates = [one for each in results for one in each.certificates]
+    return LinearModel(join_pruned(results), intercept, certificates, settings)
 
 
 def _make_model(problem: LinearProblem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:

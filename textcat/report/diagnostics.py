@@ -246,15 +246,15 @@ class _WordWeights:
         vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
         model = load_model(chain.trained.build_artifact(context).folder)
         self.rows, self.terms = vectors.test, vectors.terms
-        self.coef = None if chain.projected else getattr(model, "coef", None)
+        self.weights_of: Any = None if chain.projected else getattr(model, "category_weights", None)
 
     def find_words(self, location: MistakeLocation) -> tuple[DecidingWord, ...] | None:
         """Return the words that decided for a category, or for it and against the true category."""
-        if self.coef is None:
+        if self.weights_of is None:
             return None
-        weights = self.coef[:, location.column]
+        weights = self.weights_of(location.column)
         if location.own is not None:
-            weights = weights - self.coef[:, location.own]
+            weights = weights - self.weights_of(location.own)
         return find_deciding_words(self.rows[[location.row]], np.asarray(weights), self.terms, MAX_WORDS)
 
 

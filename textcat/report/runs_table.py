@@ -17,6 +17,8 @@ HEADLINE_MEASURES = {
     "accuracy": "accuracy",
     "errors": "micro.errors",
 }
+# Measures of rankings in the table, by the part of their column's name before @.
+RANKING_KINDS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp"}
 
 
 # With one category per document, given and assigned, micro precision, recall and F1 are the accuracy.
@@ -35,6 +37,7 @@ def choose_headline_columns(results: Mapping[str, Any], *, every: bool = False) 
         usual = list(SINGLE_LABEL_COLUMNS)
     else:
         usual = _find_usual_columns(results)
+    usual += _list_ranking_columns(results)
     asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
     return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE_MEASURES.values())]
 
@@ -60,6 +63,21 @@ def _find_usual_columns(results: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _list_ranking_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return P@k for every k that a run asks for, and the other kinds for the largest."""
+    asked = {k for run in results["runs"].values() for k in run["settings"]["evaluation"].get("ranking", [])}
+    last = [f"{kind}@{max(asked)}" for kind in RANKING_KINDS if kind != "P"] if asked else []
+    return [*(f"P@{k}" for k in sorted(asked)), *last]
+
+
+def _find_measure(column: str) -> str:
+    """Return the measure of a column."""
+    kind, at, k = column.partition("@")
+    if at and kind in RANKING_KINDS:
+        return f"{RANKING_KINDS[kind]}@{k}"
+    return HEADLINE_MEASURES.get(column, column)
+
+
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:
     """Return a measure, or its mean over repetitions."""
     value = measures.get(measure)
@@ -83,7 +101,7 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
 
 def _find_headline_value(measures: Mapping[str, float | None], column: str) -> float | None:
     if column != "wrong":
-        return find_value_or_mean(measures, HEADLINE_MEASURES.get(column, column))
+        return find_value_or_mean(measures, _find_measure(column))
     # A wrong document is an error of the category that it has and of the one that it gets.
     errors = find_value_or_mean(measures, "micro.errors")
     return None if errors is None else errors / 2

@@ -33,13 +33,13 @@ def find_category_column(categorizer: Categorizer, category: str) -> int:
 
 def get_category_weights(categorizer: Categorizer, category: str) -> Any:
     """Return a category's weights, one for each term; raise UsageError if the model has none."""
-    coef = getattr(categorizer.model, "coef", None)
-    if coef is None or categorizer.axes:
+    weights_of: Any = getattr(categorizer.model, "category_weights", None)
+    if weights_of is None or categorizer.axes:
         raise UsageError(
             f"{categorizer.run.learner} has no weight for each word",
             hint="Explain a linear model over words.",
         )
-    return coef[:, find_category_column(categorizer, category)]
+    return weights_of(find_category_column(categorizer, category))
 
 
 def get_category_constant(categorizer: Categorizer, category: str) -> float:

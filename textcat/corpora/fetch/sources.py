@@ -49,6 +49,8 @@ def make_placement(package: Package) -> Placement:
     """Return the function from a path in a package to the path to keep it at (None: skip it)."""
 
     def place(path: PurePosixPath) -> PurePosixPath | None:
+        if path.name in package.beside:
+            return PurePosixPath(path.name)
         if not any(fnmatch(path.name, pattern) for pattern in package.members):
             return None
         if not package.roots:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
@@ -19,28 +18,15 @@ from textcat.corpora.own.columns import (
 )
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.folders import FolderDocument, list_folder_documents
+from textcat.corpora.own.formats import detect_encoding, detect_format, likeliest_encoding
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
 from textcat.corpora.splits import is_split, side_named
 from textcat.corpora.vector_files import read_vector_lines
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.errors import BadDataError, UsageError
 
-_OTHER_PROGRAMS = {
-    ".gz": "Unpack it first.",
-    ".zip": "Unpack it first.",
-    ".bz2": "Unpack it first.",
-    ".xz": "Unpack it first.",
-    ".xlsx": "Save the sheet as CSV.",
-    ".xls": "Save the sheet as CSV.",
-    ".ods": "Save the sheet as CSV.",
-    ".parquet": "Write it as CSV or JSON Lines.",
-    ".pdf": "Extract the text: a text file for each document, in a folder for each class.",
-    ".docx": "Extract the text: a text file for each document, in a folder for each class.",
-}
-_VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
-_SAMPLE = 1 << 20
-_HINT = "Supported are CSV, TSV, JSON Lines, svmlight, and a folder for each class."
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
+MANY_LABELS = 50
 
 
 @dataclass(frozen=True)
@@ -54,6 +40,12 @@ class Inspection:
     report: Sequence[str]
     documents: int
     weighted: bool = field(default=False)
+    categories: int = 0
+
+    @property
+    def many_labels(self) -> bool:
+        """Whether documents have several of so many labels that their ranking is measured."""
+        return not self.single_label and self.categories > MANY_LABELS
 
 
 @dataclass
@@ -94,6 +86,11 @@ class LabelCounts:
         """Whether each training and test document has exactly one label."""
         return self.used > 0 and not self.several and not self.unlabelled
 
+    @property
+    def number_of_categories(self) -> int:
+        """How many labels occur in training and test documents."""
+        return len(self.categories["train"] | self.categories["test"])
+
     def check_categories(self, where: str) -> None:
         """Raise BadDataError if there is no label, or one that every document has."""
         different = self.categories["train"] | self.categories["test"]
@@ -117,7 +114,7 @@ class LabelCounts:
 
     def report(self) -> str:
         """Return the number of categories and of labels for each document, as text."""
-        different = len(self.categories["train"] | self.categories["test"])
+        different = self.number_of_categories
         if self.is_single_label:
             return f"{different:,} categories, one label for each document"
         parts = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels per document"]
@@ -126,6 +123,27 @@ class LabelCounts:
         if self.unlabelled:
             parts.append(f"{self.unlabelled:,} documents have none (first: {self.first_unlabelled})")
         return "; ".join(parts)
+
+
+def _make_inspection(
+    kind: str,
+    text: tuple[str, ...],
+    options: Mapping[str, Any],
+    counts: LabelCounts,
+    report: Sequence[str],
+    *,
+    weighted: bool = False,
+) -> Inspection:
+    return Inspection(
+        kind,
+        text,
+        options,
+        counts.is_single_label,
+        report,
+        counts.sides.total(),
+        weighted,
+        counts.number_of_categories,
+    )
 
 
 def inspect_documents(path: Path) -> Inspection:
@@ -164,7 +182,7 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
-    return Inspection(kind, text, options, counts.is_single_label, report, counts.sides.total())
+    return _make_inspection(kind, text, options, counts, report)
 
 
 def _check_header(guess: ColumnGuess, path: Path) -> None:
@@ -324,7 +342,7 @@ def _inspect_folders(path: Path) -> Inspection:
         *_report_split("the first folder" if sided else "", rows, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
-    return Inspection("folders", ("text",), options, counts.is_single_label, report, counts.sides.total())
+    return _make_inspection("folders", ("text",), options, counts, report)
 
 
 def _has_sides(names: Sequence[str]) -> bool:
@@ -356,92 +374,4 @@ def _inspect_vectors(path: Path) -> Inspection:
         *counts.report_rare(),
         *_report_split("", {}, counts, {}),
     ]
-    return Inspection("svmlight", (), {}, counts.is_single_label, report, len(heads), weighted=True)
-
-
-def detect_format(path: Path) -> str:
-    """Return csv, tsv, jsonl, folders or svmlight."""
-    if path.is_dir():
-        return _check_folder(path)
-    if not path.is_file():
-        raise DataNotAvailableError("no such file or folder", where=str(path), hint="Fix the path.")
-    ending = path.suffix.lower()
-    if ending in _OTHER_PROGRAMS:
-        raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
-    first = _first_line(path)
-    if _VECTOR.match(first):
-        return "svmlight"
-    if ending == ".json" and first.lstrip().startswith("["):
-        raise UsageError(
-            "cannot read a JSON list", where=str(path), hint="Write one object on each line (.jsonl)."
-        )
-    if first.lstrip().startswith("{"):
-        return "jsonl"
-    return _table_kind(path, first)
-
-
-def detect_encoding(path: Path) -> str:
-    """Return the encoding of a text file, judged by all of its lines."""
-    with path.open("rb") as opened:
-        return likeliest_encoding(opened)
-
-
-def likeliest_encoding(pieces: Iterable[bytes]) -> str:
-    """Return latin-1 if most non-ASCII pieces are not utf-8, else utf-8.
-
-    A few damaged lines do not make a file latin-1 (in which every byte is valid).
-    """
-    beyond_ascii = damaged = 0
-    for piece in pieces:
-        if not piece.isascii():
-            beyond_ascii += 1
-            damaged += not _is_utf8(piece)
-    return "latin-1" if 2 * damaged > beyond_ascii else "utf-8"
-
-
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
-def _first_line(path: Path) -> str:
-    with path.open("rb") as opened:
-        beginning = opened.read(_SAMPLE)
-    if b"\0" in beginning:
-        raise BadDataError("not a text file, or one in utf-16", where=str(path), hint="Convert it to utf-8.")
-    lines = beginning.decode("utf-8-sig", errors="replace").splitlines()
-    first = next((line for line in lines if line.strip()), "")
-    if not first:
-        raise BadDataError("the file is empty", where=str(path), hint="Name a file with documents.")
-    return first
-
-
-def _table_kind(path: Path, header: str) -> str:
-    separators = {"tsv": header.count("\t"), "csv": header.count(","), ";": header.count(";")}
-    best = max(separators, key=lambda kind: separators[kind])
-    if not separators[best]:
-        raise UsageError(
-            "its first line is neither a header of columns, nor JSON, nor a vector",
-            where=str(path),
-            hint=_HINT,
-        )
-    if best == ";":
-        hint = "Save it with commas or tabs between the columns."
-        raise UsageError("columns are separated by semicolons", where=str(path), hint=hint)
-    return best
-
-
-def _check_folder(path: Path) -> str:
-    inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
-    folders = [entry for entry in inside if entry.is_dir()]
-    sides = {side_named(entry.name) for entry in folders} - {None}
-    if sides and not is_split(sides):
-        hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
-        raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
-    if not folders and not (path / "documents.zip").is_file():
-        hint = f"{_HINT} Put each class's documents into a folder of the class's name."
-        raise UsageError("the folder has no folders", where=str(path), hint=hint)
-    return "folders"
+    return _make_inspection("svmlight", (), {}, counts, report, weighted=True)

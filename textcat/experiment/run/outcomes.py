@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +21,14 @@ from textcat.evaluation.comparison import (
 )
 from textcat.evaluation.contingency import ContingencyTable, count_contingency
 from textcat.evaluation.measures import ZeroDivision
+from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
 from textcat.experiment.run.results_file import RESULTS_FILE, read_results
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
+from textcat.experiment.steps.evaluate import read_measures
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store import Artifact
 from textcat.store.arrays import read_mask
@@ -56,6 +58,7 @@ class RunOutcome:
     zero_division: Any
     decided: RunDecisions | None = None
     note: str = ""
+    measures: Mapping[str, float | None] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -118,6 +121,7 @@ def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) 
         experiment.runs[run].evaluation.zero_division,
         together,
         "the first of its random splits" if split else "",
+        read_measures(found[0][0].folder) if len(found) == 1 and found[0] else {},
     )  # fmt: skip
 
 
@@ -161,7 +165,9 @@ def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOut
         )
     table = ContingencyTable(*(np.asarray(kind, dtype=np.int64) for kind in counts))
     zero_division = results["runs"][run]["settings"]["evaluation"]["zero_division"]
-    return RunOutcome(name, run, results["corpus"]["name"], categories, table, zero_division, None, note)
+    return RunOutcome(
+        name, run, results["corpus"]["name"], categories, table, zero_division, None, note, measures
+    )
 
 
 SAME_DOCUMENTS_HINT = "Compare runs of one experiment, or of two on the same collection and split."
@@ -177,6 +183,7 @@ class RunComparison:
     zero_division: ZeroDivision
     documents: int
     notes: Sequence[str]
+    asked: dict[str, dict[str, float]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON-able data."""
@@ -185,7 +192,7 @@ class RunComparison:
             "right": self.right,
             "documents": self.documents,
             "notes": list(self.notes),
-            "overall": describe_overall(self.comparison, self.zero_division),
+            "overall": describe_overall(self.comparison, self.zero_division) | self.asked,
             "tests": describe_tests(self.comparison),
             "categories": describe_categories(self.comparison),
         }
@@ -207,7 +214,19 @@ def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples:
             "tests on single decisions (McNemar, micro sign, bootstrap) need the decisions of both runs"
         )
     documents = int(comparison.left.documents[0])
-    return RunComparison(left.name, right.name, comparison, left.zero_division, documents, notes)
+    asked = {} if others else _compare_asked_measures(left, right)
+    return RunComparison(left.name, right.name, comparison, left.zero_division, documents, notes, asked)
+
+
+def _compare_asked_measures(left: RunOutcome, right: RunOutcome) -> dict[str, dict[str, float]]:
+    """Return the measures of rankings and of frequency groups that both runs have; they have no interval."""
+    groups = [f"{kind}.f1.{group}" for kind in ("micro", "macro") for group in FREQUENCY_GROUPS]
+    found = {}
+    for name in (*(name for name in left.measures if "@" in name and "." not in name), *groups):
+        ours, theirs = left.measures.get(name), right.measures.get(name)
+        if ours is not None and theirs is not None:
+            found[name] = {"left": ours, "right": theirs, "difference": ours - theirs}
+    return found
 
 
 def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str]) -> Comparison:

@@ -151,13 +151,23 @@ class EvaluationSettings(StrictSettings):
         default_factory=list, description="Measures of plugins, in addition to the built-in ones."
     )
     study_category: str | None = Field(default=None, description="The category of studies; default: all.")
+    ranking: list[Annotated[int, Field(ge=1, le=100)]] = Field(
+        default_factory=list,
+        description="Numbers k for P@k, R@k, nDCG@k, R-precision@k and propensity-scored P@k, such as [1, 3, 5].",
+    )
+    frequency_groups: bool = Field(
+        default=False,
+        description="Also give micro and macro F1 over frequent labels (more than 50 training documents), few (1 to "
+        "50) and unseen ones.",
+    )
 
     @model_serializer(mode="wrap")
-    def _omit_empty_measures(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `measures` if it is empty."""
+    def _omit_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out measures that are not asked for."""
         spelled: dict[str, Any] = dump(self)
-        if not self.measures:
-            spelled.pop("measures", None)
+        for name in ("measures", "ranking", "frequency_groups"):
+            if not getattr(self, name):
+                spelled.pop(name, None)
         return spelled
 
 

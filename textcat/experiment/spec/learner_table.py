@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
 
 from textcat.plugins import KnownName
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
@@ -72,6 +79,21 @@ class LinearParameters(LearnerParameters):
         default="float64", description="Precision of weights and scores during training."
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
+    prune: float = Field(
+        default=0.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="Drop weights smaller than this and keep the others as sparse float32; 0 keeps all. For thousands "
+        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking.",
+    )
+
+    @model_serializer(mode="wrap")
+    def _omit_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out `prune` if nothing is pruned."""
+        spelled: dict[str, Any] = dump(self)
+        if not self.prune:
+            spelled.pop("prune", None)
+        return spelled
 
     @model_validator(mode="after")
     def _check_regularization(self) -> LinearParameters:

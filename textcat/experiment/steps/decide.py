@@ -83,6 +83,11 @@ def make_decide_step(
 
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, *sources)
+        if run.threshold.rule == "default":
+            # It looks at no score.
+            none = np.zeros((0, problem.labels.shape[1]))
+            write_array(target, "thresholds", set_thresholds(run.threshold, none, problem.labels[:0]))
+            return
         model = load_model(trained.build_artifact(context).folder)
         scores, folds = model.scores(problem.X), None
         if run.threshold.cross_validated:

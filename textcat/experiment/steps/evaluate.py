@@ -6,14 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.evaluation.measures import measure_calibration
+from textcat.evaluation import measures
+from textcat.evaluation.contingency import ContingencyTable, count_contingency, sum_tables
+from textcat.evaluation.measures import ZeroDivision, measure_calibration
 from textcat.evaluation.run_measures import MeasureSettings, compute_plugin_measures, measure_all
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
 from textcat.experiment.steps.assemble import read_test_matrix
-from textcat.experiment.steps.decide import load_decision_rule
+from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.step import Step, make_recipe_inputs
@@ -22,6 +25,9 @@ from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_array, write_json, write_mask
+
+# More scores of training documents than this are never held at once.
+LARGE_SCORES = 50_000_000
 
 
 def make_evaluate_step(
@@ -54,23 +60,24 @@ def make_evaluate_step(
         )
         scores = model.scores(read_test_matrix(context, run, vectors, projected))
         decisions = rule.decide(model, scores)
-        measures = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
+        found = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
         if rule.calibration is not None:
-            measures.update(measure_calibration(rule.calibration.probabilities(scores), vectors.test_labels))
+            found.update(measure_calibration(rule.calibration.probabilities(scores), vectors.test_labels))
         X = (
             read_projection(projected.build_artifact(context).folder, "train", run)
             if projected
             else vectors.train
         )
-        train_scores = model.scores(X)
-        accepted = rule.decide(model, train_scores)
-        measures.update(_compute_training_measures(train_scores, accepted, vectors, run))
+        table, train_scores = count_training_decisions(
+            X, model, rule, vectors, keep=bool(run.evaluation.studies)
+        )
+        found.update(_compute_training_measures(table, run.evaluation.zero_division))
         series: dict[str, list[Any]] = {}
         for name in run.evaluation.studies:
-            found = STUDIES[name](_make_study_input(run, vectors, model, train_scores, scores))
-            measures.update({k: v if np.isfinite(v) else None for k, v in found.measures.items()})
-            series.update(found.series)
-        write_json(target, "measures", measures)
+            study = STUDIES[name](_make_study_input(run, vectors, model, train_scores, scores))
+            found.update({k: v if np.isfinite(v) else None for k, v in study.measures.items()})
+            series.update(study.series)
+        write_json(target, "measures", found)
         write_json(target, "series", series)
         write_array(target, "scores", scores)
         write_mask(target, "decisions", decisions)
@@ -87,27 +94,59 @@ def compute_measures(
     settings: EvaluationSettings,
 ) -> dict[str, float | None]:
     """Return all measures; undefined ones are None."""
-    chosen = MeasureSettings(zero_division=settings.zero_division, largest=tuple(settings.largest))
-    values = measure_all(scores, accepted, labels, vectors.categories, vectors.train_counts, chosen)
+    chosen = MeasureSettings(
+        zero_division=settings.zero_division,
+        largest=tuple(settings.largest),
+        ranking=tuple(settings.ranking),
+        frequency_groups=settings.frequency_groups,
+    )
+    values = measure_all(
+        scores, accepted, labels, vectors.categories, vectors.train_counts, chosen, vectors.train.shape[0]
+    )
     values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
+def count_training_decisions(
+    X: Any, model: Model, rule: DecisionRule, vectors: Vectors, *, keep: bool
+) -> tuple[ContingencyTable, NDArray[np.float64] | None]:
+    """Return the contingency table of the training documents, and their scores if they are kept.
+
+    Above LARGE_SCORES scores, sparse documents are decided in blocks and their scores are not kept.
+    """
+    documents, categories = X.shape[0], len(vectors.categories)
+    split = documents * categories > LARGE_SCORES and sp.issparse(X) and not keep
+    if not split or rule.needs_all_documents:
+        scores = model.scores(X)
+        return count_contingency(rule.decide(model, scores), vectors.train_labels), scores
+    size = max(LARGE_SCORES // (8 * categories), 1)
+    tables = []
+    for start in range(0, documents, size):
+        rows = slice(start, start + size)
+        accepted = rule.decide(model, model.scores(X[rows]))
+        tables.append(count_contingency(accepted, vectors.train_labels[rows]))
+    return sum_tables(tables), None
+
+
 def _compute_training_measures(
-    scores: NDArray[Any], accepted: NDArray[np.bool_], vectors: Vectors, run: RunSettings
+    table: ContingencyTable, zero_division: ZeroDivision
 ) -> dict[str, float | None]:
     """Return the measures that are also taken on the training documents."""
-    training = compute_measures(scores, accepted, vectors.train_labels, vectors, run.evaluation)
-    wanted = ("micro.f1", "macro.f1", "macro.f1_of_means", "micro.errors")
-    return {f"train.{name}": training[name] for name in wanted}
+    values = {
+        "micro.f1": measures.micro_f1(table, zero_division),
+        "macro.f1": measures.macro_f1(table, zero_division),
+        "macro.f1_of_means": measures.f1_of_means(table, zero_division),
+        "micro.errors": float(table.errors.sum()),
+    }
+    return {f"train.{name}": value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def _make_study_input(
-    run: RunSettings, vectors: Vectors, model: Model, train_scores: NDArray[Any], test_scores: NDArray[Any]
+    run: RunSettings, vectors: Vectors, model: Model, train_scores: Any, test_scores: NDArray[Any]
 ) -> StudyInput:
-    return StudyInput(
-        run, vectors, train_scores, test_scores, model.to_arrays().get("coef"), model.describe()
-    )
+    coef: Any = getattr(model, "coef", None)
+    weights = coef.toarray() if hasattr(coef, "toarray") else model.to_arrays().get("coef")
+    return StudyInput(run, vectors, train_scores, test_scores, weights, model.describe())
 
 
 def read_series(folder: Path) -> dict[str, list[Any]]:

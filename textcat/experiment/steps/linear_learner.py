@@ -76,8 +76,11 @@ class LinearLearner(Learner[LinearParameters]):
         folds: Sequence[Fold],
         jobs: int,
     ) -> list[NDArray[np.float64]]:
-        """Return held-out scores of each fold; where the optimum is unique, training starts from `model`."""
-        settings = _make_fit_arguments(self.name, problem, parameters, jobs)
+        """Return held-out scores of each fold; where the optimum is unique, training starts from `model`.
+
+        The weights of folds are not pruned.
+        """
+        settings = _drop_prune(_make_fit_arguments(self.name, problem, parameters, jobs))
         lams = [_resolve_lam(parameters, problem, settings, kept) for kept, _ in folds]
         start = cast(LinearModel, model)
         return score_held_out_folds(problem.X, problem.labels, folds, lams, init=start, **_drop_lam(settings))
@@ -101,13 +104,17 @@ class LinearLearner(Learner[LinearParameters]):
             grid = grid / 2.0
         choice = choose_lam_by_cross_validation(
             problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-            executor=executor, **{**settings, "seed": search.seed},
+            executor=executor, **{**_drop_prune(settings), "seed": search.seed},
         )  # fmt: skip
         return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 
 
 def _drop_lam(settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if name != "lam"}
+
+
+def _drop_prune(settings: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name != "prune"}
 
 
 def _make_fit_arguments(
@@ -138,6 +145,7 @@ def _make_fit_arguments(
         "seed": problem.seed,
         "bias": parameters.bias,
         "options": options,
+        **({"prune": parameters.prune} if parameters.prune else {}),
     }
 
 

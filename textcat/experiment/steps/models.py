@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, StageFailedError
@@ -107,11 +108,17 @@ def join_models(parts: Sequence[Any]) -> Model:
     """Return one linear model of models for consecutive blocks of categories."""
     joined: Model = replace(
         parts[0],
-        coef=np.hstack([part.coef for part in parts]),
+        coef=_join_weights([part.coef for part in parts]),
         intercept=np.concatenate([part.intercept for part in parts]),
         certificate=[certificate for part in parts for certificate in part.certificate],
     )
     return joined
+
+
+def _join_weights(parts: Sequence[Any]) -> Any:
+    if any(sp.issparse(part) for part in parts):
+        return sp.hstack(parts, format="csc")
+    return np.hstack(parts)
 
 
 def extract_certificates(description: Mapping[str, Any]) -> list[dict[str, Any]]:

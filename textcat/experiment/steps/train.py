@@ -24,6 +24,7 @@ from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import write_json
 
+PRUNED_AT_ONCE = 512
 _SCALING_LEFT_OUT = ("none", 1.5)
 
 
@@ -136,7 +137,11 @@ def _train_in_blocks(
     context: RunContext, target: Path, whole: Recipe, problem: LearningProblem, run: RunSettings
 ) -> None:
     """Train all blocks and write the model. Each of several blocks is an artifact as soon as it is done."""
-    blocks = _make_blocks(problem, LEARNERS[run.learner].categories_at_once)
+    at_once = LEARNERS[run.learner].categories_at_once
+    if getattr(validate_parameters(run.learner, run.parameters), "prune", 0.0):
+        # Sparse weights are small: larger blocks prepare the documents less often.
+        at_once = PRUNED_AT_ONCE
+    blocks = _make_blocks(problem, at_once)
     inputs = _BlockInputs(run, problem, context.jobs_per_task)
     if len(blocks) == 1:
         (model,) = context.map_items(_train_block, inputs, blocks)

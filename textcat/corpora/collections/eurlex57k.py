@@ -1,0 +1,129 @@
+"""EURLEX57K: laws of the European Union with EuroVoc concepts (Chalkidis et al., 2019)."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from textcat.corpora.document import Document, Split
+from textcat.corpora.document_tree import DocumentTree
+from textcat.corpora.splits import CategoryCounts, count_categories
+from textcat.errors import BadDataError, UsageError
+
+CONCEPTS_FILE = "eurovoc_en.json"
+PARTS = ("train", "dev", "test")
+TEXT_FIELDS = ("title", "header", "recitals")
+# The side of each folder, by split.
+SPLITS: dict[str, dict[str, Split]] = {
+    "train+dev": {"train": "train", "dev": "train", "test": "test"},
+    "train": {"train": "train", "dev": "unused", "test": "test"},
+    "development": {"train": "train", "dev": "test", "test": "unused"},
+}
+LABELS = ("id", "name")
+
+
+class Eurlex57k:
+    """One document a law, with the fields title, header, recitals and main_body.
+
+    With `labels="name"` concepts go by their English names where the collection has eurovoc_en.json, so that
+    every output names them; with `id`, the default, by their EuroVoc numbers.
+    """
+
+    name = "eurlex57k"
+
+    def __init__(self, folder: Path, *, split: str = "train+dev", labels: str = "id") -> None:
+        if split not in SPLITS:
+            raise UsageError(f"EURLEX57K has no split {split!r}", hint=f"Choose one of {', '.join(SPLITS)}.")
+        if labels not in LABELS:
+            raise UsageError(f"labels cannot be {labels!r}", hint=f"Choose one of {', '.join(LABELS)}.")
+        self.tree = DocumentTree(folder)
+        self.sides = SPLITS[split]
+        self.labels = labels
+
+    @cached_property
+    def laws(self) -> list[str]:
+        """PART/CELEX.json of each law: train, dev, test, and by CELEX number within each."""
+        found = [name for name in self.tree.names if name.partition("/")[0] in PARTS and name.count("/") == 1]
+        return sorted(found, key=lambda name: (PARTS.index(name.partition("/")[0]), name))
+
+    @cached_property
+    def concept_names(self) -> Mapping[str, str]:
+        """The English name of each concept by its number; nothing without eurovoc_en.json."""
+        if CONCEPTS_FILE not in self.tree.names:
+            return {}
+        where = f"{self.tree.folder}: {CONCEPTS_FILE}"
+        concepts = _parse_object(next(iter(self.tree.contents([CONCEPTS_FILE]))), where)
+        try:
+            return {number: str(concept["label"]).strip() for number, concept in concepts.items()}
+        except (TypeError, KeyError) as error:
+            raise _make_error(f"a concept without a label ({error})", where) from error
+
+    def documents(self) -> Iterator[Document]:
+        """The laws of all three parts."""
+        names = self.concept_names if self.labels == "name" else {}
+        for name, content in zip(self.laws, self.tree.contents(self.laws), strict=True):
+            part, _, file = name.partition("/")
+            where = f"{self.tree.folder}: {name}"
+            law = _parse_object(content, where)
+            concepts = tuple(names.get(number, number) for number in _read_texts(law, "concepts", where))
+            yield Document(
+                file.removesuffix(".json"), _read_fields(law, where), concepts, self.sides[part], where
+            )
+
+    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
+        """Return the concepts of training or test documents, in alphabetical order."""
+        return counts.in_train_or_test()
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The concepts of training or test documents, in alphabetical order."""
+        return self.list_categories(count_categories(self.documents()))
+
+    def fingerprint(self) -> str:
+        """The sha256 over the names and contents of all files."""
+        return self.tree.fingerprint()
+
+
+def _parse_object(content: bytes, where: str) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise _make_error(f"not JSON ({error})", where) from error
+    if not isinstance(found, dict):
+        raise _make_error("not a JSON object", where)
+    return found
+
+
+def _read_texts(law: Mapping[str, Any], key: str, where: str) -> list[str]:
+    """Return a list of strings of a law."""
+    found = law.get(key)
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise _make_error(f"{key} is not a list of strings", where)
+    return found
+
+
+def _read_fields(law: Mapping[str, Any], where: str) -> dict[str, str]:
+    fields = {key: law.get(key) for key in TEXT_FIELDS}
+    for key, value in fields.items():
+        if not isinstance(value, str):
+            raise _make_error(f"{key} is not a string", where)
+    return {**{key: str(value) for key, value in fields.items()},
+            "main_body": "\n".join(_read_texts(law, "main_body", where))}  # fmt: skip
+
+
+def _make_error(what: str, where: str) -> BadDataError:
+    return BadDataError(
+        what, where=where, hint="The file is damaged or another one: fetch the collection again."
+    )
+
+
+def count_eurlex57k(folder: Path) -> dict[str, int]:
+    """The counts that the collection's table pins."""
+    corpus = Eurlex57k(folder)
+    parts = Counter(name.partition("/")[0] for name in corpus.laws)
+    concepts = {label for document in corpus.documents() for label in document.labels}
+    return {**{f"{part} documents": parts[part] for part in PARTS}, "concepts": len(concepts)}

@@ -1,0 +1,167 @@
+"""Measures of ranked labels, for collections with many labels: P@k, R@k, nDCG@k, R-precision@k and PSP@k.
+
+Each is taken per document over its k labels with the highest scores (ties: the first label counts) and averaged over
+the documents that have a label, in percent. Only the k highest scores of a document are kept, so that scores may
+come in blocks of labels. The propensity-scored P@k of Jain, Prabhu & Varma (KDD 2016) divides by the value of the
+best possible ranking, as the Extreme Classification Repository does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import UsageError
+from textcat.evaluation.contingency import Bools, Ints
+
+Floats = NDArray[np.float64]
+
+PROPENSITY_A = 0.55
+PROPENSITY_B = 1.5
+# Scores are searched this many labels, and hits are counted this many documents at a time.
+BLOCK_LABELS = 512
+BLOCK_DOCUMENTS = 1024
+
+
+@dataclass
+class TopLabels:
+    """The k labels with the highest scores of each document, best first; -1 where there are fewer labels."""
+
+    labels: Ints
+    scores: Floats
+
+    @classmethod
+    def make_empty(cls, documents: int, k: int) -> TopLabels:
+        """Return the ranking before the first block."""
+        return cls(np.full((documents, k), -1, dtype=np.int64), np.full((documents, k), -np.inf))
+
+    def add(self, block: NDArray[Any], first: int) -> None:
+        """Merge the scores of the labels `first`, `first` + 1, ...; blocks come in the order of the labels."""
+        k = self.labels.shape[1]
+        kept = min(k, block.shape[1])
+        if not kept:
+            return
+        # Only scores that reach the k-th best of their block can enter; sorting is stable, so the first label wins.
+        for start in range(0, len(block), BLOCK_DOCUMENTS):
+            rows = slice(start, start + BLOCK_DOCUMENTS)
+            best = _find_highest(np.asarray(block[rows], dtype=np.float64), kept)
+            scores = np.hstack([self.scores[rows], np.take_along_axis(block[rows], best, axis=1)])
+            labels = np.hstack([self.labels[rows], best + first])
+            # Places that no label has taken yet come after labels with a score of minus infinity.
+            order = np.lexsort((labels < 0, -scores), axis=1)[:, :k]
+            self.scores[rows] = np.take_along_axis(scores, order, axis=1)
+            self.labels[rows] = np.take_along_axis(labels, order, axis=1)
+
+
+def _find_highest(scores: Floats, k: int) -> Ints:
+    """Return the k columns with the highest scores of each row, best first; of ties the first columns."""
+    columns = scores.shape[1]
+    if columns <= 4 * k:
+        return np.argsort(-scores, axis=1, kind="stable")[:, :k].astype(np.int64)
+    limit = np.partition(scores, columns - k, axis=1)[:, columns - k, None]
+    # 0 above the k-th highest score, 1 at it and 2 below; the first columns of those at it fill what is left.
+    above = scores > limit
+    missing = k - above.sum(axis=1, keepdims=True)
+    tied = scores == limit
+    chosen = above | (tied & (np.cumsum(tied, axis=1) <= missing))
+    found = np.nonzero(chosen)[1].reshape(len(scores), k)
+    order = np.argsort(-np.take_along_axis(scores, found, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(found, order, axis=1).astype(np.int64)
+
+
+def split_labels(scores: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield blocks of columns with their first column."""
+    for first in range(0, scores.shape[1], BLOCK_LABELS):
+        yield first, scores[:, first : first + BLOCK_LABELS]
+
+
+def find_top_labels(blocks: Iterable[tuple[int, NDArray[Any]]], documents: int, k: int) -> TopLabels:
+    """Return the k highest labels of each document from blocks of labels: (first label, scores)."""
+    top = TopLabels.make_empty(documents, k)
+    for first, block in blocks:
+        top.add(block, first)
+    return top
+
+
+def compute_inverse_propensities(train_counts: Ints, train_documents: int) -> Floats:
+    """Return 1/p of each label (Jain et al., 2016): 1 + C (n + B)^-A with C = (ln N - 1) (B + 1)^A."""
+    scale = (np.log(max(train_documents, 1)) - 1.0) * (PROPENSITY_B + 1.0) ** PROPENSITY_A
+    counts = np.asarray(train_counts, dtype=np.float64)
+    return np.asarray(1.0 + scale * (counts + PROPENSITY_B) ** -PROPENSITY_A)
+
+
+def measure_ranking(
+    top: TopLabels, labels: Bools, ks: Sequence[int], train_counts: Ints, train_documents: int
+) -> dict[str, float]:
+    """Return the measures at each k, and how many documents were measured and skipped for want of a label.
+
+    A document with fewer than k labels to choose from has misses in the places that are left.
+    """
+    if not ks or min(ks) < 1 or max(ks) > top.labels.shape[1]:
+        raise UsageError(
+            f"measures at {list(ks)} need rankings of as many labels, not of {top.labels.shape[1]}",
+            hint="Keep as many labels as the largest k.",
+        )
+    inverse = compute_inverse_propensities(train_counts, train_documents)
+    sums = {name: 0.0 for k in ks for name in _list_sums(k)}
+    measured = 0
+    for start in range(0, len(labels), BLOCK_DOCUMENTS):
+        rows = slice(start, start + BLOCK_DOCUMENTS)
+        labelled = labels[rows].any(axis=1)
+        measured += int(np.count_nonzero(labelled))
+        block = labels[rows][labelled]
+        for name, value in _sum_block(top.labels[rows][labelled], block, ks, inverse).items():
+            sums[name] += value
+    return _divide_sums(sums, ks, measured) | {
+        "ranking.documents": float(measured),
+        "ranking.skipped": float(len(labels) - measured),
+    }
+
+
+def list_ranking_measures(ks: Sequence[int]) -> list[str]:
+    """Return the names of the measures, by kind and then by k."""
+    return [f"{kind}@{k}" for kind in ("precision", "recall", "ndcg", "r_precision", "psp") for k in ks]
+
+
+def _list_sums(k: int) -> tuple[str, ...]:
+    return f"precision@{k}", f"recall@{k}", f"ndcg@{k}", f"r_precision@{k}", f"gain@{k}", f"best_gain@{k}"
+
+
+def _sum_block(top: Ints, labels: Bools, ks: Sequence[int], inverse: Floats) -> dict[str, float]:
+    """Return the sums over some documents, each of which has a label."""
+    hits = np.take_along_axis(labels, np.maximum(top, 0), axis=1) & (top >= 0)
+    number = labels.sum(axis=1)
+    gain = np.where(hits, inverse[np.maximum(top, 0)], 0.0)
+    widest = min(max(ks), labels.shape[1])
+    possible = np.where(labels, inverse, 0.0)
+    best = -np.partition(-possible, widest - 1, axis=1)[:, :widest]
+    best = -np.sort(-best, axis=1)
+    discount = 1.0 / np.log2(np.arange(2, max(ks) + 2))
+    ideal = np.cumsum(discount)
+    sums: dict[str, float] = {}
+    for k in ks:
+        found = hits[:, :k].sum(axis=1)
+        values = (
+            found / k,
+            found / number,
+            (hits[:, :k] @ discount[:k]) / ideal[np.minimum(number, k) - 1],
+            found / np.minimum(number, k),
+            gain[:, :k].sum(axis=1) / k,
+            best[:, :k].sum(axis=1) / k,
+        )
+        sums |= {name: float(value.sum()) for name, value in zip(_list_sums(k), values, strict=True)}
+    return sums
+
+
+def _divide_sums(sums: dict[str, float], ks: Sequence[int], measured: int) -> dict[str, float]:
+    result: dict[str, float] = {}
+    for k in ks:
+        for name in _list_sums(k)[:4]:
+            result[name] = 100.0 * sums[name] / measured if measured else float("nan")
+        best = sums[f"best_gain@{k}"]
+        result[f"psp@{k}"] = 100.0 * sums[f"gain@{k}"] / best if best else float("nan")
+    return result

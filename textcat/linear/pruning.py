@@ -1,0 +1,87 @@
+"""Drop small weights of a solved block, keep the rest as CSC float32, and certify what that cost.
+
+A collection with thousands of labels has most of its weights near zero: they take the memory, and change no ranking.
+The constants are kept as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from textcat.linear.certificate import Certificate
+from textcat.linear.fast.layout import multiply_all_rows
+from textcat.linear.mapped_arrays import convert_dtype
+from textcat.linear.problem import Floats, LinearProblem
+from textcat.linear.simd import WIDTH
+from textcat.linear.stopping import BlockResult
+from textcat.parallel.threads import run_in_threads
+
+# Categories that are solved before their weights are pruned: their dense weights are in memory together.
+MAX_BLOCK = 512
+
+
+@dataclass(frozen=True)
+class PrunedBlock:
+    """Sparse weights of a block (features x categories, without the constant), its constants and certificates."""
+
+    coef: sp.csc_matrix
+    constants: Floats
+    certificates: Sequence[Certificate]
+    dual: None = None
+
+
+def split_blocks(blocks: Sequence[slice]) -> list[slice]:
+    """Split blocks of categories into blocks of at most MAX_BLOCK."""
+    return [
+        slice(start, min(start + MAX_BLOCK, block.stop))
+        for block in blocks
+        for start in range(block.start, block.stop, MAX_BLOCK)
+    ]
+
+
+def prune_block(problem: LinearProblem, solved: BlockResult, threshold: float, jobs: int) -> PrunedBlock:
+    """Drop weights below the threshold; add the share dropped and the largest change of a score to certificates."""
+    features = problem.features - (problem.bias != 0.0)
+    dense, width = solved.weights[:features], solved.weights.shape[1]
+    constants = solved.weights[features] if problem.bias != 0.0 else np.zeros(width)
+    coef = sp.csc_matrix(np.where(np.abs(dense) >= threshold, dense, 0.0).astype(np.float32))
+    used = np.count_nonzero(dense, axis=0)
+    shares = 1.0 - np.diff(coef.indptr) / np.maximum(used, 1)
+    changes = _measure_changes(problem, dense, coef, jobs)
+    certificates = [
+        replace(one, pruned_share=float(share) if any_used else 0.0, pruned_change=float(change))
+        for one, share, any_used, change in zip(solved.certificates, shares, used, changes, strict=True)
+    ]
+    return PrunedBlock(coef, np.array(constants), certificates)
+
+
+def _measure_changes(problem: LinearProblem, dense: Floats, coef: sp.csc_matrix, jobs: int) -> Floats:
+    """Return the largest change of a training document's score, for each category."""
+    rows = problem.rows
+    spans = np.stack((rows.indptr[:-1], rows.indptr[1:]), axis=1).astype(np.int64)
+    matrix = (spans, rows.indices.astype(np.int32, copy=False), convert_dtype(rows.data, np.float32))
+    starts = range(0, dense.shape[1], WIDTH)
+    work = partial(_measure_group, problem.features, matrix, dense, coef)
+    parts = run_in_threads(jobs, [partial(work, start) for start in starts])
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _measure_group(features: int, matrix: Any, dense: Floats, coef: sp.csc_matrix, start: int) -> Floats:
+    stop = min(start + WIDTH, dense.shape[1])
+    dropped = np.zeros((features, WIDTH), np.float32)
+    dropped[: len(dense), : stop - start] = dense[:, start:stop] - coef[:, start:stop].toarray()
+    changes = np.empty((len(matrix[0]), WIDTH), np.float32)
+    spans, indices, data = matrix
+    multiply_all_rows(spans, indices, data, dropped, changes)
+    return np.asarray(np.abs(changes).max(axis=0, initial=0.0)[: stop - start], dtype=np.float64)
+
+
+def join_pruned(blocks: Sequence[PrunedBlock]) -> sp.csc_matrix:
+    """Return the weights of consecutive blocks side by side."""
+    return sp.csc_matrix(sp.hstack([block.coef for block in blocks], format="csc"))
