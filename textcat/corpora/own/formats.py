@@ -26,7 +26,7 @@ _OTHER_PROGRAMS = {
 _VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
 
 
-_SAMPLE = 1 << 20
+SAMPLE_BYTES = 1 << 20
 
 
 _HINT = "Supported are CSV, TSV, JSON Lines, svmlight, and a folder for each class."
@@ -82,7 +82,7 @@ def _is_utf8(content: bytes) -> bool:
 
 def _first_line(path: Path) -> str:
     with path.open("rb") as opened:
-        beginning = opened.read(_SAMPLE)
+        beginning = opened.read(SAMPLE_BYTES)
     if b"\0" in beginning:
         raise BadDataError("not a text file, or one in utf-16", where=str(path), hint="Convert it to utf-8.")
     lines = beginning.decode("utf-8-sig", errors="replace").splitlines()

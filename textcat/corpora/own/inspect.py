@@ -18,7 +18,7 @@ from textcat.corpora.own.columns import (
 )
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.folders import FolderDocument, list_folder_documents
-from textcat.corpora.own.formats import detect_encoding, detect_format, likeliest_encoding
+from textcat.corpora.own.formats import SAMPLE_BYTES, detect_encoding, detect_format, likeliest_encoding
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
 from textcat.corpora.splits import is_split, side_named
 from textcat.corpora.vector_files import read_vector_lines
@@ -312,7 +312,7 @@ def _inspect_folders(path: Path) -> Inspection:
     if not found:
         raise BadDataError("its folders have no files", where=str(path), hint="Put the documents there.")
     files = [file for document in found for file in document.files]
-    if all(b"\0" in content[:_SAMPLE] for content in tree.contents(files)):
+    if all(b"\0" in content[:SAMPLE_BYTES] for content in tree.contents(files)):
         raise BadDataError(
             "its files are not text",
             where=str(path),
