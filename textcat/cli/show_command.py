@@ -93,7 +93,19 @@ def _describe_table(cells: list[Any]) -> dict[str, Any]:
     from textcat.published.printed_tables import load_paper
 
     table = load_paper(cells[0].paper).tables[cells[0].table]
-    shown = {"row", "column", "printed", "experiment", "run", "measure", "kind", "cannot_run"}
+    shown = {
+        "row",
+        "column",
+        "printed",
+        "experiment",
+        "run",
+        "measure",
+        "kind",
+        "cannot_run",
+        "not_run",
+        "where",
+        "repeats",
+    }
     return {
         "table": cells[0].table_id,
         "caption": table.caption,
