@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,9 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
 import textcat.text.ngrams as ngrams_module
 from tests.text.documents import SmallDocument, documents
+from textcat.corpora.own.inspect import inspect_documents
+from textcat.experiment.spec.first_experiment import render_first_experiment
+from textcat.experiment.spec.loading import load_experiment
 from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count_terms
 from textcat.text.document_counter import DocumentCounter
 from textcat.text.spans import find_spans
@@ -218,3 +222,12 @@ def test_equal_names_of_two_fields_are_one_term() -> None:
     counted = count_terms(news, chosen)
     assert counted.terms == ["title:corn up", "up title:corn"]
     assert counted.counts.toarray().tolist() == [[3, 1]]
+
+
+def test_the_groups_that_init_suggests_are_valid(tmp_path: Path) -> None:
+    """The comment that suggests n-grams works as it is once it is a key."""
+    table, written = tmp_path / "d.csv", tmp_path / "d.yaml"
+    table.write_text("\n".join(["text,label", *(f"some words {n},{'ab'[n % 2]}" for n in range(20))]) + "\n")
+    suggested = render_first_experiment(inspect_documents(table), "d", "d.csv")
+    written.write_text(suggested.replace("# groups:", "groups:"))
+    assert [group.ngrams for group in load_experiment(written).text.groups] == [(1, 2), (2, 5)]
