@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -33,12 +34,20 @@ def guess_format(name: str) -> InputFormat:
     return "lines"
 
 
+SkipReporter = Callable[[BadDataError], None]
+
+
 def read_documents(
-    lines: Iterable[str], form: InputFormat, name: str, fields: tuple[str, ...]
+    lines: Iterable[str],
+    form: InputFormat,
+    name: str,
+    fields: tuple[str, ...],
+    skip: SkipReporter | None = None,
 ) -> Iterator[NewDocument]:
     """Documents with the fields that the model reads; what is not among them goes to no field.
 
     A plain line, and a `text` column where the model's own fields are absent, is read as its last field.
+    With `skip`, a broken document is left out and its error passed to `skip`.
     """
     lines = _locate_decode_errors(lines, name)
     if form == "lines":
@@ -47,11 +56,21 @@ def read_documents(
     elif form == "jsonl":
         for number, line in enumerate(lines, 1):
             if line.strip():
-                yield _make_document(
-                    _parse_object(line, f"{name}:{number}"), number, fields, f"{name}:{number}"
-                )
+                with _skip_errors(skip):
+                    where = f"{name}:{number}"
+                    yield _make_document(_parse_object(line, where), number, fields, where)
     else:
-        yield from _read_rows(lines, "," if form == "csv" else "\t", name, fields)
+        yield from _read_rows(lines, "," if form == "csv" else "\t", name, fields, skip)
+
+
+@contextmanager
+def _skip_errors(skip: SkipReporter | None) -> Iterator[None]:
+    try:
+        yield
+    except BadDataError as error:
+        if skip is None:
+            raise
+        skip(error)
 
 
 def _locate_decode_errors(lines: Iterable[str], name: str) -> Iterator[str]:
@@ -70,20 +89,21 @@ def _locate_decode_errors(lines: Iterable[str], name: str) -> Iterator[str]:
 
 
 def _read_rows(
-    lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...]
+    lines: Iterable[str], delimiter: str, name: str, fields: tuple[str, ...], skip: SkipReporter | None
 ) -> Iterator[NewDocument]:
     csv.field_size_limit(LONGEST_FIELD)
     reader = csv.DictReader(lines, delimiter=delimiter, strict=True)
     try:
         for number, row in enumerate(reader, 1):
             where = f"{name}:{reader.line_num}"
-            if None in row:
-                raise BadDataError(
-                    "a row has more columns than the header",
-                    where=where,
-                    hint="Put values that hold the separator in quotes.",
-                )
-            yield _make_document(row, number, fields, where)
+            with _skip_errors(skip):
+                if None in row:
+                    raise BadDataError(
+                        "a row has more columns than the header",
+                        where=where,
+                        hint="Put values that hold the separator in quotes.",
+                    )
+                yield _make_document(row, number, fields, where)
     except csv.Error as error:
         raise BadDataError(
             f"not CSV: {error}",
