@@ -95,7 +95,7 @@ def test_the_table_shows_the_least_likely_first(place: Place) -> None:
     output = place.textcat("compare", f"{place.experiment}:svm", "bayes", "-n", "1")
     assert "left   trial:svm" in output
     assert "micro sign test" in output
-    assert "p adjusted" in output
+    assert "adjusted p" in output
     assert place.textcat("compare", f"{place.experiment}:svm", "bayes", "--dry-run").startswith("compare ")
 
 

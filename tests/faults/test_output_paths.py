@@ -55,7 +55,7 @@ def test_export_to_a_device_leaves_the_device(tmp_path: Path) -> None:
         os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
         device.open("wb").close()
     except OSError:
-        device = Path("/dev/null")
+        pytest.skip("device files cannot be made here")
     export(device)
     assert stat.S_ISCHR(device.stat().st_mode)
 

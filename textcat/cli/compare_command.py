@@ -8,7 +8,7 @@ import click
 
 from textcat.cli.completions import complete_runs
 from textcat.cli.options import add_work_options, read_command_settings
-from textcat.cli.output import print_json
+from textcat.cli.output import make_visible, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,6 +76,7 @@ def _split_run_name(given: str, experiment: str) -> tuple[str, str]:
 def _print_comparison(facts: dict[str, Any], number: int) -> None:
     from tabulate import tabulate
 
+    facts = make_visible(facts)
     click.echo(f"left   {facts['left']}\nright  {facts['right']}\n{facts['documents']} documents, "
                f"{len(facts['categories'])} categories\n")  # fmt: skip
     measured = [

@@ -9,7 +9,7 @@ import click
 
 from textcat.cli.completions import complete_models
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
-from textcat.cli.output import print_json
+from textcat.cli.output import make_visible, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -178,6 +178,7 @@ def _print_explanation(facts: dict[str, Any]) -> None:
     from textcat.cli.options import has_colours
 
     colours = has_colours()
+    facts = make_visible(facts)
     click.echo(click.style(facts["heading"], bold=True), color=colours)
     for side, colour in (("for", "green"), ("against", "red")):
         for term, weight in facts[side].items():

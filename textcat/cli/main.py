@@ -11,6 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import textcat
+from textcat.cli.standard_streams import guard_standard_streams, restore_broken_pipes
 from textcat.errors import TextcatError
 
 COMMANDS = {
@@ -111,34 +112,40 @@ def main(arguments: list[str] | None = None) -> None:
 
 def run_command(command: click.Command, program: str, arguments: list[str] | None = None) -> None:
     """Run a command, print an error as one message, and exit with the documented code."""
+    with guard_standard_streams():
+        sys.exit(_run_command(command, program, arguments))
+
+
+def _run_command(command: click.Command, program: str, arguments: list[str] | None) -> int:
+    """Run a command, print an error as one message, and return the exit code."""
     try:
-        result: Any = command.main(
-            args=arguments, prog_name=program, standalone_mode=False, color=_detect_colours()
-        )
+        with restore_broken_pipes():
+            result: Any = command.main(
+                args=arguments, prog_name=program, standalone_mode=False, color=_detect_colours()
+            )
+    except BrokenPipeError:
+        raise
     except (click.exceptions.Abort, KeyboardInterrupt):
-        _exit_with_message(STOPPED_MESSAGE, 130)
+        return _print_error(STOPPED_MESSAGE, 130)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
-    except TextcatError as error:
-        _print_traceback(error)
-        _exit_with_message(f"Error: {error}", error.exit_code)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
-    except OSError as error:
-        _print_traceback(error)
-        path = f"{error.filename}: " if error.filename else ""
-        _exit_with_message(f"Error: {path}{error.strerror or error}\n{DISK_HINT}", 4)
-    except MemoryError as error:
-        _print_traceback(error)
-        _exit_with_message(OUT_OF_MEMORY_MESSAGE, 4)
+        return error.exit_code
     except Exception as error:
         _print_traceback(error)
-        _exit_with_message(
-            f"Error: internal error in textcat: {type(error).__name__}: {error}\n{FAULT_HINT}", 4
-        )
-    sys.exit(result if isinstance(result, int) else 0)
+        return _print_error(*_describe_error(error))
+    return result if isinstance(result, int) else 0
+
+
+def _describe_error(error: Exception) -> tuple[str, int]:
+    """Return the message and the exit code for an error."""
+    if isinstance(error, TextcatError):
+        return f"Error: {error}", error.exit_code
+    if isinstance(error, OSError):
+        path = f"{error.filename}: " if error.filename else ""
+        return f"Error: {path}{error.strerror or error}\n{DISK_HINT}", 4
+    if isinstance(error, MemoryError):
+        return OUT_OF_MEMORY_MESSAGE, 4
+    return f"Error: internal error in textcat: {type(error).__name__}: {error}\n{FAULT_HINT}", 4
 
 
 def _detect_colours() -> bool | None:
@@ -156,6 +163,6 @@ def _print_traceback(error: BaseException) -> None:
         traceback.print_exception(error)
 
 
-def _exit_with_message(message: str, code: int) -> None:
+def _print_error(message: str, code: int) -> int:
     click.echo(message, err=True)
-    sys.exit(code)
+    return code

@@ -11,6 +11,7 @@ from textcat.cli.completions import complete_models
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 if TYPE_CHECKING:
+    from textcat.errors import BadDataError
     from textcat.serving.predict import Coverage
 
 
@@ -33,9 +34,18 @@ if TYPE_CHECKING:
     show_default=True,
     help="Number of documents classified at a time; use 1 to answer each line of a pipe at once.",
 )
+@click.option(
+    "--on-error",
+    type=click.Choice(["stop", "skip"]),
+    default="stop",
+    show_default=True,
+    help="At a broken document: answer those before it and stop, or leave it out and go on.",
+)
 @add_folder_options
 @add_verbosity_options
-def command(model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int, **settings: Any) -> None:
+def command(
+    model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int, on_error: str, **settings: Any
+) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
     MODEL is a directory written by `textcat train`, such as data/models/EXPERIMENT/RUN. Each document gives one
@@ -49,7 +59,10 @@ def command(model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int
     read_command_settings(settings)
     categorizer = read_categorizer(model)
     chosen = form or guess_format(file.name)
-    documents = read_documents(file, chosen, file.name, categorizer.text.fields)
+    skipped = _SkippedDocuments()
+    documents = read_documents(
+        file, chosen, file.name, categorizer.text.fields, skipped.add if on_error == "skip" else None
+    )
     coverage = Coverage()
     lines = predict_lines(
         categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage
@@ -59,7 +72,33 @@ def command(model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int
             out.write(line + "\n")
             if number % at_a_time == 0:
                 out.flush()
+    skipped.log()
     _report_coverage(coverage, categorizer.text.tokenizer)
+
+
+class _SkippedDocuments:
+    """The number of documents left out because they are broken, and where the first ones are."""
+
+    SHOWN = 5
+
+    def __init__(self) -> None:
+        self._number = 0
+        self._first: list[str] = []
+
+    def add(self, error: BadDataError) -> None:
+        """Count a document by the error of its reader."""
+        self._number += 1
+        if self._number <= self.SHOWN:
+            self._first.append(f"\n  {error.where}: {error.what}")
+
+    def log(self) -> None:
+        """Log how many documents are left out."""
+        import logging
+
+        if self._number:
+            what = "document was" if self._number == 1 else "documents were"
+            message = "Warning: %d %s skipped, such as%s"
+            logging.getLogger(__name__).warning(message, self._number, what, "".join(self._first))
 
 
 def _report_coverage(coverage: Coverage, tokenizer: str) -> None:

@@ -6,7 +6,8 @@ Tables are read as for training (`textcat.corpora.own.tables`); every problem in
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,29 +37,62 @@ def guess_format(name: str) -> InputFormat:
     return next((form for ending, form in _FORMATS.items() if name.lower().endswith(ending)), "lines")
 
 
+SkipReporter = Callable[[BadDataError], None]
+
+
 def read_documents(
-    lines: Iterable[bytes], form: InputFormat, name: str, fields: Sequence[str]
+    lines: Iterable[bytes],
+    form: InputFormat,
+    name: str,
+    fields: Sequence[str],
+    skip: SkipReporter | None = None,
 ) -> Iterator[NewDocument]:
     """Yield documents with the fields that the model reads; `name` is the file's name in errors.
 
-    A plain line is the last field, and so is the column `text` of a row that has none of the fields.
+    A plain line is the last field, and so is the column `text` of a row that has none of the fields. With `skip`, a
+    broken document is left out and its error passed to `skip`.
     """
-    problems = Problems.with_policy({"all": "error"}, _HINT)
+    problems = _SkippedProblems(Problems.with_policy({"all": "error"}).policy, hint=_HINT, skip=skip)
     if form == "lines":
         for number, line in decode_lines(lines, name, "utf-8", problems):
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
         return
     may_ignore_text = "text" not in fields
     for count, row in enumerate(read_rows(lines, form, name, "utf-8", problems), 1):
-        document = _make_document(row, row.line if form == "jsonl" else count, fields)
-        if may_ignore_text and _ignores_text(row, fields):
-            may_ignore_text = False
-            log.warning(
-                "Warning: %s: `text` is ignored (also in later documents); the model reads %s.",
-                row.where,
-                ", ".join(fields),
-            )
-        yield document
+        with _skip_errors(skip):
+            document = _make_document(row, row.line if form == "jsonl" else count, fields)
+            if may_ignore_text and _ignores_text(row, fields):
+                may_ignore_text = False
+                log.warning(
+                    "Warning: %s: `text` is ignored (also in later documents); the model reads %s.",
+                    row.where,
+                    ", ".join(fields),
+                )
+            yield document
+
+
+@dataclass
+class _SkippedProblems(Problems):
+    """Problems of documents that are left out; each is passed to `skip` as an error."""
+
+    skip: SkipReporter | None = None
+
+    def report(self, kind: str, what: str, where: str, hint: str = "") -> str:
+        """Pass the problem on and return the action `skip`; without `skip`, raise it."""
+        if self.skip is None:
+            return super().report(kind, what, where, hint)
+        self.skip(BadDataError(what, where=where, hint=self.hint))
+        return "skip"
+
+
+@contextmanager
+def _skip_errors(skip: SkipReporter | None) -> Iterator[None]:
+    try:
+        yield
+    except BadDataError as error:
+        if skip is None:
+            raise
+        skip(error)
 
 
 def read_whole_text(stream: Iterable[bytes], name: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from textcat.errors import BadDataError
 from textcat.serving.categorizer import Categorizer
 from textcat.serving.document_files import NewDocument
 
@@ -79,12 +79,29 @@ def _score_documents(
 def _score_batches(
     categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
-    remaining = iter(documents)
-    while batch := list(islice(remaining, at_a_time)):
+    for batch in _collect_batches(documents, at_a_time):
         words = categorizer.words(batch)
         coverage.add(words)
         scores = categorizer.model.scores(categorizer.projected(words))
         yield [document.id for document in batch], scores
+
+
+def _collect_batches(documents: Iterable[NewDocument], size: int) -> Iterator[list[NewDocument]]:
+    """Yield the documents in batches; before an error of the reader, those that were read."""
+    remaining = iter(documents)
+    batch: list[NewDocument] = []
+    try:
+        for document in remaining:
+            batch.append(document)
+            if len(batch) == size:
+                yield batch
+                batch = []
+    except BadDataError:
+        if batch:
+            yield batch
+        raise
+    if batch:
+        yield batch
 
 
 class _LineFormatter:

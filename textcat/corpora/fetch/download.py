@@ -7,10 +7,12 @@ or date) or the sha256 is known. A file with the wrong hash is deleted. Proxies 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import http.client
 import json
 import os
+import re
 import socket
 import time
 import urllib.error
@@ -23,7 +25,7 @@ from urllib.parse import urlsplit
 
 from textcat.corpora.fetch.archives import require_disk_space
 from textcat.errors import BadDataError, DataNotAvailableError
-from textcat.store.files import flush_to_disk
+from textcat.store.files import flush_to_disk, make_write_error
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,9 @@ class TransferMeter:
 
 
 _READ_BYTES = 1 << 16
+# `str.isdigit` accepts signs that `int` refuses, and `int` refuses thousands of digits.
+_SIZE = re.compile("[0-9]{1,18}")
+_DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 __all__ = ["Download", "ProgressCallback", "RetryPolicy", "TransferProgress", "remove_note"]
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -191,7 +196,15 @@ class Download:
                 return self._receive(answer, held)
         except urllib.error.HTTPError as problem:
             raise self._convert_http_error(problem) from problem
+        except ValueError as problem:
+            raise DataNotAvailableError(
+                f"the answer of the server is not valid HTTP ({problem})",
+                where=self.url,
+                hint="Take the files from a mirror: --mirror, or --from FOLDER.",
+            ) from problem
         except (OSError, http.client.HTTPException) as problem:
+            if isinstance(problem, OSError) and problem.errno in _DISK_ERRORS:
+                raise make_write_error(self.part, problem) from problem
             reason = getattr(problem, "reason", None) or problem
             if isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_NONAME:
                 raise DataNotAvailableError(
@@ -287,7 +300,7 @@ class Download:
 def _read_total(answer: http.client.HTTPResponse, held: int) -> int | None:
     """Return the size of the whole file, of which `held` bytes are there, if the server states it."""
     length = answer.headers.get("Content-Length")
-    return held + int(length) if length is not None and length.isdigit() else None
+    return held + int(length) if length is not None and _SIZE.fullmatch(length) else None
 
 
 def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:
