@@ -105,11 +105,8 @@ def _as_columns(
 ) -> tuple[dict[str, list[Any]], dict[str, Any]]:
     columns: dict[str, list[Any]] = {}
     others: dict[str, Any] = {}
-    names = {
-        f"category.{category}.{kind}": kind
-        for category in categories
-        for kind in _list_kinds(measures, f"category.{categories[0]}.")
-    }
+    kinds = _list_kinds(measures, f"category.{categories[0]}.") if categories else []
+    names = {f"category.{category}.{kind}": kind for category in categories for kind in kinds}
     for name, value in measures.items():
         if name not in names:
             others[name] = _shorten_number(value)
