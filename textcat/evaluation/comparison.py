@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
 from textcat.evaluation.bootstrap import PairedIntervals, paired_bootstrap
 from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
@@ -103,6 +102,8 @@ def count_discordant(left: Bools, right: Bools, labels: Bools) -> DiscordantCoun
     only_left = np.count_nonzero(left_correct & ~right_correct, axis=0).astype(np.int64)
     only_right = np.count_nonzero(right_correct & ~left_correct, axis=0).astype(np.int64)
     fewer, both = np.minimum(only_left, only_right), only_left + only_right
+    from scipy import stats  # noqa: PLC0415 - takes long to import
+
     p_value = np.minimum(1.0, 2.0 * stats.binom.cdf(fewer, both, 0.5))
     adjusted = stats.false_discovery_control(p_value) if len(p_value) else p_value
     return DiscordantCounts(only_left, only_right, p_value, np.asarray(adjusted))

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from textcat.errors import UsageError
 from textcat.evaluation.contingency import Bools
@@ -54,6 +53,8 @@ def wilcoxon_signed_rank(left: ArrayLike, right: ArrayLike) -> SignedRank:
     nonzero = difference[difference != 0]
     p_value = 1.0
     if len(nonzero):
+        from scipy import stats  # noqa: PLC0415 - takes long to import
+
         result = stats.wilcoxon(nonzero, zero_method="wilcox", correction=False, method="approx", axis=None)
         p_value = float(result.pvalue)
     return SignedRank(
@@ -100,6 +101,8 @@ def macro_t_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
     if spread == 0:
         return _compute_limit_t_test(float(difference.mean()), better, worse)
     statistic = float(difference.mean()) / (spread / np.sqrt(len(difference)))
+    from scipy import stats  # noqa: PLC0415 - takes long to import
+
     p_value = float(stats.t.sf(abs(statistic), df=len(difference) - 1))
     return PairedTest(float(statistic), p_value, better, worse)
 
@@ -128,6 +131,8 @@ def _sign_test(left_better: int, right_better: int) -> PairedTest:
     trials, successes = left_better + right_better, max(left_better, right_better)
     if trials == 0:
         return PairedTest(0.0, 0.5, 0, 0)
+    from scipy import stats  # noqa: PLC0415 - takes long to import
+
     statistic = (left_better - 0.5 * trials) / (0.5 * np.sqrt(trials))
     if trials <= MAX_EXACT_SAMPLE:
         p_value = float(stats.binom.sf(successes - 1, trials, 0.5))

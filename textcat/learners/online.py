@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.compile import compile_kernel
@@ -298,6 +297,8 @@ def train_in_blocks(
         lanes.select_lanes(np.arange(begin, min(begin + ONLINE_LANES, count)))
         for begin in range(0, count, ONLINE_LANES)
     ]
+    from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
+
     trained = Parallel(n_jobs=n_jobs, backend="threading")(
         delayed(_train_block)(problem.documents, block, one_pass, passes, dual) for block in blocks
     )

@@ -28,7 +28,6 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.compile import compile_kernel
@@ -215,6 +214,8 @@ def fit_svm(
     selected = as_mask(mask, documents.shape[1], labels.shape[1])
     arrays = documents.indptr.astype(np.int64), documents.indices.astype(np.int64), documents.data
     settings = SmoSettings(lam, tol, batch, capacity, max_rounds)
+    from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
+
     solved = Parallel(n_jobs=n_jobs, backend="threading")(
         delayed(_solve_category)(arrays, labels[:, k], selected[:, k], settings)
         for k in range(labels.shape[1])

@@ -157,6 +157,26 @@ class GradientOptions(Options):
 OptionsType = TypeVar("OptionsType", bound=Options)
 
 
+@dataclass(frozen=True)
+class FastOptions(Options):
+    """The fast algorithm stops at the optimum: each category at a duality gap within tol of its objective."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.stop != "optimality":
+            raise UsageError(
+                "the fast algorithm does not follow the passes of the papers, it goes to the optimum",
+                where="fit",
+                hint="Choose the algorithm `column` or `row` for the papers' passes.",
+            )
+        if not self.tol > 0:
+            raise UsageError(
+                f"tol must be above 0 for the fast algorithm, not {self.tol}",
+                where="fit",
+                hint="Give a number such as 1e-4.",
+            )
+
+
 def read_options(kind: type[OptionsType], given: Mapping[str, Any], shared: Mapping[str, Any]) -> OptionsType:
     """Return the options of an algorithm; refuse unknown names."""
     known = [each.name for each in fields(kind) if each.name not in shared]

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
-from textcat.linear.fast import solver as fast
+from textcat.linear.algorithm_options import FastOptions
 from textcat.linear.fit import fit, fit_path
 from textcat.linear.mapped_arrays import select_rows
 from textcat.linear.model import LinearModel
@@ -77,12 +77,14 @@ def _score_on_shared_rows(
     chosen = Prior(prior) if isinstance(prior, str) else prior
     known = FitSettings(**{**settings, "prior": chosen, "lam": lams[0], "init": init})
     options = known.read_algorithm_options()
-    if not isinstance(options, fast.FastOptions):
+    if not isinstance(options, FastOptions):
         raise TypeError("the fast algorithm needs FastOptions")
     problem = make_problem(X, Y, known, options)
     strengths = [np.broadcast_to(np.asarray(lam, np.float64), problem.categories) for lam in lams]
     start = make_start(problem, init, False)
-    return fast.score_fast_folds(problem, options, folds, strengths, start)
+    from textcat.linear.fast import solver  # noqa: PLC0415 - imports kernels
+
+    return solver.score_fast_folds(problem, options, folds, strengths, start)
 
 
 # The grids of section 4.4, from the strongest prior to the weakest.

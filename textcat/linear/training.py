@@ -16,18 +16,20 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear import combinations
-from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, Options, RowOptions, read_options
-from textcat.linear.fast import solver as fast
+from textcat.linear.algorithm_options import (
+    ColumnOptions,
+    FastOptions,
+    GradientOptions,
+    Options,
+    RowOptions,
+    read_options,
+)
 from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel, make_dense
-from textcat.linear.papers import column_relaxation as column
-from textcat.linear.papers import conjugate_gradient
-from textcat.linear.papers import row_relaxation as row
 from textcat.linear.priors import Prior, make_penalty
 from textcat.linear.problem import (
     Bools,
@@ -140,13 +142,52 @@ class Algorithm:
     version: int | None = None
 
 
+# The kernels of an algorithm take long to import: they are imported when a block is solved.
+def _solve_by_columns(
+    problem: LinearProblem, block: slice, options: ColumnOptions, start: Floats
+) -> BlockResult:
+    from textcat.linear.papers import column_relaxation  # noqa: PLC0415
+
+    return column_relaxation.solve_block(problem, block, options, start)
+
+
+def _solve_by_rows(problem: LinearProblem, block: slice, options: RowOptions, start: Floats) -> BlockResult:
+    from textcat.linear.papers import row_relaxation  # noqa: PLC0415
+
+    return row_relaxation.solve_block(problem, block, options, start)
+
+
+def _solve_by_gradients(
+    problem: LinearProblem, block: slice, options: GradientOptions, start: Floats
+) -> BlockResult:
+    from textcat.linear.papers import conjugate_gradient  # noqa: PLC0415
+
+    return conjugate_gradient.solve_block(problem, block, options, start)
+
+
+def _solve_fast(problem: LinearProblem, block: slice, options: FastOptions, start: Floats) -> BlockResult:
+    from textcat.linear.fast import solver  # noqa: PLC0415
+
+    return solver.solve_block(problem, block, options, start)
+
+
+def make_single_block(problem: LinearProblem, options: FastOptions) -> list[slice]:
+    """Return one block of all categories; the solver divides them into lanes itself."""
+    return [slice(0, problem.categories)] if problem.categories else []
+
+
+def make_row_blocks(problem: LinearProblem, options: RowOptions) -> list[slice]:
+    """Blocks of lanes; a grouped order is each category's own, so each is solved alone."""
+    if options.order == "grouped":
+        return [slice(k, k + 1) for k in range(problem.categories)]
+    return split_into_blocks(problem.categories)
+
+
 ALGORITHMS: dict[str, Algorithm] = {
-    "column": Algorithm(column.solve_block, ColumnOptions),
-    "row": Algorithm(row.solve_block, RowOptions, starts_from_dual=True, blocks=row.make_row_blocks),
-    "conjugate_gradient": Algorithm(conjugate_gradient.solve_block, GradientOptions),
-    "fast": Algorithm(
-        fast.solve_block, fast.FastOptions, blocks=fast.make_single_block, narrow=False, version=3
-    ),
+    "column": Algorithm(_solve_by_columns, ColumnOptions),
+    "row": Algorithm(_solve_by_rows, RowOptions, starts_from_dual=True, blocks=make_row_blocks),
+    "conjugate_gradient": Algorithm(_solve_by_gradients, GradientOptions),
+    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=3),
 }
 
 
@@ -212,6 +253,8 @@ class FitSettings:
         plugin = find_plugin("algorithms", self.algorithm, ALGORITHMS)
         rule = None if plugin is None else find_algorithm(self.algorithm).cannot
         combinations.check_combination(self.algorithm, self.request(), rule)
+        from joblib import effective_n_jobs  # noqa: PLC0415 - takes long to import
+
         jobs = effective_n_jobs(self.n_jobs)
         shared = {"tol": self.tol, "max_passes": self.max_passes, "seed": self.seed, "jobs": jobs}
         return read_options(find_algorithm(self.algorithm).options, self.options, shared)
@@ -240,6 +283,8 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
         inner, outer = (options.jobs, 1) if settings.algorithm == "fast" else (1, outer)
         blocks = split_blocks(blocks)
         solve_block = partial(_solve_and_prune, solve_block, settings.prune, inner)
+    from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
+
     jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[Any] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
     if settings.prune and results:

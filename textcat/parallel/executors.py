@@ -13,8 +13,6 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Literal, Protocol, TypeVar
 
-from joblib import Parallel, delayed, parallel_config
-
 from textcat.errors import StageFailedError, UsageError
 
 Shared = TypeVar("Shared")
@@ -73,6 +71,8 @@ class LocalExecutor:
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
     ) -> Iterator[Result]:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
+        from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
+
         pool = Parallel(n_jobs=self.size, backend=_JOBLIB_BACKENDS[self.kind], return_as="generator")
         try:
             yield from pool(delayed(run_single_threaded)(function, shared, item) for item in items)
@@ -82,6 +82,8 @@ class LocalExecutor:
 
 def run_single_threaded(function: Callable[..., Any], *arguments: Any) -> Any:
     """Call the function with joblib limited to one thread."""
+    from joblib import parallel_config  # noqa: PLC0415 - takes long to import
+
     with parallel_config(backend="sequential"):
         return function(*arguments)
 

@@ -18,7 +18,6 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from scipy.optimize import isotonic_regression
 from scipy.special import expit
 
 from textcat.errors import BadDataError
@@ -175,6 +174,8 @@ def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[F
         return np.zeros(1), np.full(1, 0.5)
     distinct, place, times = np.unique(scores, return_inverse=True, return_counts=True)
     share = np.bincount(place, weights=labels, minlength=len(distinct)) / times
+    from scipy.optimize import isotonic_regression  # noqa: PLC0415 - takes long to import
+
     level = np.clip(isotonic_regression(share, weights=times).x, 0.0, 1.0)
     inner = np.zeros(len(level), dtype=np.bool_)
     inner[1:-1] = (level[1:-1] == level[:-2]) & (level[1:-1] == level[2:])

@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import http.client
 import json
 import os
 import re
 import socket
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from textcat.corpora.fetch.archives import require_disk_space
 from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.store.files import flush_to_disk, make_write_error
+
+if TYPE_CHECKING:
+    import http.client
+    import urllib.error
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +117,6 @@ __all__ = ["Download", "ProgressCallback", "RetryPolicy", "TransferProgress", "r
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
-class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
-    """Follow at most ten redirects, only to http or https, and never from https to http."""
-
-    max_redirections = 10
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Any, newurl: str
-    ) -> urllib.request.Request | None:
-        before, after = urlsplit(req.full_url).scheme, urlsplit(newurl).scheme
-        if after not in ("http", "https") or (before == "https" and after == "http"):
-            raise urllib.error.HTTPError(newurl, code, f"redirected from {before} to {after}", headers, fp)
-        return super().redirect_request(req, fp, code, msg, headers, newurl)
-
-
 @dataclass
 class Download:
     """The download of one file from one address."""
@@ -184,10 +172,13 @@ class Download:
 
     def _transfer(self) -> str:
         """Try once to complete NAME.part; return its sha256."""
+        import http.client  # noqa: PLC0415 - loads ssl
+        import urllib.error  # noqa: PLC0415 - loads ssl
+
         held = self._count_resumable_bytes()
         try:
             with self._open(held) as answer:
-                if answer.status != http.client.PARTIAL_CONTENT:
+                if answer.status != HTTPStatus.PARTIAL_CONTENT:
                     held = 0
                 elif not _starts_at(answer, held):
                     self._forget()
@@ -237,14 +228,13 @@ class Download:
             validator = self._read_validator()
             if validator is not None:
                 headers["If-Range"] = validator
-        request = urllib.request.Request(self.url, headers=headers)  # noqa: S310 - the scheme is checked above
-        opener = urllib.request.build_opener(_SafeRedirectHandler)
-        answer: http.client.HTTPResponse = opener.open(request, timeout=self.retry.timeout)
-        return answer
+        from textcat.corpora.fetch.http_requests import open_address  # noqa: PLC0415 - loads ssl
+
+        return open_address(self.url, headers, self.retry.timeout)
 
     def _convert_http_error(self, problem: urllib.error.HTTPError) -> Exception:
         problem.close()
-        if problem.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+        if problem.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
             self._forget()
             return TryAgainError("the server could not resume the transfer")
         if problem.code in _RETRYABLE_STATUSES:

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps.learner import Fold, LearningProblem
-from textcat.experiment.steps.learners import find_learner
+from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.search import search_parameter
 from textcat.experiment.steps.step import Step, make_recipe_inputs

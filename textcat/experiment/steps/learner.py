@@ -109,3 +109,10 @@ class FunctionLearner(Learner[Parameters]):
     def fit(self, problem: LearningProblem, parameters: Parameters, jobs: int) -> Model:
         """Train a model."""
         return self.train(problem, parameters, jobs)
+
+
+def find_learner(name: str) -> Learner[Any]:
+    """Return a learner of the table. The code of all learners takes long to import: it is imported with the first."""
+    from textcat.experiment.steps import learners  # noqa: PLC0415
+
+    return learners.find_learner(name)

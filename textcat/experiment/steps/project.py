@@ -13,7 +13,6 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import ProjectionSettings, RunSettings
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import read_vectors
-from textcat.learners.lsi import learn_axes
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 
@@ -28,6 +27,8 @@ def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | N
     def make(context: RunContext, target: Path) -> None:
         vectors = read_vectors(vectorized.build_artifact(context).folder)
         train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
+        from textcat.learners.lsi import learn_axes  # noqa: PLC0415 - imports scipy.linalg
+
         axes = learn_axes(train, None if wanted == "full" else int(wanted), length=None, seed=seed)
         write_array(target, "train", axes.transform(train))
         write_array(target, "test", axes.transform(test))

@@ -14,8 +14,7 @@ from textcat.evaluation.measures import argmax_accuracy, micro_f1
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps.learner import LearningProblem
-from textcat.experiment.steps.learners import find_learner
+from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model
 from textcat.splits import RowNumbers, make_folds
 from textcat.thresholds.rules import set_thresholds

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from textcat.errors import UsageError
 from textcat.evaluation.curves import area_under_curve, compute_micro_curve
@@ -97,6 +96,8 @@ def study_margins(subject: StudyInput) -> StudyResult:
     margins.kurtosis: its excess kurtosis; margins.overlap: the area, in percent, that the histograms of both
     sides' scores share when each has area 1.
     """
+    from scipy import stats  # noqa: PLC0415 - takes long to import
+
     columns = subject.columns
     scores = subject.train_scores[:, columns].ravel()
     positive = subject.vectors.train_labels[:, columns].ravel()

@@ -21,7 +21,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.linear.algorithm_options import Options
+from textcat.linear.algorithm_options import FastOptions
 from textcat.linear.certificate import Certificate
 from textcat.linear.fast.dual import StoppingRule, maximise_dual
 from textcat.linear.fast.lasso import minimise_lasso
@@ -41,26 +41,6 @@ from textcat.linear.stopping import BlockResult
 from textcat.parallel.threads import limit_to_one_thread, run_in_threads
 
 Numbers = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class FastOptions(Options):
-    """The fast algorithm stops at the optimum: each category at a duality gap within tol of its objective."""
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.stop != "optimality":
-            raise UsageError(
-                "the fast algorithm does not follow the passes of the papers, it goes to the optimum",
-                where="fit",
-                hint="Choose the algorithm `column` or `row` for the papers' passes.",
-            )
-        if not self.tol > 0:
-            raise UsageError(
-                f"tol must be above 0 for the fast algorithm, not {self.tol}",
-                where="fit",
-                hint="Give a number such as 1e-4.",
-            )
 
 
 @dataclass(frozen=True)
@@ -89,11 +69,6 @@ class FastSolution:
     objective: Floats
     gap: Floats
     passes: Floats
-
-
-def make_single_block(problem: LinearProblem, options: FastOptions) -> list[slice]:
-    """Return one block of all categories; the solver divides them into lanes itself."""
-    return [slice(0, problem.categories)] if problem.categories else []
 
 
 def solve_block(problem: LinearProblem, block: slice, options: FastOptions, start: Floats) -> BlockResult:

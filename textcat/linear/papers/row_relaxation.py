@@ -27,7 +27,7 @@ from textcat.compile import compile_kernel
 from textcat.linear.algorithm_options import REFRESH_PASSES, RowOptions
 from textcat.linear.certificate import apply_document_weights, measure, scores_of, signs_of
 from textcat.linear.losses import HINGE, LOGISTIC, LOSS_CODES, SQUARED_HINGE
-from textcat.linear.problem import Floats, LinearProblem, pad_to_lanes, split_into_blocks
+from textcat.linear.problem import Floats, LinearProblem, pad_to_lanes
 from textcat.linear.products import accumulate_row_product, multiply_transposed
 from textcat.linear.stopping import BlockResult, Progress
 
@@ -191,13 +191,6 @@ def prepare_row_lanes(problem: LinearProblem, block: slice, options: RowOptions,
         signs=pad_to_lanes(signs_of(problem, block), dtype),
         active=pad_to_lanes(np.ones((1, dual.shape[1])), dtype)[0],
     )
-
-
-def make_row_blocks(problem: LinearProblem, options: RowOptions) -> list[slice]:
-    """Divide the categories into blocks; with a grouped order each category is solved alone."""
-    if options.order == "grouped":
-        return [slice(k, k + 1) for k in range(problem.categories)]
-    return split_into_blocks(problem.categories)
 
 
 def compute_weights_from_dual(problem: LinearProblem, block: slice, dual: Floats) -> Floats:
