@@ -11,7 +11,7 @@ from textcat.corpora.registry import (
     open_corpus,
     open_vectors,
 )
-from textcat.corpora.splits import CategoryCounts, count_categories
+from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.corpora.vector_files import VectorCorpus
 
 __all__ = [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 from textcat.errors import UsageError
 
 if TYPE_CHECKING:
-    from textcat.corpora.splits import CategoryCounts
+    from textcat.corpora.sides import CategoryCounts
 
 Split = Literal["train", "test", "unused"]
 

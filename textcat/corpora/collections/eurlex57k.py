@@ -11,7 +11,7 @@ from typing import Any
 
 from textcat.corpora.document import Document, Split
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.splits import CategoryCounts, count_categories
+from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.errors import BadDataError, UsageError
 
 CONCEPTS_FILE = "eurovoc_en.json"

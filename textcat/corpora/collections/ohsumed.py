@@ -11,7 +11,7 @@ from pathlib import Path
 
 from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.splits import CategoryCounts, count_categories
+from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.corpora.text_files import find_files, make_damage_error, read_smart_records
 from textcat.errors import UsageError
 from textcat.yaml_reader import read_packaged_yaml

@@ -19,7 +19,7 @@ from typing import Any
 
 from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.splits import CategoryCounts, count_categories
+from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.corpora.text_files import find_files, is_writable, make_damage_error
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")

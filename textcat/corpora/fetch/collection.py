@@ -27,7 +27,7 @@ from textcat.corpora.manifest import (
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 from textcat.store.files import flush_to_disk, hash_file, hold_lock
-from textcat.store.folders import replace_folder
+from textcat.store.folder_exchange import replace_folder
 
 _MOST_SINGLE_FLUSHES = 200
 

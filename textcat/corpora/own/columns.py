@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from textcat.corpora.splits import is_split, side_named
+from textcat.corpora.sides import is_split, side_named
 from textcat.yaml_reader import read_packaged_yaml
 
 _SEPARATORS = ("|", ";", ",", "/", " ")

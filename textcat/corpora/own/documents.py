@@ -13,7 +13,7 @@ from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
 from textcat.corpora.own.tables import Problems, TableFormat, TableRow, read_table_file
-from textcat.corpora.splits import CategoryCounts, count_categories, side_named
+from textcat.corpora.sides import CategoryCounts, count_categories, side_named
 from textcat.errors import UsageError
 from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from textcat.corpora.document import require_choice
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.tables import Problems, TableRow
-from textcat.corpora.splits import side_named
+from textcat.corpora.sides import side_named
 from textcat.errors import BadDataError
 
 SAME_NAMES = ("apart", "one")

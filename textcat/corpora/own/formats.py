@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from textcat.corpora.splits import is_split, side_named
+from textcat.corpora.sides import is_split, side_named
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 _OTHER_PROGRAMS = {

@@ -20,7 +20,7 @@ from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.own.folders import FolderDocument, list_folder_documents
 from textcat.corpora.own.formats import SAMPLE_BYTES, detect_encoding, detect_format, likeliest_encoding
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
-from textcat.corpora.splits import is_split, side_named
+from textcat.corpora.sides import is_split, side_named
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 

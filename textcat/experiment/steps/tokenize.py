@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus
-from textcat.corpora.splits import count_labels
+from textcat.corpora.sides import count_labels
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings
 from textcat.experiment.steps.step import Step
