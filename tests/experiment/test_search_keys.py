@@ -1,4 +1,4 @@
-"""What the key of a trained model hangs on: the rule of decisions where a search goes by it, an algorithm's version."""
+"""What the key of a trained model depends on: the rule of decisions where a search goes by it, an algorithm's version."""
 
 from __future__ import annotations
 
