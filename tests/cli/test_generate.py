@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from benchmarks.corpora import bench_corpus
 from click.testing import CliRunner
 
+from benchmarks.text import bench_corpora
 from tests.conftest import PROJECT
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.text.text_settings import TextSettings
 
 
 def generate(folder: Path, seed: int) -> Path:
@@ -35,8 +34,7 @@ def test_the_same_seed_gives_the_same_documents(tmp_path: Path) -> None:
 
 def test_reading_is_measured(tmp_path: Path) -> None:
     folder = generate(tmp_path / "made", 3)
-    fields = tuple(next(iter(open_corpus("rcv1", folder).documents())).fields)
-    row = bench_corpus("rcv1", folder, TextSettings(tokenizer="whitespace", fields=fields))
+    (row,) = bench_corpora({"rcv1": folder})
     assert row["documents"] == 300
     assert row["nonzeros"] > 0
     assert row["documents_per_second"] > 0

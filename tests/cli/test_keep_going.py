@@ -34,7 +34,7 @@ def test_missing_data_does_not_hide_a_failure(
 ) -> None:
     ran = []
 
-    def run_one(name: str, *_: object) -> None:
+    def run_one(name: str, *_: object, **__: object) -> None:
         ran.append(name)
         if name.rstrip("0123456789") in ERRORS:
             raise ERRORS[name.rstrip("0123456789")]

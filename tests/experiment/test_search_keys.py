@@ -1,4 +1,4 @@
-"""What the key of a trained model depends on: the rule of decisions where a search goes by it, an algorithm's version."""
+"""What decides the key of a trained model: the decision rule of a search, and the version of an algorithm."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def server() -> Iterator[str]:
 @pytest.mark.parametrize("path", ["superscript", "digits", "location", "port"])
 def test_odd_headers_are_errors_of_the_source(server: str, tmp_path: Path, path: str) -> None:
     try:
-        Download(server + path, tmp_path / "file", size=4, patience=QUICK).run()
+        Download(server + path, tmp_path / "file", retry=QUICK).run()
     except DataNotAvailableError as error:
         assert error.where.startswith(server)
     else:
@@ -66,4 +66,4 @@ def test_a_full_disk_is_reported_as_such(
 
     monkeypatch.setattr(download.os, "fsync", fail)
     with pytest.raises(StageFailedError, match="No space left"):
-        Download(server + "good", tmp_path / "file", patience=QUICK).run()
+        Download(server + "good", tmp_path / "file", retry=QUICK).run()

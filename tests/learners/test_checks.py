@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from textcat.experiment.steps.fitting import load_model, save_model
 
 from textcat.errors import BadDataError, UsageError
+from textcat.experiment.steps.models import load_model, save_model
 from textcat.learners.checks import as_documents, as_labels, check_one_category_each
 from textcat.linear.model import LinearModel
 

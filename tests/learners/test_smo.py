@@ -8,10 +8,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
-from textcat.experiment.steps.fitting import LearningProblem, fit_learner
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.learner_table import validate_parameters
+from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.learners.smo import fit_svm
 
 
@@ -132,7 +132,7 @@ def test_most_passes_of_an_experiment_stop_the_training(cost):
     X, y = random_problem(3, 400, 30, 0.3)
     problem = LearningProblem(sp.csr_matrix(X), y[:, None], np.ones((30, 1), dtype=bool), seed=0)
     stopped, done = (
-        fit_learner("smo", validate_parameters("smo", {**cost, **limit}), problem, 1).certificate[0]
+        find_learner("smo").fit(problem, validate_parameters("smo", {**cost, **limit}), 1).certificate[0]
         for limit in ({"most_passes": 1}, {})
     )
     assert (stopped.reason, done.reason) == ("most rounds allowed", "gap reached")

@@ -15,10 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from textcat.linear.certificate import Certificate
-from textcat.linear.fast.layout import multiply_all_rows
 from textcat.linear.mapped_arrays import convert_dtype
 from textcat.linear.problem import Floats, LinearProblem
-from textcat.linear.simd import WIDTH
 from textcat.linear.stopping import BlockResult
 from textcat.parallel.threads import run_in_threads
 
@@ -63,6 +61,8 @@ def prune_block(problem: LinearProblem, solved: BlockResult, threshold: float, j
 
 def _measure_changes(problem: LinearProblem, dense: Floats, coef: sp.csc_matrix, jobs: int) -> Floats:
     """Return the largest change of a training document's score, for each category."""
+    from textcat.linear.simd import WIDTH  # noqa: PLC0415 - loads numba
+
     rows = problem.rows
     spans = np.stack((rows.indptr[:-1], rows.indptr[1:]), axis=1).astype(np.int64)
     matrix = (spans, rows.indices.astype(np.int32, copy=False), convert_dtype(rows.data, np.float32))
@@ -73,6 +73,9 @@ def _measure_changes(problem: LinearProblem, dense: Floats, coef: sp.csc_matrix,
 
 
 def _measure_group(features: int, matrix: Any, dense: Floats, coef: sp.csc_matrix, start: int) -> Floats:
+    from textcat.linear.fast.layout import multiply_all_rows  # noqa: PLC0415 - loads numba
+    from textcat.linear.simd import WIDTH  # noqa: PLC0415 - loads numba
+
     stop = min(start + WIDTH, dense.shape[1])
     dropped = np.zeros((features, WIDTH), np.float32)
     dropped[: len(dense), : stop - start] = dense[:, start:stop] - coef[:, start:stop].toarray()
@@ -84,4 +87,5 @@ def _measure_group(features: int, matrix: Any, dense: Floats, coef: sp.csc_matri
 
 def join_pruned(blocks: Sequence[PrunedBlock]) -> sp.csc_matrix:
     """Return the weights of consecutive blocks side by side."""
+
     return sp.csc_matrix(sp.hstack([block.coef for block in blocks], format="csc"))
