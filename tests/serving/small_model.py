@@ -31,7 +31,7 @@ def small_model(
         9,
         np.array([True] * 5 + [False]),
     )
-    model = LinearModel(COEF, np.array([-1.0, -0.5]), [], {"loss": loss})
+    model = LinearModel(COEF.copy(), np.array([-1.0, -0.5]), [], {"loss": loss})
     decider = DecisionRule(
         RunSettings.model_validate(run), False, np.array([0.0, 0.25]), 1.0, np.array([0.4, 0.2]), calibration
     )
