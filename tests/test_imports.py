@@ -22,7 +22,7 @@ ALLOWED = {
     "linear": {"parallel"},
     "learners": {"linear"},
     "thresholds": set(),
-    "evaluation": set(),
+    "evaluation": {"thresholds"},
     "published": set(),
     "experiment": LEARNING | {"corpora", "published", "store", "parallel"},
     "serving": {"corpora", "experiment", "store", "text"},

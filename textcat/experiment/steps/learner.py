@@ -63,6 +63,11 @@ class Learner(ABC, Generic[Parameters]):
         return [self.fit(problem, parameters, jobs) for parameters in grid]
 
     @property
+    def trains_categories_apart(self) -> bool:
+        """Whether the model of a category does not depend on which others are trained with it."""
+        return False
+
+    @property
     def shares_folds(self) -> bool:
         """Whether `score_folds` is faster for all folds together than for one at a time."""
         return False

@@ -64,6 +64,11 @@ class LinearLearner(Learner[LinearParameters]):
         return [path[order.index(position)] for position in range(len(lams))]
 
     @property
+    def trains_categories_apart(self) -> bool:
+        """Categories are solved one by one."""
+        return True
+
+    @property
     def shares_folds(self) -> bool:
         """Folds share the matrix and the model trained on all documents."""
         return True
