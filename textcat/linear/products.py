@@ -142,7 +142,7 @@ def _multiply_sparse(
             if place >= 0:
                 row = dense[place]
                 for k in range(total.shape[0]):
-                    total[k] += x * row[k]
+                    total[k] += x * np.float64(row[k])
             else:
                 for s in range(heads[j], heads[j + 1]):
                     total[labels[s]] += x * weights[s]
@@ -158,7 +158,7 @@ class SparseWeights:
         full = np.flatnonzero(np.diff(rows.indptr) > DENSE_SHARE * rows.shape[1])
         places = np.full(rows.shape[0], -1, dtype=np.int32)
         places[full] = np.arange(len(full))
-        self._dense = rows[full].toarray().astype(np.float64)
+        self._dense = rows[full].toarray()
         self._index = (rows.indptr.astype(np.int64), rows.indices, rows.data, places)
 
     def multiply(self, matrix: Any, jobs: int = 1) -> NDArray[np.float64]:

@@ -36,6 +36,10 @@ from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
 
 
+# Rises when measures of rankings are added or change.
+RANKING_VERSION = 2
+
+
 def make_evaluate_step(
     experiment: Experiment,
     run: RunSettings,
@@ -48,6 +52,8 @@ def make_evaluate_step(
     """Return the step that measures a run on its test documents."""
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
+    if run.evaluation.ranking:
+        parameters["ranking_version"] = RANKING_VERSION
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
