@@ -73,7 +73,9 @@ def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
 
 
 def measure_search(folder: Path) -> RunMeasures:
-    """Return the value that a search chose for all categories, such as chosen.lambda."""
+    """Return what was chosen for all categories: chosen.prune, or a search's value such as chosen.lambda."""
+    if (folder / "prune.json").exists():
+        return {"chosen.prune": read_json(folder, "prune")["value"]}
     if not (folder / "search.json").exists():
         return {}
     search = read_json(folder, "search")

@@ -79,12 +79,11 @@ class LinearParameters(LearnerParameters):
         default="float64", description="Precision of weights and scores during training."
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
-    prune: float = Field(
+    prune: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["auto"] = Field(
         default=0.0,
-        ge=0,
-        allow_inf_nan=False,
         description="Drop weights smaller than this and keep the others as sparse float32; 0 keeps all. For thousands "
-        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking.",
+        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking. `auto` takes the "
+        "largest threshold that costs nothing on a held-out fold of the training documents.",
     )
 
     @model_serializer(mode="wrap")

@@ -35,7 +35,6 @@ from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
 
-
 # Rises when measures of rankings are added or change.
 RANKING_VERSION = 2
 
