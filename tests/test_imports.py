@@ -20,7 +20,7 @@ ALLOWED = {
     "text": {"parallel"},
     "selection": set(),
     "linear": {"parallel"},
-    "learners": {"linear"},
+    "learners": {"linear", "parallel"},
     "thresholds": set(),
     "evaluation": {"thresholds"},
     "published": set(),

@@ -15,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
+    field_validator,
     model_serializer,
     model_validator,
 )
@@ -207,6 +208,32 @@ class MulticlassParameters(LearnerParameters):
     increase: float = Field(default=10.0, ge=0, description="Increase of gamma.")
 
 
+class LabelTreeParameters(LearnerParameters):
+    """Parameters of label trees."""
+
+    loss: Literal["squared_hinge", "logistic", "hinge"] = Field(
+        default="squared_hinge", description="The loss of every node."
+    )
+    cost: float = Field(default=1.0, gt=0, description="C, the weight of the summed loss.")
+    tolerance: float = Field(default=1e-3, gt=0, description="Tolerance of the stopping rule.")
+    prune: float = Field(
+        default=0.05, ge=0, allow_inf_nan=False, description="Drop weights smaller than this; 0 keeps all."
+    )
+    branches: int = Field(default=32, ge=2, description="Most clusters of a node, rounded to a power of two.")
+    leaf_labels: int = Field(default=200, ge=2, description="Most labels of a node without clusters.")
+    trees: int = Field(
+        default=1, ge=1, le=100, description="Number of trees; their probabilities are averaged."
+    )
+    beam: int = Field(default=10, ge=1, description="Nodes of each level that prediction follows.")
+    most_labels: int = Field(default=200, ge=1, description="Labels of each document that have a score.")
+
+    @field_validator("branches")
+    @classmethod
+    def _round_branches(cls, branches: int) -> int:
+        """Round down to a power of two: clusters are halved."""
+        return 1 << (branches.bit_length() - 1)
+
+
 @dataclass(frozen=True)
 class LearnerEntry:
     """One row of the table; `categories_at_once` is the size of the blocks of categories trained one by one."""
@@ -275,6 +302,10 @@ LEARNERS: dict[str, LearnerEntry] = {
     "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",
         SoftmaxParameters,
+    ),
+    "label_tree": LearnerEntry(
+        "label trees: clusters of labels, linear classifiers at every node, beam search",
+        LabelTreeParameters,
     ),
     "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
