@@ -28,7 +28,7 @@ from textcat.corpora.manifest import (
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError, TextcatError
-from textcat.store.files import flush_to_disk, hash_file, hold_lock
+from textcat.store.files import flush_to_disk, grant_access, hash_file, hold_lock
 from textcat.store.folder_exchange import replace_folder
 
 log = logging.getLogger(__name__)
@@ -81,7 +81,7 @@ def install_folder(staging: Path, folder: Path) -> Path:
 
     Delete an old copy made by `fetch`; rename any other folder out of the way first.
     """
-    staging.chmod(0o755)
+    grant_access(staging, 0o777)
     _flush_files(list_collection_files(staging))
     if folder.exists() and read_manifest(folder) is None:
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
@@ -155,15 +155,21 @@ def fetch_corpus(
 ) -> FetchReport:
     """Install a collection unless it is installed already; `source` is a folder, a file or an address."""
     card = load_card(name)
+    folder = locate_corpus(name, data_folder)
+    # Without the lock first: another user's data folder may be readable only.
+    if manifest := _find_installed(card, folder):
+        return _make_fetch_report(card, data_folder, manifest, fresh=False)
     data_folder.mkdir(parents=True, exist_ok=True)
     work = _FetchJob(card, data_folder, offline, progress, retry or RetryPolicy())
     with hold_lock(data_folder / ".locks" / f"{name}.lock"):
-        manifest = _find_installed(card, locate_corpus(name, data_folder))
-        if manifest is not None:
+        if manifest := _find_installed(card, folder):
             return _make_fetch_report(card, data_folder, manifest, fresh=False)
-        return _make_fetch_report(
-            card, data_folder, work.try_sources(source, mirror or _read_mirror_variable()), fresh=True
-        )
+        if (stored := read_manifest(folder)) is not None and stored.collection == name:
+            log.warning(
+                "%s: files have changed since they were verified: fetching the collection again", folder
+            )
+        manifest = work.try_sources(source, mirror or _read_mirror_variable())
+        return _make_fetch_report(card, data_folder, manifest, fresh=True)
 
 
 def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
@@ -188,11 +194,8 @@ def _read_mirror_variable() -> Path | None:
 
 def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:
     """Return the manifest of an installed collection if its files are unchanged, else None."""
-    stored = read_manifest(folder)
     valid = _read_valid_manifest(card.name, folder)
-    if valid is None and stored is not None and stored.collection == card.name:
-        log.warning("%s: files have changed since they were verified: fetching the collection again", folder)
-    if valid is not None and valid != stored:
+    if valid is not None and valid != read_manifest(folder):
         _write_if_possible(folder, valid)
     return valid
 
