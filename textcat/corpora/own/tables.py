@@ -130,8 +130,7 @@ def decode_lines(
     lines: Iterable[bytes], name: str, encoding: str, problems: Problems
 ) -> Iterator[tuple[int, str]]:
     """Yield each line with its number; undecodable bytes are replaced, or their line skipped, by policy."""
-    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
-    first = "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
+    first, plain = choose_codec(encoding), encoding.lower().replace("_", "-").removesuffix("-sig")
     for number, line in enumerate(lines, 1):
         used = first if number == 1 else plain
         try:
@@ -142,10 +141,19 @@ def decode_lines(
                 yield number, line.decode(used, errors="replace")
 
 
+def choose_codec(encoding: str) -> str:
+    """Return the codec for the beginning of a file: that of UTF-8 skips a byte-order mark."""
+    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
+    return "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
+
+
 def _read_delimited_rows(
     lines: Iterable[tuple[int, str]], name: str, delimiter: str, problems: Problems
 ) -> Iterator[TableRow]:
-    """Yield the rows of a table whose first line names the columns; quoted fields may span lines."""
+    """Yield the rows of a table whose first line names the columns; quoted fields may span lines.
+
+    Blank lines are skipped.
+    """
     last = 0
 
     def count_lines() -> Iterator[str]:
@@ -167,12 +175,14 @@ def _read_delimited_rows(
             continue
         if values is None:
             return
+        if not values:
+            continue
         if header is None:
             header = _check_column_names(values, where)
-        elif values and len(values) != len(header):
+        elif len(values) != len(header):
             what = f"{len(values)} fields where the header has {len(header)}"
             problems.report("malformed", what, where)
-        elif values:
+        else:
             yield TableRow(where, dict(zip(header, values, strict=True)), line)
 
 
