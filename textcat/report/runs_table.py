@@ -21,6 +21,8 @@ HEADLINE_MEASURES = {
 RANKING_KINDS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp"}
 
 
+# Percentage of documents whose label is among the highest scores.
+TOP_MEASURES = {"top 3": "accuracy.top3", "top 5": "accuracy.top5"}
 # With one category per document, given and assigned, micro precision, recall and F1 are the accuracy.
 SINGLE_LABEL_COLUMNS = ("accuracy", "macro F1", "wrong")
 EQUAL_MEASURES = ("micro.precision", "micro.recall", "micro.f1")
@@ -34,7 +36,7 @@ def choose_headline_columns(results: Mapping[str, Any], *, every: bool = False) 
     """
     runs = results["runs"].values()
     if not every and _has_one_label(results):
-        usual = list(SINGLE_LABEL_COLUMNS)
+        usual = ["accuracy", *_list_top_columns(results), *SINGLE_LABEL_COLUMNS[1:]]
     else:
         usual = _find_usual_columns(results)
     usual += _list_ranking_columns(results)
@@ -52,6 +54,12 @@ def _has_one_label(results: Mapping[str, Any]) -> bool:
         and all(value is not None and isclose(value, accuracy, abs_tol=1e-9) for value in equal)
         for run in results["runs"].values()
     )
+
+
+def _list_top_columns(results: Mapping[str, Any]) -> list[str]:
+    """Return the columns of accuracy at k that a run has."""
+    measures = {name for run in results["runs"].values() for name in run["measures"]}
+    return [column for column, measure in TOP_MEASURES.items() if measure in measures]
 
 
 def _find_usual_columns(results: Mapping[str, Any]) -> list[str]:
@@ -75,7 +83,7 @@ def _find_measure(column: str) -> str:
     kind, at, k = column.partition("@")
     if at and kind in RANKING_KINDS:
         return f"{RANKING_KINDS[kind]}@{k}"
-    return HEADLINE_MEASURES.get(column, column)
+    return HEADLINE_MEASURES.get(column) or TOP_MEASURES.get(column, column)
 
 
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.figure import Figure
 
 from textcat.corpora import OWN_FORMATS
@@ -16,6 +15,7 @@ from textcat.report.diagnostics import read_excerpts
 from textcat.report.escaping import escape_figure_label
 from textcat.report.experiment_page import Picture, describe_machine, render_template
 from textcat.report.figures import COLOURS, make_axes, save_figure, set_log_axis
+from textcat.report.one_label_figures import plot_reliability
 from textcat.store.files import write_atomically
 
 PAGE_FILE, FIGURES = "tune.html", "figures"
@@ -165,12 +165,6 @@ def plot_learning_curve(report: Mapping[str, Any]) -> Figure | None:
 def plot_calibration(report: Mapping[str, Any]) -> Figure | None:
     """Plot the share that is right by probability."""
     calibration = report["calibration"]
-    if not calibration or not calibration["probability"]:
+    if not calibration or not calibration["bins"]:
         return None
-    with make_axes(width=5.0, height=4.6) as (figure, axes):
-        axes.plot([0, 1], [0, 1], color=COLOURS[7], linewidth=1.0)
-        sizes = 12 + 90 * np.asarray(calibration["decisions"]) / max(calibration["decisions"])
-        axes.plot(calibration["probability"], calibration["share"], color=COLOURS[0], linewidth=1.0)
-        axes.scatter(calibration["probability"], calibration["share"], s=sizes, color=COLOURS[0])
-        axes.set(xlabel="probability", ylabel="share that is right", xlim=(0, 1.02), ylim=(0, 1.02))
-        return figure
+    return plot_reliability({"held-out folds": calibration["bins"]})

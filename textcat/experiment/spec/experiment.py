@@ -282,6 +282,16 @@ class Experiment(StrictSettings):
         return runs
 
     @model_validator(mode="after")
+    def _check_temperature(self) -> Experiment:
+        settings = [self.calibration, *(run.calibration for run in self.runs.values())]
+        if any(each and each.method == "temperature" for each in settings) and not self.corpus.single_label:
+            raise ValueError(
+                "calibration by temperature is for one category per document; "
+                "write `single_label: true` in `corpus`, or `method: platt`"
+            )
+        return self
+
+    @model_validator(mode="after")
     def _check_compared_runs(self) -> Experiment:
         named = [run for pair in self.comparisons.values() for run in (pair.left, pair.right)]
         named += [run for runs in self.scalings.values() for run in runs]

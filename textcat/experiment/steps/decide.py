@@ -20,7 +20,7 @@ from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
-from textcat.thresholds.calibration import Calibration
+from textcat.thresholds.calibration import Calibration, normalize_probabilities
 from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
 
 Floats = NDArray[np.float64]
@@ -41,8 +41,12 @@ class DecisionRule:
     calibration: Calibration | None
 
     def probabilities(self, model: Model, scores: Floats) -> Floats | None:
-        """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none."""
-        return compute_probabilities(model, self.calibration, scores)
+        """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none.
+
+        With one category per document, those of a document sum to 1.
+        """
+        found = compute_probabilities(model, self.calibration, scores)
+        return normalize_probabilities(found) if found is not None and self.single_label else found
 
     def decide(self, model: Model, scores: Floats) -> NDArray[np.bool_]:
         """Return the accepted categories; with `single_label` the category with the highest score."""

@@ -9,10 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.evaluation.one_label import (
+    compute_calibration_error,
+    count_confusions,
+    find_columns,
+    measure_reliability,
+    rank_label_errors,
+)
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.search import Candidate, Search
 from textcat.experiment.tune.tuned import HeldOut
-from textcat.thresholds.calibration import fit_platt
+from textcat.thresholds.calibration import fit_platt, fit_temperature
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -22,7 +29,6 @@ FOLDS_OF_CURVE = 2
 # More labels are worth their cost where twice as many are expected to gain this much, in percent.
 WORTH = 0.5
 MOST_CONFUSIONS, MOST_LABEL_ERRORS = 30, 50
-BINS = 10
 # Calibration is left out above this many scores.
 MOST_SCORES = 20_000_000
 
@@ -99,79 +105,71 @@ def answer_more_labels(value: float, twice: float | None, metric: str) -> str:
 
 def list_confusions(held_out: HeldOut, labels: Bools, categories: Sequence[str]) -> list[dict[str, Any]]:
     """Return the pairs of categories that are confused most often, for one label a document."""
-    own, given = labels.argmax(axis=1), held_out.scores.argmax(axis=1)
-    wrong = own != given
-    pairs, counts = np.unique(np.stack([own[wrong], given[wrong]]), axis=1, return_counts=True)
-    order = np.argsort(-counts, kind="stable")[:MOST_CONFUSIONS]
     totals = labels.sum(axis=0)
+    found = count_confusions(find_columns(labels), held_out.scores.argmax(axis=1), MOST_CONFUSIONS)
     return [
         {
-            "label": categories[int(pairs[0, place])],
-            "predicted": categories[int(pairs[1, place])],
-            "documents": int(counts[place]),
-            "of": int(totals[pairs[0, place]]),
+            "label": categories[own],
+            "predicted": categories[given],
+            "documents": documents,
+            "of": int(totals[own]),
         }
-        for place in order
+        for own, given, documents in found
     ]
 
 
-def compute_held_out_probabilities(held_out: HeldOut, labels: Bools, *, single_label: bool) -> Floats:
-    """Return Platt's probabilities of the held-out scores; for one label a document they sum to one."""
-    probabilities = fit_platt(held_out.scores, labels).probabilities(held_out.scores)
-    if not single_label:
-        return probabilities
-    return np.asarray(probabilities / np.maximum(probabilities.sum(axis=1, keepdims=True), 1e-300))
-
-
 def list_label_errors(
-    probabilities: Floats, labels: Bools, ids: Sequence[str], categories: Sequence[str]
+    probabilities: Floats, labels: Bools, ids: Sequence[str], categories: Sequence[str], *, single_label: bool
 ) -> list[dict[str, Any]]:
-    """Return training documents whose held-out probabilities contradict a label most, the worst first."""
-    doubt = np.where(labels, 1.0 - probabilities, probabilities)
-    worst = doubt.argmax(axis=1)
-    rows = np.arange(len(labels))
-    found = []
-    for row in np.argsort(-doubt[rows, worst], kind="stable")[:MOST_LABEL_ERRORS]:
-        column = int(worst[row])
-        if doubt[row, column] <= 0.5:
-            break
-        likely = int(np.where(labels[row], -1.0, probabilities[row]).argmax())
-        found.append(
-            {
-                "document": ids[int(row)],
-                "labels": [categories[int(k)] for k in np.flatnonzero(labels[row])],
-                "suspect": categories[column],
-                "kind": "wrong" if labels[row, column] else "missing",
-                "likely": categories[likely],
-                "probability": round(float(probabilities[row, likely]), 4),
-                "of_label": round(float(probabilities[row, column]), 4),
-            }
-        )
-    return found
+    """Return training documents whose held-out probabilities contradict a label most, the clearest first.
+
+    The label in doubt is that of the document, or with several labels the one, given or missing, with the least
+    probable answer.
+    """
+    if single_label:
+        own = find_columns(labels)
+        found = [
+            (row, int(own[row])) for row in rank_label_errors(probabilities, own, MOST_LABEL_ERRORS).tolist()
+        ]
+    else:
+        doubt = np.where(labels, 1.0 - probabilities, probabilities)
+        suspects = doubt.argmax(axis=1)
+        worst = doubt[np.arange(len(doubt)), suspects]
+        order = np.argsort(-worst, kind="stable")[:MOST_LABEL_ERRORS]
+        found = [(int(row), int(suspects[row])) for row in order if worst[row] > 0.5]
+    return [_describe_error(row, column, probabilities, labels, ids, categories) for row, column in found]
 
 
-def measure_reliability(probabilities: Floats, labels: Bools, *, single_label: bool) -> dict[str, Any]:
-    """Return bins of probability with the share that is right, and the expected calibration error in percent.
+def _describe_error(
+    row: int, column: int, probabilities: Floats, labels: Bools, ids: Sequence[str], categories: Sequence[str]
+) -> dict[str, Any]:
+    likely = int(np.where(labels[row], -1.0, probabilities[row]).argmax())
+    return {
+        "document": ids[row],
+        "labels": [categories[int(k)] for k in np.flatnonzero(labels[row])],
+        "suspect": categories[column],
+        "kind": "wrong" if labels[row, column] else "missing",
+        "likely": categories[likely],
+        "probability": round(float(probabilities[row, likely]), 4),
+        "of_label": round(float(probabilities[row, column]), 4),
+    }
+
+
+def measure_calibration_of_folds(
+    probabilities: Floats, labels: Bools, *, single_label: bool
+) -> dict[str, Any]:
+    """Return (mean probability, share right, decisions) of bins, and the calibration error in percent.
 
     For one label a document these are the highest probabilities, otherwise those of all decisions of at least 1%.
     """
     if single_label:
-        rows, best = np.arange(len(labels)), probabilities.argmax(axis=1)
-        given, right = probabilities[rows, best], labels[rows, best]
+        bins = measure_reliability(probabilities, find_columns(labels))
     else:
         kept = probabilities >= 0.01
-        given, right = probabilities[kept], labels[kept]
-    place = np.minimum((given * BINS).astype(np.int64), BINS - 1)
-    number = np.bincount(place, minlength=BINS)
-    used = np.flatnonzero(number)
-    mean = np.bincount(place, weights=given, minlength=BINS)[used] / number[used]
-    share = np.bincount(place, weights=right, minlength=BINS)[used] / number[used]
-    error = float((np.abs(mean - share) * number[used]).sum() / max(number.sum(), 1))
+        bins = measure_reliability(probabilities[kept][:, None], labels[kept].astype(np.int64) - 1)
     return {
-        "probability": mean.round(4).tolist(),
-        "share": share.round(4).tolist(),
-        "decisions": number[used].tolist(),
-        "error": round(100.0 * error, 3),
+        "bins": [[round(mean, 4), round(right, 4), number] for mean, right, number in bins],
+        "error": round(100.0 * compute_calibration_error(bins), 3),
     }
 
 
@@ -216,7 +214,10 @@ def collect_findings(search: Search, best: Candidate, held_out: HeldOut) -> dict
     found["confusions"] = list_confusions(held_out, labels, documents.categories) if single else []
     if held_out.scores.size > MOST_SCORES:
         return {**found, "label_errors": [], "calibration": None}
-    probabilities = compute_held_out_probabilities(held_out, labels, single_label=single)
-    found["label_errors"] = list_label_errors(probabilities, labels, documents.ids, documents.categories)
-    found["calibration"] = measure_reliability(probabilities, labels, single_label=single)
+    fitted = fit_temperature(held_out.scores, labels) if single else fit_platt(held_out.scores, labels)
+    probabilities = fitted.probabilities(held_out.scores)
+    found["label_errors"] = list_label_errors(
+        probabilities, labels, documents.ids, documents.categories, single_label=single
+    )
+    found["calibration"] = measure_calibration_of_folds(probabilities, labels, single_label=single)
     return found
