@@ -174,7 +174,8 @@ def render_experiment_page(
         runs=[_describe_run(name, run, columns) for name, run in results["runs"].items()],
         figures=pictures,
         single_label=bool(results["settings"]["corpus"]["single_label"]),
-        curves=make_curve_lines(diagnostics.curves, results["runs"]),
+        # With one label per document, accuracy and risk against coverage take the place of the break-even point.
+        curves=[] if classes else make_curve_lines(diagnostics.curves, results["runs"]),
         categories=[] if classes else _list_category_rows(results),
         classes=classes,
         class_headers=CLASS_HEADERS,
