@@ -39,7 +39,8 @@ def make_calibrate_step(
 
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, *sources)
-        if is_too_large(*problem.labels.shape) and can_score_held_out_blocks(run):
+        together = settings.method == "temperature"
+        if is_too_large(*problem.labels.shape) and can_score_held_out_blocks(run) and not together:
             blocks = iterate_held_out_blocks(context, run, problem, trained, seed, settings.folds)
             parts = [fit_calibration(settings, scores, problem.labels[:, block]) for block, scores in blocks]
             save_calibration(target, join_calibrations(parts))

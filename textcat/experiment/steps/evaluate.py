@@ -56,6 +56,9 @@ def make_evaluate_step(
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
+        if single:
+            # Probabilities of one category per document are divided by their sum before they are measured.
+            parameters["normalized"] = True
     parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
@@ -106,7 +109,7 @@ def _can_use_blocks(experiment: Experiment, inputs: _EvaluationInputs) -> bool:
     """Return whether the test scores are too many, and nothing needs all of them at once."""
     settings, labels = inputs.run.evaluation, inputs.vectors.test_labels
     has_folds = experiment.resample is not None and experiment.resample.kind == "folds"
-    needs_all = bool(settings.studies or settings.measures or has_folds)
+    needs_all = bool(settings.studies or settings.measures or has_folds or inputs.rule.single_label)
     return is_too_large(*labels.shape) and not needs_all and inputs.rule.works_in_blocks(inputs.model)
 
 
@@ -116,8 +119,9 @@ def _evaluate_at_once(target: Path, inputs: _EvaluationInputs) -> None:
     scores = model.scores(inputs.test)
     decisions = rule.decide(model, scores)
     found = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
-    if rule.calibration is not None:
-        found.update(measure_calibration(rule.calibration.probabilities(scores), vectors.test_labels))
+    probabilities = rule.probabilities(model, scores) if rule.calibration is not None else None
+    if probabilities is not None:
+        found.update(measure_calibration(probabilities, vectors.test_labels))
     table, train_scores = count_training_decisions(
         inputs.train, model, rule, vectors.train_labels, keep=bool(run.evaluation.studies), jobs=inputs.jobs
     )

@@ -25,6 +25,9 @@ from textcat.store.arrays import read_array, read_json, write_array
 
 Floats = NDArray[np.float64]
 
+# Each block prepares the documents of all folds again: blocks are larger than those that are only scored.
+MAX_HELD_OUT_SCORES = 25_000_000
+
 
 def load_held_out_scores(
     context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, seed: int, folds: int
@@ -32,7 +35,7 @@ def load_held_out_scores(
     """Return scores, documents x categories, and each document's fold; built once per model and number of folds."""
     numbers = assign_folds(problem.X.shape[0], folds, seed=seed)
     parts = make_parts(numbers, folds)
-    recipe = Recipe("held_out", 2, {"folds": folds, "seed": seed}, make_recipe_inputs(model=trained))
+    recipe = _make_recipe(trained, seed, folds)
 
     def make(target: Path) -> None:
         run_of_folds = _fix_searched_value(run, trained, context)
@@ -69,7 +72,7 @@ def iterate_held_out_blocks(
     shared = _FoldInputs(
         _fix_searched_value(run, trained, context), problem, model, context.jobs_per_task, parts
     )
-    width = choose_block_width(documents)
+    width = choose_block_width(documents, MAX_HELD_OUT_SCORES)
     blocks = [slice(first, min(first + width, categories)) for first in range(0, categories, width)]
     title = f"folds of {run.title or run.learner}"
     context.progress(0, categories, title)
@@ -95,6 +98,16 @@ def _score_block(shared: _FoldInputs, block: slice) -> Floats:
     for (_, held), held_out in zip(shared.parts, found, strict=True):
         scores[held] = held_out
     return scores
+
+
+def find_held_out_scores(context: RunContext, trained: Step, seed: int, folds: int) -> Floats | None:
+    """Return the scores that `load_held_out_scores` has built, or None."""
+    found = context.store.find(_make_recipe(trained, seed, folds))
+    return read_array(found.folder, "scores") if found else None
+
+
+def _make_recipe(trained: Step, seed: int, folds: int) -> Recipe:
+    return Recipe("held_out", 2, {"folds": folds, "seed": seed}, make_recipe_inputs(model=trained))
 
 
 def _fix_searched_value(run: RunSettings, trained: Step, context: RunContext) -> RunSettings:

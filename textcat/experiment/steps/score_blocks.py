@@ -21,9 +21,9 @@ def is_too_large(documents: int, categories: int) -> bool:
     return documents * categories > MAX_DENSE_SCORES
 
 
-def choose_block_width(documents: int) -> int:
-    """Return the number of categories of a block."""
-    return min(max(MAX_BLOCK_SCORES // max(documents, 1), 1), MAX_BLOCK_CATEGORIES)
+def choose_block_width(documents: int, most_scores: int = MAX_BLOCK_SCORES) -> int:
+    """Return the number of categories of a block with at most that many scores."""
+    return min(max(most_scores // max(documents, 1), 1), MAX_BLOCK_CATEGORIES)
 
 
 def iterate_score_blocks(model: Model, X: Any, jobs: int = 1) -> Iterator[tuple[int, NDArray[np.float64]]]:
