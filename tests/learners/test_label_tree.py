@@ -156,7 +156,7 @@ def test_blocks_chunks_threads_and_files_give_the_same_scores(
     settings = LabelTreeSettings(**{**vars(SMALL), "beam": 3, "trees": 2})
     tree = fit_label_tree(X, Y, settings, seed=4)
     expected = tree.scores(X)
-    again = fit_label_tree(X, Y, settings, seed=4, jobs=2)
+    again = fit_label_tree(X, sp.csr_array(Y), settings, seed=4, jobs=2)
     monkeypatch.setattr(label_tree, "CHUNK", 7)
     monkeypatch.setattr(label_tree, "_MAX_KEPT_PLACES", 0)
     assert np.array_equal(again.scores(X), expected)
