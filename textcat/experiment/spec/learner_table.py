@@ -5,28 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from textcat.plugins import KnownName
+from textcat.settings import GrowingSettings
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
-class LearnerParameters(BaseModel):
+class LearnerParameters(GrowingSettings):
     """Base class of learners' parameters."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _list_losses() -> Collection[str]:
@@ -43,6 +35,8 @@ def _list_algorithms() -> Collection[str]:
 
 class LinearParameters(LearnerParameters):
     """Parameters of learners that are loss x prior x algorithm."""
+
+    later = ("prune",)
 
     loss: Annotated[str, KnownName("losses", _list_losses)] | None = Field(
         default=None, description="The loss; the named learners have their own."
@@ -86,14 +80,6 @@ class LinearParameters(LearnerParameters):
         description="Drop weights smaller than this and keep the others as sparse float32; 0 keeps all. For thousands "
         "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking.",
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `prune` if nothing is pruned."""
-        spelled: dict[str, Any] = dump(self)
-        if not self.prune:
-            spelled.pop("prune", None)
-        return spelled
 
     @model_validator(mode="after")
     def _check_regularization(self) -> LinearParameters:
@@ -210,16 +196,21 @@ class MulticlassParameters(LearnerParameters):
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """One row of the table; `categories_at_once` is the size of the blocks of categories trained one by one."""
+    """One row of the table.
+
+    `categories_at_once` is the size of the blocks of categories trained one by one; `settings` are those of a
+    combination with a name.
+    """
 
     title: str
     parameters: type[LearnerParameters]
     version: int = 1
     categories_at_once: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _make_linear_entry(title: str, version: int = 2) -> LearnerEntry:
-    return LearnerEntry(title, LinearParameters, version, categories_at_once=64)
+def _make_linear_entry(title: str, version: int = 2, **settings: Any) -> LearnerEntry:
+    return LearnerEntry(title, LinearParameters, version, 64, settings)
 
 
 def _read_named_learners() -> dict[str, LearnerEntry]:
@@ -229,9 +220,8 @@ def _read_named_learners() -> dict[str, LearnerEntry]:
     for name, row in table.items():
         settings = row["settings"]
         combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
-        rows[name] = _make_linear_entry(
-            f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2)
-        )
+        title = f"{combination} ({row['paper']}, {row['where']})"
+        rows[name] = _make_linear_entry(title, row.get("version", 2), **settings)
     return rows
 
 
