@@ -1,4 +1,4 @@
-"""The variants of Porter's stemmer, told apart by words on which they differ."""
+"""The variants of Porter's stemmer, by words on which they differ."""
 
 from __future__ import annotations
 

@@ -118,6 +118,6 @@ def select_best(scores: Floats, candidates: NDArray[np.bool_], features: int) ->
     last = np.partition(ranked, len(rows) - features, axis=1)[:, [len(rows) - features]]
     above = ranked > last
     equal = ranked == last
-    room = features - above.sum(axis=1, keepdims=True)
-    mask[rows] = (above | (equal & (np.cumsum(equal, axis=1) <= room))).T
+    missing = features - above.sum(axis=1, keepdims=True)
+    mask[rows] = (above | (equal & (np.cumsum(equal, axis=1) <= missing))).T
     return mask
