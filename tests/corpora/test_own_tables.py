@@ -57,7 +57,7 @@ def test_written_rows_are_read_with_the_lines_on_which_they_begin(
     found = read(content.splitlines(keepends=True), "tsv" if delimiter == "\t" else "csv")
     assert [list(row.values.values()) for row in found] == rows
     assert all(list(row.values) == header for row in found)
-    assert [(row.line, row.where) for row in found] == [(line, f"f:{line}") for line in begins]
+    assert [row.where for row in found] == [f"f:{line}" for line in begins]
 
 
 @given(
@@ -70,7 +70,7 @@ def test_json_lines_are_read_as_they_were_written(rows: list[dict[str, Any]]) ->
     lines = [json.dumps(row).encode() + b"\n\n" for row in rows]
     found = read(b"".join(lines).splitlines(keepends=True), "jsonl")
     assert [row.values for row in found] == rows
-    assert [row.line for row in found] == [2 * number + 1 for number in range(len(rows))]
+    assert [row.number for row in found] == [2 * number + 1 for number in range(len(rows))]
 
 
 @given(st.lists(st.binary(max_size=8).filter(lambda line: b"\n" not in line), max_size=8))
@@ -160,9 +160,9 @@ def test_a_damaged_quote_is_one_malformed_row() -> None:
     """The rows before and after it are read, with their own lines."""
     lines = [b"text,label\n", b"one,x\n", b'"two" 2,x\n', b"three,x\n"]
     problems = Problems.with_policy({"malformed": "skip"})
-    assert [(row.line, row.values["text"]) for row in read(lines, "csv", problems)] == [
-        (2, "one"),
-        (4, "three"),
+    assert [(row.where, row.values["text"]) for row in read(lines, "csv", problems)] == [
+        ("f:2", "one"),
+        ("f:4", "three"),
     ]
     assert problems.counts == {"malformed": 1}
     assert problems.examples[0].startswith("f:3: cannot be parsed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -74,10 +75,11 @@ def command(
     limit = 300.0 if seconds is None and configurations is None else seconds
     options = TuneSettings(metric, folds, configurations, limit, seed)
     target = output or Path(f"{_choose_name(documents)}-tuned")
-    experiment = _read_experiment(documents, target, place)
     if place.dry_run:
-        _print_plan(experiment, options, target)
+        with TemporaryDirectory() as folder:
+            _print_plan(_read_experiment(documents, Path(folder), place), options, target)
         return 0
+    experiment = _read_experiment(documents, target, place)
     result = _tune(experiment, options, target, place)
     if as_json:
         print_json(result.report)
@@ -132,6 +134,7 @@ def _print_plan(experiment: Experiment, options: TuneSettings, target: Path) -> 
 def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: CommandSettings) -> TuneResult:
     """Search, and write the experiment, the model, the report and the page."""
     from textcat.experiment.tune.session import tune_experiment, write_report
+    from textcat.report.tune_page import write_tune_page
     from textcat.serving.export import assemble_categorizer, replace_model
     from textcat.store.files import hold_lock
 
@@ -139,6 +142,7 @@ def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: Co
         result = tune_experiment(experiment, place, options, target, table.show, table.report_step)
         replace_model(target / "model", assemble_categorizer(result.plan, result.plan.chains[0], place))
         write_report(result.report, target)
+        write_tune_page(target, result.report, result.experiment, place)
     return result
 
 
@@ -214,4 +218,6 @@ def _print_result(result: TuneResult, target: Path, place: CommandSettings) -> N
     place.print_unless_quiet(
         f"{report['metric']}: {best['value']:.2f} in cross-validation, {test:.2f} on {tests} ({measured})"
     )
-    place.print_unless_quiet(f"experiment: {target / 'tuned.yaml'}\nmodel: {target / 'model'}")
+    place.print_unless_quiet(report["learning_curve"]["answer"])
+    for name, file in (("experiment", "tuned.yaml"), ("model", "model"), ("page", "tune.html")):
+        place.print_unless_quiet(f"{name}: {target / file}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import argmax_accuracy, macro_f1, micro_f1
 from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
-from textcat.experiment.tune.documents import Fold, TrainingDocuments
+from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocuments
 from textcat.experiment.tune.space import SEARCH_TOLERANCE, Configuration, Space
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
@@ -162,19 +162,26 @@ class Evaluator:
         """Return the metric on a fold, or with None on the small one, for each C from strong to weak."""
         wall, processor = time.perf_counter(), time.process_time()
         rows = self.small if fold is None else self.folds[fold]
+        values = self.measure_rows(configuration, rows, "small" if fold is None else f"fold {fold}", costs)
+        return PathResult(values, time.perf_counter() - wall, time.process_time() - processor)
+
+    def measure_rows(
+        self, configuration: Configuration, rows: Fold, name: str, costs: Sequence[float]
+    ) -> dict[float, dict[str, float]]:
+        """Return the metric by C and threshold rule; the path ends where more C makes it worse."""
         groups = () if self.documents.is_vectors else self.space.list_groups(configuration)
-        vectors = self.documents.make_vectors(groups, rows, "small" if fold is None else f"fold {fold}")
+        vectors = self.documents.make_vectors(groups, rows, name)
         values: dict[float, dict[str, float]] = {}
         for cost, scores in self.score_path(configuration, vectors, rows, costs):
             values[cost] = self.measure(scores, rows)
             best = [max(rules.values()) for rules in values.values()]
             if len(best) > WORSE_IN_A_ROW and max(best[-WORSE_IN_A_ROW:]) < max(best[:-WORSE_IN_A_ROW]):
                 break
-        return PathResult(values, time.perf_counter() - wall, time.process_time() - processor)
+        return values
 
     def score_path(
-        self, configuration: Configuration, vectors: Any, rows: Fold, costs: Sequence[float]
-    ) -> Any:
+        self, configuration: Configuration, vectors: FoldVectors, rows: Fold, costs: Sequence[float]
+    ) -> Iterator[tuple[float, Floats]]:
         """Yield each C with the scores of the documents of a fold; each model starts from the one before."""
         labels, model = self.documents.labels[rows[0]], None
         for cost in costs:

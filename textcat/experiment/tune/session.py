@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import textcat
 from textcat.errors import UsageError
 from textcat.experiment.context import RunContext
@@ -18,6 +16,7 @@ from textcat.experiment.run.plan import Plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator, choose_metric
+from textcat.experiment.tune.findings import collect_findings
 from textcat.experiment.tune.journal import Journal, make_journal_key
 from textcat.experiment.tune.search import Candidate, Search, SearchListener
 from textcat.experiment.tune.space import SEARCH_TOLERANCE, Space
@@ -92,7 +91,9 @@ def tune_experiment(
     held_out, experiment = _choose_thresholds(base, context, evaluator, best, settings, output)
     report_step("Evaluating on the test documents")
     plan, results = run_tuned(experiment, context)
+    report_step("Measuring the learning curve and calibration")
     report = _make_report(search, documents, held_out, results, settings)
+    report |= collect_findings(search, best, held_out)
     report["processor_seconds"]["all"] = round(time.process_time() - processor, 2)
     return TuneResult(experiment, plan, search, held_out, report)
 
@@ -194,7 +195,6 @@ def _make_report(
         "seconds": {"search": round(search.spent, 2)},
         "history": search.history,
         "candidates": [_describe_candidate(each) for each in search.rank()],
-        "effects": estimate_effects(search),
     }
 
 
@@ -214,38 +214,3 @@ def _describe_candidate(candidate: Candidate) -> dict[str, Any]:
             for fold, path in candidate.paths.items()
         },
     }
-
-
-def estimate_effects(search: Search) -> dict[str, dict[str, float | None]]:
-    """Return what each option is worth on the first rung: its difference from the first option of its choice.
-
-    The values of all candidates are fitted by a sum of one term for each option (least squares of minimum norm);
-    options that no candidate has, or that are not told apart, are None.
-    """
-    space = search.evaluator.space
-    first: int | None = search.rungs[0][0]
-    measured = [each for each in search.candidates if first in each.paths]
-    columns = [(choice, option) for choice, options in space.choices.items() for option in options]
-    design = np.array(
-        [
-            [
-                choice not in each.configuration.idle_choices and each.configuration.chosen[choice] == option
-                for choice, option in columns
-            ]
-            for each in measured
-        ],
-        dtype=np.float64,
-    ).reshape(len(measured), len(columns))
-    values = np.array([each.find_best([first])[2] for each in measured])
-    if not len(values):
-        return {}
-    terms = np.linalg.lstsq(design, values - values.mean(), rcond=None)[0]
-    effects: dict[str, dict[str, float | None]] = {}
-    for choice, options in space.choices.items():
-        own = {option: terms[columns.index((choice, option))] for option in options}
-        used = {option for option in options if design[:, columns.index((choice, option))].any()}
-        base = own[next(iter(options))]
-        effects[choice] = {
-            option: round(float(term - base), 3) if option in used else None for option, term in own.items()
-        }
-    return effects

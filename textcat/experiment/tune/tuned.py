@@ -78,6 +78,8 @@ def make_experiment(
     parameters = evaluator.space.make_parameters(candidate.configuration, cost, FINAL_TOLERANCE)
     if threshold:
         data["threshold"] = dict(threshold)
+    if evaluator.single_label:
+        data["calibration"] = {"method": "temperature", "folds": len(evaluator.folds)}
     evaluation = base.evaluation.model_dump(mode="json", exclude_defaults=True)
     k = int(evaluator.metric.removeprefix("p@")) if evaluator.metric.startswith("p@") else 0
     if k and k not in evaluation.get("ranking", []):
