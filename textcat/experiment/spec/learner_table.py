@@ -107,7 +107,9 @@ class SmoParameters(LearnerParameters):
     tolerance: float = Field(
         default=1e-3, gt=0, description="Relative duality gap at which training of a category stops."
     )
-    most_passes: int = Field(default=1000, ge=1, description="Most passes over the documents per category.")
+    most_passes: int = Field(
+        default=1000, ge=1, description="Maximum number of passes over the documents per category."
+    )
 
 
 class OnlineParameters(LearnerParameters):
@@ -134,7 +136,7 @@ class TreeParameters(LearnerParameters):
 
 
 class DescentParameters(LearnerParameters):
-    """Of the descent that maximises a figure of merit."""
+    """Parameters of the descent that maximises a figure of merit."""
 
     merit: Literal["f1", "mce"] = Field(default="f1", description="What is optimised: F1, or the error.")
     alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
@@ -147,7 +149,7 @@ class DescentParameters(LearnerParameters):
 
 
 class MeritParameters(DescentParameters):
-    """Of binary trees learned by maximal figure of merit."""
+    """Parameters of binary trees learned by maximal figure of merit."""
 
     iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
     start: Literal["mean", "perceptron"] = Field(
@@ -157,11 +159,11 @@ class MeritParameters(DescentParameters):
     checkpoints: list[int] = Field(
         default=[], description="Iterations of one descent to keep, so that runs share it."
     )
-    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+    depth: int = Field(default=1, ge=1, le=30, description="Maximum number of splits between root and leaf.")
 
 
 class MulticategoryMeritParameters(DescentParameters):
-    """Of maximal figure of merit for one category per document."""
+    """Parameters of maximal figure of merit for one category per document."""
 
     iterations: int = Field(default=2000, ge=1, description="Steps of the descent.")
     eta: float = Field(
