@@ -230,7 +230,9 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     parts = [
         part
         for block in blocks
-        for part in divide_block(problem, block, algorithm.estimate_pass_cost, options.jobs)
+        for part in divide_block(
+            problem, block, algorithm.estimate_pass_cost, options.jobs, narrow=algorithm.narrow
+        )
     ]
     solve = partial(solve_part, algorithm.solve_block, dual=algorithm.starts_from_dual)
     from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
