@@ -9,7 +9,7 @@ A new algorithm needs a line in ALGORITHMS and a rule in textcat.linear.combinat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -28,9 +28,9 @@ from textcat.linear.algorithm_options import (
     RowOptions,
     read_options,
 )
-from textcat.linear.losses import find_loss
+from textcat.linear.losses import LOSS_NAMES, find_loss
 from textcat.linear.model import LinearModel, make_dense
-from textcat.linear.priors import Prior, make_penalty
+from textcat.linear.priors import ALL_PRIORS, Prior, make_penalty
 from textcat.linear.problem import (
     Bools,
     Floats,
@@ -45,7 +45,7 @@ from textcat.linear.problem import (
 )
 from textcat.linear.pruning import PrunedBlock, join_pruned, prune_block, split_blocks
 from textcat.linear.stopping import BlockResult
-from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
+from textcat.plugins import Plugin, find_plugin, load_plugin, report_plugin_errors, wrap_plugin_function
 
 # The cost of reading a number of the matrix, in lanes of arithmetic.
 READING_COST = 8
@@ -199,10 +199,30 @@ def find_algorithm(name: str) -> Algorithm:
     algorithm: Algorithm = load_plugin(plugin, Algorithm)
     return replace(
         algorithm,
-        solve_block=wrap_plugin_function(plugin, algorithm.solve_block),
+        solve_block=_check_solver(plugin, algorithm.solve_block),
         blocks=wrap_plugin_function(plugin, algorithm.blocks),
         cannot=wrap_plugin_function(plugin, algorithm.cannot),
     )
+
+
+def _check_solver(plugin: Plugin, solve_block: SolveBlock) -> SolveBlock:
+    """Return the solver of a plugin with checks of what it returns; it may change its copy of the start."""
+
+    def solve(problem: LinearProblem, block: slice, options: Any, start: Floats) -> BlockResult:
+        with report_plugin_errors(plugin, "failed"):
+            result = solve_block(problem, block, options, start.copy())
+            if not isinstance(result, BlockResult):
+                raise TypeError(f"it must return a BlockResult, not {result!r:.80}")
+            weights = np.asarray(result.weights)
+            if weights.dtype.kind != "f" or weights.shape != start.shape:
+                raise TypeError(f"its weights must be numbers of shape {start.shape}, not {weights!r:.80}")
+            if len(result.certificates) != start.shape[1]:
+                raise ValueError(f"it returned {len(result.certificates)} certificates, not {start.shape[1]}")
+            if not np.isfinite(weights).all():
+                raise ValueError("its weights are not finite")
+        return result
+
+    return solve
 
 
 @dataclass(frozen=True)
@@ -287,9 +307,29 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
 
     jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
     results: list[Any] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
+    _check_finite(results, settings)
     if settings.prune and results:
         return _make_pruned_model(problem, results, settings.describe())
     return _make_model(problem, results, settings.describe())
+
+
+def _check_finite(results: Sequence[Any], settings: FitSettings) -> None:
+    """Raise StageFailedError if the loss or the prior of a plugin led to weights or objectives that are not finite."""
+    used = (
+        find_plugin("losses", settings.loss, LOSS_NAMES),
+        find_plugin("priors", settings.prior.name, ALL_PRIORS),
+    )
+    for plugin in filter(None, used):
+        with report_plugin_errors(plugin, "failed"):
+            for result in results:
+                objectives = [certificate.objective or 0.0 for certificate in result.certificates]
+                if not (_has_finite_weights(result) and np.isfinite(objectives).all()):
+                    raise ValueError("it led to weights or an objective that are not finite")
+
+
+def _has_finite_weights(result: Any) -> bool:
+    weights = getattr(result, "weights", None)
+    return weights is None or bool(np.isfinite(weights).all())
 
 
 def _solve_and_prune(
