@@ -139,8 +139,7 @@ def decode_lines(
 
 def _decode_each(lines: Iterable[bytes], encoding: str) -> Iterator[tuple[str, str]]:
     """Yield each line and what is wrong with its encoding, or an empty text; undecodable bytes are replaced."""
-    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
-    first = "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
+    first, plain = choose_codec(encoding), encoding.lower().replace("_", "-").removesuffix("-sig")
     for number, line in enumerate(lines, 1):
         used = first if number == 1 else plain
         try:
@@ -150,11 +149,17 @@ def _decode_each(lines: Iterable[bytes], encoding: str) -> Iterator[tuple[str, s
             yield line.decode(used, errors="replace"), what
 
 
+def choose_codec(encoding: str) -> str:
+    """Return the codec for the beginning of a file: that of UTF-8 skips a byte-order mark."""
+    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
+    return "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
+
+
 class _DelimitedReader:
     """Reads the rows of a table whose first line names the columns; quoted fields may span lines.
 
-    A record is skipped as a whole, with all its lines; a fault of the first line is always an error, because the next
-    line would be taken for the names of the columns.
+    Blank lines are skipped. A record is skipped as a whole, with all its lines; a fault of the header is always an
+    error, because the next line would be taken for the names of the columns.
     """
 
     def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
@@ -211,10 +216,11 @@ class _DelimitedReader:
         """Return the names of the columns, or None for an empty file."""
         where = f"{self._name}:1"
         try:
-            names = next(reader, None)
+            names = next(filter(None, reader), None)
             kept = names is None or self._is_decoded()
         except csv.Error as problem:
             raise self._make_header_error(f"cannot be parsed: {problem}", where) from problem
+        where = f"{self._name}:{self._last}"
         if not kept:
             raise self._make_header_error("the names of the columns cannot be decoded", where)
         return None if names is None else _check_column_names(names, where)
