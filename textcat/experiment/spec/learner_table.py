@@ -5,28 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from textcat.plugins import KnownName
+from textcat.settings import GrowingSettings
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
-class LearnerParameters(BaseModel):
+class LearnerParameters(GrowingSettings):
     """Base class of learners' parameters."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _list_losses() -> Collection[str]:
@@ -43,6 +35,8 @@ def _list_algorithms() -> Collection[str]:
 
 class LinearParameters(LearnerParameters):
     """Parameters of learners that are loss x prior x algorithm."""
+
+    later = ("prune",)
 
     loss: Annotated[str, KnownName("losses", _list_losses)] | None = Field(
         default=None, description="The loss; the named learners have their own."
@@ -87,14 +81,6 @@ class LinearParameters(LearnerParameters):
         "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking.",
     )
 
-    @model_serializer(mode="wrap")
-    def _omit_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `prune` if nothing is pruned."""
-        spelled: dict[str, Any] = dump(self)
-        if not self.prune:
-            spelled.pop("prune", None)
-        return spelled
-
     @model_validator(mode="after")
     def _check_regularization(self) -> LinearParameters:
         given = [name for name in ("lam", "cost", "variance", "rate") if getattr(self, name) is not None]
@@ -121,7 +107,9 @@ class SmoParameters(LearnerParameters):
     tolerance: float = Field(
         default=1e-3, gt=0, description="Relative duality gap at which training of a category stops."
     )
-    most_passes: int = Field(default=1000, ge=1, description="Most passes over the documents per category.")
+    most_passes: int = Field(
+        default=1000, ge=1, description="Maximum number of passes over the documents per category."
+    )
 
 
 class OnlineParameters(LearnerParameters):
@@ -148,7 +136,7 @@ class TreeParameters(LearnerParameters):
 
 
 class DescentParameters(LearnerParameters):
-    """Of the descent that maximises a figure of merit."""
+    """Parameters of the descent that maximises a figure of merit."""
 
     merit: Literal["f1", "mce"] = Field(default="f1", description="What is optimised: F1, or the error.")
     alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
@@ -161,7 +149,7 @@ class DescentParameters(LearnerParameters):
 
 
 class MeritParameters(DescentParameters):
-    """Of binary trees learned by maximal figure of merit."""
+    """Parameters of binary trees learned by maximal figure of merit."""
 
     iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
     start: Literal["mean", "perceptron"] = Field(
@@ -171,11 +159,11 @@ class MeritParameters(DescentParameters):
     checkpoints: list[int] = Field(
         default=[], description="Iterations of one descent to keep, so that runs share it."
     )
-    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+    depth: int = Field(default=1, ge=1, le=30, description="Maximum number of splits between root and leaf.")
 
 
 class MulticategoryMeritParameters(DescentParameters):
-    """Of maximal figure of merit for one category per document."""
+    """Parameters of maximal figure of merit for one category per document."""
 
     iterations: int = Field(default=2000, ge=1, description="Steps of the descent.")
     eta: float = Field(
@@ -210,16 +198,21 @@ class MulticlassParameters(LearnerParameters):
 
 @dataclass(frozen=True)
 class LearnerEntry:
-    """One row of the table; `categories_at_once` is the size of the blocks of categories trained one by one."""
+    """One row of the table.
+
+    `categories_at_once` is the size of the blocks of categories trained one by one; `settings` are those of a
+    combination with a name.
+    """
 
     title: str
     parameters: type[LearnerParameters]
     version: int = 1
     categories_at_once: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _make_linear_entry(title: str, version: int = 2) -> LearnerEntry:
-    return LearnerEntry(title, LinearParameters, version, categories_at_once=64)
+def _make_linear_entry(title: str, version: int = 2, **settings: Any) -> LearnerEntry:
+    return LearnerEntry(title, LinearParameters, version, 64, settings)
 
 
 def _read_named_learners() -> dict[str, LearnerEntry]:
@@ -229,9 +222,8 @@ def _read_named_learners() -> dict[str, LearnerEntry]:
     for name, row in table.items():
         settings = row["settings"]
         combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
-        rows[name] = _make_linear_entry(
-            f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2)
-        )
+        title = f"{combination} ({row['paper']}, {row['where']})"
+        rows[name] = _make_linear_entry(title, row.get("version", 2), **settings)
     return rows
 
 
