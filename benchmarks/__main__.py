@@ -102,7 +102,8 @@ def add_benchmark(
 
     @wraps(measure)
     def run(save: Path | None, as_json: bool, only: tuple[str, ...], **options: Any) -> None:
-        own = {key: options.pop(key) for key in ("most_documents",) if key in options}
+        names = ("most_documents", "configurations", "peer_folds")
+        own = {key: options.pop(key) for key in names if key in options}
         settings = BenchmarkSettings(only=only, **options)
         rows = record_rows(name, measure(settings, **own), save, as_json=as_json, part=bool(only))
         if save is not None:
@@ -238,6 +239,39 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     wanted = select_names((request.name for request in plan(Path())), settings.only)
     folder = build_rcv1_like(Store(settings.data / "cache"), most_documents)
     return bench_scale(request for request in plan(folder) if request.name in wanted)
+
+
+@add_benchmark
+@click.option(
+    "--configurations",
+    type=click.IntRange(min=1),
+    default=36,
+    show_default=True,
+    help="Number of configurations that textcat tries.",
+)
+@click.option(
+    "--peer-folds",
+    type=click.IntRange(0, 5),
+    default=5,
+    show_default=True,
+    help="Number of folds of the peer's grid search; 0 leaves the peer out.",
+)
+def tune(settings: BenchmarkSettings, configurations: int, peer_folds: int) -> Iterable[Row]:
+    """Tune on six collections, next to scikit-learn's grid.
+
+    --mirror is the folder with the files of the collections; --only selects collections.
+    """
+    from benchmarks.tune import bench_tune
+    from benchmarks.tune_collections import COLLECTIONS
+
+    chosen = select_names(COLLECTIONS, settings.only)
+    return bench_tune(
+        settings.mirror or settings.data,
+        chosen,
+        configurations=configurations,
+        peer_folds=peer_folds,
+        data=settings.data,
+    )
 
 
 @add_benchmark

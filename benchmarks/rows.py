@@ -23,6 +23,7 @@ KEYS = {
     "predict": ("documents", "format", "numbers of"),
     "backends": ("work", "backend", "workers"),
     "scale": ("learner", "varied", "documents", "topics"),
+    "tune": ("collection",),
     "corpora": ("corpus",),
 }
 
