@@ -138,6 +138,16 @@ def test_a_part_of_a_model_to_start_from_is_that_of_its_categories() -> None:
     np.testing.assert_allclose(again.coef, first.coef, atol=1e-4)
 
 
+def test_the_fast_algorithm_keeps_to_the_selected_features() -> None:
+    """It has no columns to choose from, and solves on all features."""
+    X, Y, mask = masked(categories=5)
+    mask[:50] = False
+    model = fit(X, Y, "logistic", lam=1e-2, algorithm="fast", tol=1e-10, mask=mask)
+    exact = fit(X, Y, "logistic", lam=1e-2, algorithm="column", tol=1e-10, mask=mask)
+    assert not np.asarray(model.coef)[~mask].any()
+    np.testing.assert_allclose(model.coef, exact.coef, atol=1e-4)
+
+
 @pytest.mark.parametrize("bias", [1.0, 0.0])
 @pytest.mark.parametrize(
     ("algorithm", "loss", "prior"),

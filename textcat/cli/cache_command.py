@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from textcat.cli.options import FolderToWrite
+
 if TYPE_CHECKING:
     from textcat.store.housekeeping import Clearing, StoredArtifact
 
@@ -34,7 +36,7 @@ class Age(click.ParamType[float]):
 
 _data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FolderToWrite(),
     envvar="TEXTCAT_DATA",
     default=Path("data"),
     help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",

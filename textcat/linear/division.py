@@ -121,12 +121,12 @@ def _take_categories(problem: LinearProblem, categories: NDArray[np.int64]) -> L
 class BlockProblem:
     """The problem of a block on the features that it uses, made when the first of its parts asks for it.
 
-    With `narrow` false the algorithm gets all features.
+    Without `narrow` it stays on all features: the fast algorithm has no columns to choose from.
     """
 
-    def __init__(self, problem: LinearProblem, block: slice, *, narrow: bool = True) -> None:
-        restricted = narrow and problem.mask is not None
-        self.used = np.asarray(problem.free(block).any(axis=1)) if restricted else None
+    def __init__(self, problem: LinearProblem, block: slice, *, narrow: bool) -> None:
+        masked = narrow and problem.mask is not None
+        self.used = np.asarray(problem.free(block).any(axis=1)) if masked else None
         self.block = block
         self._whole, self._narrowed = problem, None if self.narrow else problem
         self._lock = Lock()
@@ -186,8 +186,7 @@ def divide_block(
     Categories that use many features come first, so that a part has categories alike. No part has a single category:
     numpy sums a single column in another order.
     """
-    shared = BlockProblem(problem, block, narrow=narrow)
-    categories = np.arange(block.start, block.stop)
+    shared, categories = BlockProblem(problem, block, narrow=narrow), np.arange(block.start, block.stop)
     if estimate is None:
         return [Part(shared, categories, 0)]
     order = categories
