@@ -11,6 +11,7 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from textcat.errors import BadDataError, StageFailedError, TextcatError, UsageError
+from textcat.evaluation.run_measures import compute_plugin_measures
 from textcat.plugins import (
     PLUGIN_KINDS,
     KnownName,
@@ -198,3 +199,17 @@ def test_entry_points_without_a_package_are_left_out(monkeypatch: pytest.MonkeyP
     assert [(plugin.name, plugin.distribution) for plugin in found] == [("m", "a"), ("m", "b"), ("z", "a")]
     assert asked == ["textcat.priors"]
     assert isinstance(EntryPoint, type)
+
+
+def test_measures_of_plugins_are_computed_beside_the_built_in_ones(install: Install) -> None:
+    """Names that textcat has itself are left to it; an undefined value is NaN."""
+    install("measures", "share", lambda scores, decisions, labels: decisions.mean())
+    install("measures", "undefined", lambda scores, decisions, labels: np.nan)
+    install("measures", "broken", lambda scores, decisions, labels: "much")
+    scores = np.array([[0.5, -0.5]])
+    found = compute_plugin_measures(["micro.f1", "share", "undefined"], scores, scores > 0, scores > 0)
+    assert found["share"] == 0.5
+    assert np.isnan(found["undefined"])
+    assert set(found) == {"share", "undefined"}
+    with pytest.raises(StageFailedError, match="the measure 'broken'"):
+        compute_plugin_measures(["broken"], scores, scores > 0, scores > 0)
