@@ -87,3 +87,48 @@ def rank_label_errors(probabilities: Floats, labels: Ints, most: int) -> NDArray
     contradicting = np.flatnonzero((best != labels[known]) & (margin > 0))
     order = np.argsort(-margin[contradicting], kind="stable")[:most]
     return np.asarray(known[contradicting[order]], dtype=np.int64)
+
+
+def measure_rejection(labels: Ints, given: Ints, outside: int) -> dict[str, float]:
+    """Return in-scope accuracy, out-of-scope recall and precision, and the share answered, in percent.
+
+    `outside` is the column of documents out of scope, or -1 if there are none; documents that are given it or
+    nothing (-1) are rejected. Shares of no documents are NaN.
+    """
+    rejected = (given < 0) | (given == outside)
+    beyond = (labels == outside) if outside >= 0 else np.zeros(len(labels), dtype=np.bool_)
+    right = (labels == given) & ~rejected
+
+    def share(part: Bools, whole: Bools) -> float:
+        return float(100.0 * part[whole].mean()) if whole.any() else float("nan")
+
+    return {
+        "reject.in_scope_accuracy": share(right, ~beyond),
+        "reject.out_of_scope_recall": share(rejected, beyond),
+        "reject.out_of_scope_precision": share(beyond, rejected) if outside >= 0 else float("nan"),
+        "reject.answered": share(~rejected, np.ones(len(labels), dtype=np.bool_)),
+        "reject.right_of_answered": share(right, ~rejected),
+    }
+
+
+def trace_risk_coverage(best: Floats, right: Bools, points: int = 100) -> list[tuple[float, float]]:
+    """Return (share answered, share wrong of those) if only the best probabilities above a threshold are answered.
+
+    Documents with equal probabilities are answered together. At most `points` thresholds are taken, at equal steps
+    of coverage.
+    """
+    order = np.argsort(-best, kind="stable")
+    wrong = np.cumsum(~right[order])
+    ends = np.flatnonzero(np.append(np.diff(best[order]) != 0, True)) if len(best) else np.zeros(0, np.int64)
+    if len(ends) > points:
+        wanted = np.linspace(0, len(best) - 1, points)
+        ends = np.unique(ends[np.minimum(np.searchsorted(ends, wanted), len(ends) - 1)])
+    return [((end + 1) / len(best), float(wrong[end]) / (end + 1)) for end in ends.tolist()]
+
+
+def compute_risk_area(best: Floats, right: Bools) -> float:
+    """Return the area under the risk-coverage curve: the mean share wrong over all numbers of answered documents."""
+    if not len(best):
+        return float("nan")
+    wrong = np.cumsum(~right[np.argsort(-best, kind="stable")])
+    return float((wrong / np.arange(1, len(best) + 1)).mean())

@@ -1,4 +1,4 @@
-"""Figures for one label per document: reliability of probabilities and the worst classes."""
+"""Figures for one label per document: worst classes, reliability of probabilities, risk against coverage."""
 
 from __future__ import annotations
 
@@ -32,6 +32,12 @@ def draw_one_label_figures(results: Mapping[str, Any], tables: ClassTables) -> l
                 {title: run["reliability"] for title, run in runs.items() if "reliability" in run}
             ),
         ),
+        (
+            "risk_coverage",
+            "Risk and coverage: if only documents with a best probability above a threshold get a class, the share "
+            "of wrong ones among them against the share that gets one; the mark is the run's own threshold",
+            plot_risk_coverage({title: run for title, run in runs.items() if "risk_coverage" in run}),
+        ),
     ]
 
 
@@ -51,5 +57,30 @@ def plot_reliability(runs: Mapping[str, Any]) -> Figure | None:
                 **choose_line_style(position),
             )
         axes.set(xlabel="mean best probability", ylabel="share right", xlim=(0, 1), ylim=(0, 1))
+        axes.legend(fontsize=9)
+        return figure
+
+
+def plot_risk_coverage(runs: Mapping[str, Any]) -> Figure | None:
+    """Plot the share wrong of the answered documents against the share answered, a line per run."""
+    if not runs:
+        return None
+    with make_axes(width=5.6) as (figure, axes):
+        for position, (title, run) in enumerate(runs.items()):
+            points = run["risk_coverage"]
+            style = choose_line_style(position)
+            axes.plot(
+                [100 * coverage for coverage, _ in points],
+                [100 * risk for _, risk in points],
+                label=escape_figure_label(title),
+                **style,
+            )
+            answered, right = (
+                run["measures"].get(f"reject.{name}") for name in ("answered", "right_of_answered")
+            )
+            if answered is not None and right is not None:
+                axes.plot([answered], [100 - right], marker="o", color=style["color"])
+        axes.set(xlabel="documents that get a class (%)", ylabel="wrong of these (%)", xlim=(0, 100))
+        axes.set_ylim(bottom=0)
         axes.legend(fontsize=9)
         return figure

@@ -115,8 +115,8 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
 
 
 def _dump_settings(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:
-    """Return settings as JSON-able data, without `calibration` if there is none."""
-    unused = () if settings.calibration else ("calibration",)
+    """Return settings as JSON-able data, without `calibration` and `reject` if there is none."""
+    unused = [name for name in ("calibration", "reject") if not getattr(settings, name)]
     return settings.model_dump(mode="json", exclude={*left_out, *unused})
 
 
