@@ -49,16 +49,21 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
         click.echo(
             f"{name}: the corpus files differ from those of the pinned values; drift is not checked", err=True
         )
+    from textcat.report.reading_headlines import summarize_by_reading
+
+    by_reading = summarize_by_reading(verdicts, None if where else options.results)
     if as_json:
         from textcat.published.check import summarize_verdicts
 
-        print_json(summarize_verdicts(verdicts), ensure_ascii=True)
+        print_json({**summarize_verdicts(verdicts), "readings": by_reading}, ensure_ascii=True)
     else:
-        _print_verdicts(verdicts, options)
+        _print_verdicts(verdicts, by_reading, options)
     return 1 if list_failed(verdicts) else 0
 
 
-def _print_verdicts(verdicts: Sequence[CellVerdict], options: CommandSettings) -> None:
+def _print_verdicts(
+    verdicts: Sequence[CellVerdict], by_reading: dict[str, Any], options: CommandSettings
+) -> None:
     from tabulate import tabulate
 
     from textcat.published.check import VERDICTS, list_failed, summarize_verdicts
@@ -74,6 +79,9 @@ def _print_verdicts(verdicts: Sequence[CellVerdict], options: CommandSettings) -
         for name, table in facts["tables"].items()
     ]
     options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
+    from textcat.report.matrix_headline import describe_readings
+
+    options.print_unless_quiet(f"\n{describe_readings(by_reading)}")
     groups = {"tables": "totals", "running text": "text", "standard deviations": "spreads"}
     for name, group in groups.items():
         if facts[group]["cells"]:

@@ -38,6 +38,7 @@ class ComparedCell:
     evidence: str = ""
     documents: int | None = None
     repeats: bool = False
+    note: int | None = None
 
     @property
     def sign(self) -> str:
@@ -87,12 +88,13 @@ def count_decimals(printed: str) -> int:
 def format_cell(cell: ComparedCell | None) -> str:
     """Format a cell as `measured (printed) sign`, where the sign shows the verdict.
 
-    For a single topic the difference in documents follows the printed number.
+    For a single topic the difference in documents follows the printed number; `[1]` is the number of a note.
     """
     if cell is None:
         return ""
     documents = "" if cell.documents is None else f"; {format_documents(cell.documents)}"
-    return f"{cell.text} ({cell.printed}{documents}) {cell.sign}".rstrip()
+    note = "" if cell.note is None else f" [{cell.note}]"
+    return f"{cell.text} ({cell.printed}{documents}) {cell.sign}".rstrip() + note
 
 
 def format_documents(documents: int) -> str:
@@ -184,6 +186,19 @@ def make_compared_table(verdicts: Sequence[CellVerdict]) -> ComparedTable:
             if entry.cell.printed is not None
         },
     )
+
+
+def number_notes(table: ComparedTable) -> tuple[ComparedTable, list[str]]:
+    """Return the table with a note's number at every miss that has a known deviation, and the notes in that order."""
+    notes: dict[tuple[str, str], int] = {}
+    cells = {}
+    for place, cell in table.cells.items():
+        if cell.reason and cell.verdict in ("differs", "above"):
+            number = notes.setdefault((cell.reason, cell.evidence), len(notes) + 1)
+            cells[place] = replace(cell, note=number)
+        else:
+            cells[place] = cell
+    return replace(table, cells=cells), [reason for reason, _ in notes]
 
 
 def _make_cell(entry: CellVerdict) -> ComparedCell:

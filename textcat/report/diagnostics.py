@@ -293,7 +293,7 @@ def _add_excerpts(
 ) -> tuple[RunMistakes, list[ProbableLabelError]]:
     wanted = {mistake.document for found in mistakes.kinds.values() for mistake in found}
     wanted |= {error.document for error in errors}
-    texts = _read_excerpts(experiment, context, wanted)
+    texts = read_excerpts(experiment, context, wanted)
     kinds = {
         heading: [replace(mistake, excerpt=texts.get(mistake.document, "")) for mistake in found]
         for heading, found in mistakes.kinds.items()
@@ -302,7 +302,7 @@ def _add_excerpts(
     return replace(mistakes, kinds=kinds), quoted
 
 
-def _read_excerpts(experiment: Experiment, context: RunContext, wanted: Collection[str]) -> dict[str, str]:
+def read_excerpts(experiment: Experiment, context: RunContext, wanted: Collection[str]) -> dict[str, str]:
     """Map document ids to excerpts; empty for a collection that consists of vectors."""
     corpus = experiment.corpus
     if not wanted or corpus.name in list_vector_corpora():

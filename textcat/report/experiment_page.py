@@ -155,8 +155,13 @@ def render_experiment_page(
     pictures: Sequence[Picture],
     seconds: Mapping[str, float],
     diagnostics: Diagnostics | None = None,
+    *,
+    choices: str = "",
 ) -> str:
-    """Render the page of one experiment; `diagnostics` adds what results.json does not contain."""
+    """Render the page of one experiment; `diagnostics` adds what results.json does not contain.
+
+    `choices` says how the open questions of a paper were answered.
+    """
     diagnostics = diagnostics or Diagnostics()
     summary: Counter[str] = Counter()
     for table in tables:
@@ -168,6 +173,7 @@ def render_experiment_page(
         title=results["title"],
         kicker=results["experiment"],
         summary=dict(sorted(summary.items())),
+        choices=choices,
         tables=tables,
         deviations=group_deviations(tables),
         headline=columns,
@@ -196,12 +202,12 @@ def _name_for_command(experiment: str) -> str:
     return experiment if experiment in find_experiment_files() else f"{experiment}.yaml"
 
 
-def group_deviations(tables: Sequence[ComparedTable]) -> list[dict[str, str]]:
-    """Return each known deviation once, with the cells that it explains."""
+def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) -> list[dict[str, str]]:
+    """Return each known deviation once, with the cells that it explains; `noted`: only those with a note's number."""
     cells: dict[tuple[str, str], list[str]] = {}
     for table in tables:
         for cell in table.cells.values():
-            if cell.reason:
+            if cell.reason and (cell.note is not None or not noted):
                 cells.setdefault((cell.reason, cell.evidence), []).append(
                     f"{table.id}[{cell.row}][{cell.column}]"
                 )

@@ -26,11 +26,18 @@ from textcat.published.check import (
 from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claims, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.citations import cite, join_unique_entries
-from textcat.report.comparison_tables import format_matrix_legend, make_compared_table, table_as_text
+from textcat.report.comparison_tables import (
+    format_matrix_legend,
+    make_compared_table,
+    number_notes,
+    table_as_text,
+)
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
 from textcat.report.gate import ResultsByExperiment, judge_results
-from textcat.report.matrix_headline import format_headline, list_headline_sentences
+from textcat.report.matrix_headline import format_headline, list_headline_rows, list_headline_sentences
 from textcat.report.paper_figures import FIGURES
+from textcat.report.range_strips import make_strip
+from textcat.report.reading_headlines import describe_choices, read_multiverses, summarize_by_reading
 from textcat.store.files import write_atomically
 
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"), ("reason", "reasons"))
@@ -45,7 +52,10 @@ def matrix_as_json(matrix: Mapping[str, Any]) -> str:
     tables = [_format_table(table, texts) for table in matrix["tables"]]
     claims = [_compact_claim(claim, texts["reasons"]) for claim in matrix["each_claim"]]
     parts = {
-        **{name: _format_value(matrix[name]) for name in ("totals", "text", "spreads", "papers", "claims")},
+        **{
+            name: _format_value(matrix[name])
+            for name in ("totals", "readings", "text", "spreads", "papers", "claims")
+        },
         **{plural: _format_list(_format_named_texts(texts[plural]), "{}") for plural in texts},
         "tables": _format_list(tables, "[]"),
         "each_claim": _format_list([_format_value(claim) for claim in claims], "[]"),
@@ -113,15 +123,33 @@ def render_matrix_page(
 ) -> str:
     """Render the HTML page; figures are read from the results in `folder`."""
     tables = {table["table"]: table for table in matrix["tables"]}
+    readings = read_multiverses(folder)
     return render_template(
         "matrix.html",
         title="Reproduction of the numbers of five papers",
         kicker="reproduction",
         summary={name: matrix["totals"]["headline"][name] for name in HEADLINE},
         headline=list_headline_sentences(matrix),
+        rows=list_headline_rows(matrix),
+        places=HEADLINE,
         matrix=matrix,
         shown=SHOWN_VERDICTS,
-        papers=[_describe_paper(paper, tables, verdicts, folder, results) for paper in PAPERS],
+        papers=[
+            {
+                **_describe_paper(paper, folder, results),
+                "tables": [
+                    _describe_table(
+                        table,
+                        [entry for entry in verdicts if entry.cell.table_id == table_id],
+                        folder,
+                        readings,
+                    )
+                    for table_id, table in tables.items()
+                    if table_id.startswith(f"{paper}.")
+                ],
+            }
+            for paper in PAPERS
+        ],
         facts={
             **describe_machine(),
             "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments",
@@ -132,36 +160,31 @@ def render_matrix_page(
     )
 
 
-def _describe_paper(
-    key: str,
-    tables: Mapping[str, Any],
-    verdicts: Sequence[CellVerdict],
-    folder: Path,
-    results: ResultsByExperiment,
-) -> dict[str, Any]:
+def _describe_paper(key: str, folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     paper = load_paper(key)
     return {
         "key": key,
         "title": paper.title,
         "source": f"{', '.join(paper.authors)}. {paper.venue}, {paper.year}.",
-        "tables": [
-            _describe_table(table, [entry for entry in verdicts if entry.cell.table_id == table_id], folder)
-            for table_id, table in tables.items()
-            if table_id.startswith(f"{key}.")
-        ],
         "figures": _collect_figures(key, folder, results),
     }
 
 
-def _describe_table(table: Mapping[str, Any], entries: Sequence[CellVerdict], folder: Path) -> dict[str, Any]:
+def _describe_table(
+    table: Mapping[str, Any],
+    entries: Sequence[CellVerdict],
+    folder: Path,
+    readings: Mapping[str, Mapping[str, Any]],
+) -> dict[str, Any]:
     printed = any(entry.cell.printed is not None for entry in entries)
-    compared = make_compared_table(entries) if printed else None
+    compared = number_notes(make_compared_table(entries))[0] if printed else None
     reasons = {entry.cell.cannot_run for entry in entries if entry.state == "cannot run"} - {None}
     experiments = dict.fromkeys(entry.cell.experiment for entry in entries)
     return {
         **table,
         "compared": compared,
-        "deviations": group_deviations([compared]) if compared else [],
+        "deviations": group_deviations([compared], noted=True) if compared else [],
+        "drawn": make_strip(entries, readings),
         "reasons": sorted(map(str, reasons)),
         "pages": [name for name in experiments if (folder / name / "report.html").is_file()],
     }
@@ -188,7 +211,7 @@ def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     verdicts = judge_results(results, everything=True)
     claims = evaluate_claims(load_claims(), {name: get_run_measures(one) for name, one in results.items()})
     seconds = read_seconds(folder, results)
-    matrix = make_matrix(verdicts, claims, seconds)
+    matrix = make_matrix(verdicts, claims, seconds, folder)
     write_atomically(folder / "reproduction.json", matrix_as_json(matrix))
     write_atomically(folder / "reproduction.md", matrix_as_markdown(matrix, verdicts))
     write_atomically(
@@ -209,9 +232,12 @@ def read_seconds(folder: Path, results: ResultsByExperiment) -> dict[str, float]
 
 
 def make_matrix(
-    verdicts: Sequence[CellVerdict], claims: Sequence[ClaimResult], seconds: Mapping[str, float]
+    verdicts: Sequence[CellVerdict],
+    claims: Sequence[ClaimResult],
+    seconds: Mapping[str, float],
+    folder: Path,
 ) -> dict[str, Any]:
-    """Return totals, tables with their cells, and claims as plain values."""
+    """Return totals, counts by reading, tables with their cells, and claims as plain values."""
     facts = summarize_verdicts(verdicts)
     cells: dict[str, list[dict[str, Any]]] = {}
     for cell in facts["cells"]:
@@ -225,6 +251,7 @@ def make_matrix(
     ]
     return {
         "totals": facts["totals"],
+        "readings": summarize_by_reading(verdicts, folder),
         "text": facts["text"],
         "spreads": facts["spreads"],
         "papers": facts["papers"],
@@ -243,6 +270,7 @@ def _summarize_table(
     return {
         "table": table_id,
         "caption": load_paper(paper).tables[name].caption,
+        "choices": describe_choices(experiments),
         "command": "textcat run " + " ".join(experiments),
         "seconds": round(sum(seconds.get(experiment, 0.0) for experiment in experiments), 1),
         "counts": {
@@ -289,9 +317,15 @@ def _format_differences(differences: Mapping[str, float] | None) -> tuple[str, s
 
 
 def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> list[str]:
-    parts = [f"## {table['table']}\n", f"{table['caption']}. `{table['command']}`\n"]
+    parts = [
+        f"## {table['table']}\n",
+        f"{table['caption']}. `{table['command']}`\n",
+        f"{table['choices']}\n",
+    ]
     if any(entry.cell.printed is not None for entry in verdicts):
-        parts.append(table_as_text(make_compared_table(verdicts)) + "\n")
+        numbered, notes = number_notes(make_compared_table(verdicts))
+        parts.append(table_as_text(numbered) + "\n")
+        parts += [f"[{number}] {reason}\n" for number, reason in enumerate(notes, 1)]
     reasons = {entry.cell.cannot_run for entry in verdicts if entry.state == "cannot run"} - {None}
     parts += [f"Cannot run: {reason}.\n" for reason in sorted(map(str, reasons))]
     parts += [
@@ -299,12 +333,6 @@ def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdi
         for entry in verdicts
         if entry.state == "not run" and entry.cell.not_run
     ]
-    deviations = {
-        entry.deviation.reason
-        for entry in verdicts
-        if entry.deviation and entry.verdict in ("differs", "above")
-    }
-    parts += [f"Known deviation: {reason}\n" for reason in sorted(deviations)]
     return parts
 
 

@@ -19,6 +19,7 @@ from textcat.report.diagnostics import Diagnostics
 from textcat.report.escaping import escape_markdown
 from textcat.report.experiment_page import Picture, render_experiment_page
 from textcat.report.latex import as_latex
+from textcat.report.reading_headlines import describe_choices
 from textcat.report.runs_table import runs_as_text
 from textcat.store.files import write_atomically
 
@@ -44,14 +45,15 @@ def write_report(
     compared = tables_as_markdown(tables) if tables else ""
     classes = make_class_tables(results)
     added = f"\n{class_tables_as_markdown(classes)}\n" if classes else ""
-    write_atomically(
-        folder / "table.md", f"# {escape_markdown(results['title'])}\n\n{compared}\n{own}\n{added}"
-    )
+    choices = describe_choices([results["experiment"]]) if results["paper"] else ""
+    head = f"# {escape_markdown(results['title'])}\n\n" + (f"{choices}\n\n" if choices else "")
+    write_atomically(folder / "table.md", f"{head}{compared}\n{own}\n{added}")
     write_atomically(folder / "table.csv", tables_as_csv(tables))
     write_atomically(folder / "table.tex", as_latex(results, tables))
     pictures = draw_figures(folder / "figures", results)
     write_atomically(
-        folder / "report.html", render_experiment_page(results, tables, pictures, seconds, diagnostics)
+        folder / "report.html",
+        render_experiment_page(results, tables, pictures, seconds, diagnostics, choices=choices),
     )
 
 

@@ -70,15 +70,29 @@ class ReadableExperiment:
 
     def apply(self, reading: Assignment) -> Experiment:
         """Return the experiment under a reading; questions it does not name take their default."""
+        chosen = {name: reading.get(name, question.default) for name, question in self.questions.items()}
+        return self.apply_options(chosen)
+
+    def apply_options(self, reading: Assignment) -> Experiment:
+        """Return the experiment with the options of these questions alone; others stay as the file has them."""
         data = self.source.data
-        for name, question in self.questions.items():
-            data = apply_patch(data, question.options[reading.get(name, question.default)].patch)
+        for name, option in reading.items():
+            data = apply_patch(data, self.readings.questions[name].options[option].patch)
         try:
             return self.validate(data)
         except UsageError as error:
             named = ", ".join(f"{name}={option}" for name, option in reading.items())
             hint = "Correct the patch of one of these options in the file of readings."
             raise UsageError(f"under {named}: {error.what}", where=self.name, hint=hint) from error
+
+    def find_departures(self) -> list[str]:
+        """The questions that the file answers otherwise than the default reading, or leaves to a setting's default."""
+        committed = self.identify(self.committed)
+        return [
+            name
+            for name, question in self.questions.items()
+            if self.identify(self.apply_options({name: question.default})) != committed
+        ]
 
     def find_effective_options(self) -> dict[str, dict[str, str]]:
         """Question -> option -> the option it equals here, for questions with options that differ here.
@@ -103,8 +117,8 @@ class ReadableExperiment:
             name: next(
                 (
                     option
-                    for option, entry in question.options.items()
-                    if self.identify(self.validate(apply_patch(self.source.data, entry.patch))) == wanted
+                    for option in question.options
+                    if self.identify(self.apply_options({name: option})) == wanted
                 ),
                 None,
             )
