@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from textcat.plugins import KnownName
+from textcat.text.cleaning import DigitHandling, TextCleaner, make_cleaner
 from textcat.text.stemming import StemmerName
 from textcat.text.term_groups import COUNTING_KEYS, TermGroup, check_groups_differ
 from textcat.text.tokenizers import TOKENIZERS
@@ -50,6 +51,14 @@ class TextSettings(BaseModel):
         (), description="Separate fields whose words are also counted with the merged fields."
     )
 
+    strip_accents: bool = Field(
+        False, description="Whether accents are removed (Unicode NFKD without combining marks): é is e."
+    )
+    digits: DigitHandling = Field(
+        "keep",
+        description="Digits: keep; drop (a space in place of each); hash (each is 0, so that numbers of the same form "
+        "are one word).",
+    )
     groups: tuple[TermGroup, ...] = Field(
         (),
         description="Groups of n-grams of words or characters that are features side by side, each weighted and "
@@ -62,12 +71,18 @@ class TextSettings(BaseModel):
         return self
 
     @model_serializer(mode="wrap")
-    def _omit_no_groups(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _omit_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave the default out, so that artifacts made before this setting existed keep their keys."""
         spelled: dict[str, Any] = dump(self)
-        if not self.groups:
-            spelled.pop("groups", None)
+        for name in ("groups", "strip_accents", "digits"):
+            if getattr(self, name) == type(self).model_fields[name].default:
+                spelled.pop(name, None)
         return spelled
+
+    @property
+    def cleaner(self) -> TextCleaner | None:
+        """The function that changes characters before the text is divided, or None."""
+        return make_cleaner(strip_accents=self.strip_accents, digits=self.digits)
 
     def dump_for_counting(self) -> dict[str, Any]:
         """Return what decides the counts of terms as JSON-able data, without how groups are weighted."""
