@@ -25,9 +25,9 @@ ALLOWED = {
     "evaluation": {"thresholds"},
     "published": set(),
     "experiment": LEARNING | {"corpora", "published", "store", "parallel"},
-    "serving": {"corpora", "experiment", "store", "text"},
+    "serving": {"corpora", "experiment", "selection", "store", "text", "thresholds"},
     "report": {"corpora", "evaluation", "experiment", "published", "store"},
-    "sklearn": {"learners", "linear", "selection", "text", "thresholds"},
+    "sklearn": {"learners", "linear", "selection", "serving", "text", "thresholds"},
 }
 
 

@@ -179,10 +179,39 @@ class SoftmaxParameters(LearnerParameters):
     """Parameters of polytomous logistic regression."""
 
     prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
-    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty added to the mean loss.")
+    lam: float | None = Field(
+        default=None,
+        gt=0,
+        description="Weight of the penalty added to the mean loss; default: as `cost` says.",
+    )
+    cost: float | None = Field(
+        default=None,
+        gt=0,
+        description="C: lam = 1 / (2 C n) for n documents and the Gaussian prior, 1 / (C n) for Laplace; default: 10 "
+        "unless `lam` is given.",
+    )
     penalize_bias: bool = Field(default=True, description="Also penalise the weights of the constants.")
-    tolerance: float = Field(default=1e-6, gt=0, description="Optimality violation at which to stop.")
+    algorithm: Literal["dual", "lbfgs"] | None = Field(
+        default=None,
+        description="dual: coordinate ascent, for the Gaussian prior on all weights; lbfgs; default: dual where it "
+        "applies.",
+    )
+    tolerance: float | None = Field(
+        default=None,
+        gt=0,
+        description="Duality gap (dual; default 1e-4) or optimality violation (lbfgs; default 1e-6) at which to stop.",
+    )
     passes: int = Field(default=5000, ge=1, description="Maximum number of iterations.")
+
+    @model_validator(mode="after")
+    def _check_strength(self) -> SoftmaxParameters:
+        if self.lam is not None and self.cost is not None:
+            raise ValueError("give lam or cost, not both")
+        if self.algorithm == "dual" and (self.prior != "gaussian" or not self.penalize_bias):
+            raise ValueError(
+                "algorithm: dual needs the Gaussian prior on all weights; write algorithm: lbfgs"
+            )
+        return self
 
 
 class MulticlassParameters(LearnerParameters):
@@ -293,6 +322,7 @@ LEARNERS: dict[str, LearnerEntry] = {
     "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",
         SoftmaxParameters,
+        version=2,
     ),
     "label_tree": LearnerEntry(
         "label trees: clusters of labels, linear classifiers at every node, beam search",
