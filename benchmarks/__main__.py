@@ -15,6 +15,7 @@ from benchmarks.rows import Row, record_rows, select_names
 from textcat.cli.main import run_command
 
 if TYPE_CHECKING:
+    from benchmarks.scale import ScaleRequest
     from textcat.corpora import Document
 
 
@@ -89,8 +90,8 @@ def command() -> None:
     """Measure speed and memory of textcat next to the other libraries that are installed.
 
     `pip install 'textcat[bench]'` installs them. Times are processor seconds on one thread unless stated
-    otherwise. Each row is printed when it is measured; with --save it is also kept, even if the benchmark is
-    interrupted."""
+    otherwise. Each row is printed when it is measured. With --save it is also kept; rows of an interrupted
+    benchmark are marked `partial`."""
 
 
 def add_benchmark(
@@ -101,7 +102,8 @@ def add_benchmark(
 
     @wraps(measure)
     def run(save: Path | None, as_json: bool, only: tuple[str, ...], **options: Any) -> None:
-        own = {key: options.pop(key) for key in ("most_documents",) if key in options}
+        names = ("most_documents", "configurations", "peer_folds")
+        own = {key: options.pop(key) for key in names if key in options}
         settings = BenchmarkSettings(only=only, **options)
         rows = record_rows(name, measure(settings, **own), save, as_json=as_json, part=bool(only))
         if save is not None:
@@ -139,44 +141,62 @@ def solvers(settings: BenchmarkSettings) -> Iterable[Row]:
     """Train to a relative gap of 1e-5.
 
     All categories are trained, next to liblinear, scikit-learn, skglm and celer.
-    Vectors are log TF x IDF of length 1 with a constant column. A peer has 40 seconds per problem. If no peer
-    reaches the gap, the ratio refers to the nearest one, with a note.
+    Vectors are log TF x IDF of length 1 with a constant column. A peer has 40 seconds per problem. Ratios are to
+    textcat's time, so its row is measured for each problem that --only selects. Names of rows are like
+    "L1 logistic C=1, celer".
     """
-    from benchmarks.solver_peers import PROBLEMS
-    from benchmarks.solvers import bench_solvers, make_matrix
+    from benchmarks.solver_peers import PROBLEMS, SOLVER_PEERS
+    from benchmarks.solvers import OWN_SOLVER, bench_solvers, make_matrix, name_row
 
-    chosen = select_names((problem.name for problem in PROBLEMS), settings.only)
+    solvers_of = {
+        problem: [OWN_SOLVER, *(peer.name for peer in SOLVER_PEERS if peer.solves_problem(problem))]
+        for problem in PROBLEMS
+    }
+    names = (name_row(problem, solver) for problem, names in solvers_of.items() for solver in names)
+    wanted = set(select_names(names, settings.only))
     documents = settings.load_documents()
     matrix, labels = make_matrix(documents, find_text_fields(documents))
-    problems = [problem for problem in PROBLEMS if problem.name in chosen]
-    return bench_solvers(matrix, labels, problems=problems, repeats=settings.repeats)
+    problems = [
+        problem
+        for problem, names in solvers_of.items()
+        if any(name_row(problem, name) in wanted for name in names)
+    ]
+    return bench_solvers(matrix, labels, problems=problems, repeats=settings.repeats, wanted=wanted)
 
 
 @add_benchmark
 def pipeline(settings: BenchmarkSettings) -> Iterable[Row]:
     """Go from documents to tuned classifiers.
 
-    Count, weight, train, set thresholds and evaluate, next to scikit-learn and LibMultiLabel.
+    Count, weight, train, set thresholds and evaluate, next to scikit-learn and LibMultiLabel. Names of rows are like
+    "squared hinge, scikit-learn".
     """
-    from benchmarks.pipeline import PIPELINE_LOSSES, bench_pipeline, make_task
+    from benchmarks.pipeline import OWN_TOOL, PIPELINE_LOSSES, bench_pipeline, make_task, name_row
+    from benchmarks.pipeline_peers import PIPELINE_PEERS
     from textcat.corpora import count_categories
 
-    learners = select_names(PIPELINE_LOSSES, settings.only)
+    tools = [OWN_TOOL, *(peer.name for peer in PIPELINE_PEERS)]
+    wanted = set(
+        select_names((name_row(each, tool) for each in PIPELINE_LOSSES for tool in tools), settings.only)
+    )
+    learners = [each for each in PIPELINE_LOSSES if any(name_row(each, tool) in wanted for tool in tools)]
     documents = settings.load_documents()
     task = make_task(documents, count_categories(documents).in_both(), find_text_fields(documents))
-    return bench_pipeline(task, learners, repeats=settings.repeats)
+    return bench_pipeline(task, learners, repeats=settings.repeats, wanted=wanted)
 
 
 @add_benchmark
 def predict(settings: BenchmarkSettings) -> Iterable[Row]:
     """Label new documents.
 
-    From lines of a file to lines of JSON, next to scikit-learn, which makes vectors and scores only.
+    From lines of a file to lines of JSON, next to scikit-learn, which makes vectors and scores only. Names of rows
+    are like "30 words, csv, labels".
     """
-    from benchmarks.predict import INPUTS, bench_predict
+    from benchmarks.predict import VARIANTS, bench_predict
 
-    inputs = select_names(INPUTS, settings.only)
-    return bench_predict(settings.load_documents(), inputs, settings.repeats)
+    chosen = select_names((variant.name for variant in VARIANTS), settings.only)
+    variants = [variant for variant in VARIANTS if variant.name in chosen]
+    return bench_predict(settings.load_documents(), variants, settings.repeats)
 
 
 @add_benchmark
@@ -206,16 +226,52 @@ def backends(settings: BenchmarkSettings) -> Iterable[Row]:
 def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     """Train on growing data: time and memory.
 
-    The numbers of documents and topics grow. The documents are generated with the statistics of RCV1-v2.
-    --only selects learners.
+    The numbers of documents and topics grow. The documents are generated with the statistics of RCV1-v2. Names of
+    rows are like "ridge logistic, 10000 documents, 103 topics".
     """
     from benchmarks.rcv1_like import build_rcv1_like
     from benchmarks.scale import LEARNERS_BY_NAME, bench_scale, plan_requests
     from textcat.store import Store
 
-    learners = select_names(LEARNERS_BY_NAME, settings.only)
+    def plan(folder: Path) -> list[ScaleRequest]:
+        return plan_requests(folder, most_documents, settings.jobs, list(LEARNERS_BY_NAME))
+
+    wanted = select_names((request.name for request in plan(Path())), settings.only)
     folder = build_rcv1_like(Store(settings.data / "cache"), most_documents)
-    return bench_scale(plan_requests(folder, most_documents, settings.jobs, learners))
+    return bench_scale(request for request in plan(folder) if request.name in wanted)
+
+
+@add_benchmark
+@click.option(
+    "--configurations",
+    type=click.IntRange(min=1),
+    default=36,
+    show_default=True,
+    help="Number of configurations that textcat tries.",
+)
+@click.option(
+    "--peer-folds",
+    type=click.IntRange(0, 5),
+    default=5,
+    show_default=True,
+    help="Number of folds of the peer's grid search; 0 leaves the peer out.",
+)
+def tune(settings: BenchmarkSettings, configurations: int, peer_folds: int) -> Iterable[Row]:
+    """Tune on six collections, next to scikit-learn's grid.
+
+    --mirror is the folder with the files of the collections; --only selects collections.
+    """
+    from benchmarks.tune import bench_tune
+    from benchmarks.tune_collections import COLLECTIONS
+
+    chosen = select_names(COLLECTIONS, settings.only)
+    return bench_tune(
+        settings.mirror or settings.data,
+        chosen,
+        configurations=configurations,
+        peer_folds=peer_folds,
+        data=settings.data,
+    )
 
 
 @add_benchmark

@@ -10,7 +10,7 @@ test documents and compute micro and macro F1.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
@@ -117,8 +117,12 @@ def bench_pipeline(
     *,
     peers: Sequence[PipelinePeer] = PIPELINE_PEERS,
     repeats: int = 3,
+    wanted: Container[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row for textcat and for each peer, per learner: the least processor time of `repeats`, on one thread."""
+    """Yield a row for textcat and for each peer, per learner: the least processor time of `repeats`, on one thread.
+
+    `wanted` holds the names of the rows to measure, as `name_row` makes them; ratios need textcat's in any case.
+    """
     with limit_to_one_thread():
         for learner in learners:
             loss = PIPELINE_LOSSES[learner]
@@ -126,7 +130,13 @@ def bench_pipeline(
             ours = _measure_best(OWN_TOOL, learner, task, partial(run_textcat, task, loss), repeats)
             yield asdict(_add_ratio(ours, ours.seconds))
             for peer in peers:
-                yield asdict(_add_ratio(_measure_peer(peer, learner, loss, task, repeats), ours.seconds))
+                if wanted is None or name_row(learner, peer.name) in wanted:
+                    yield asdict(_add_ratio(_measure_peer(peer, learner, loss, task, repeats), ours.seconds))
+
+
+def name_row(learner: str, tool: str) -> str:
+    """Return the name by which `--only` finds a row, such as "logistic, scikit-learn"."""
+    return f"{learner}, {tool}"
 
 
 def run_textcat(task: PipelineTask, loss: str, watch: Stopwatch) -> NDArray[np.bool_]:

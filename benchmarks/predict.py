@@ -11,7 +11,8 @@ import csv
 import io
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,31 +31,56 @@ from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 SHORT_WORDS = 30
 LEAST_DOCUMENTS = 20_000
-SHORT = f"{SHORT_WORDS} words"
-INPUTS = (SHORT, "whole documents")
+SHORT, WHOLE = f"{SHORT_WORDS} words", "whole documents"
 
 Texts = Sequence[Mapping[str, str]]
 
 
+@dataclass(frozen=True)
+class PredictVariant:
+    """What is measured in a row: the documents, their format, and whether numbers of all categories are written."""
+
+    documents: str
+    format: InputFormat
+    every_category: bool = False
+
+    @property
+    def numbers_of(self) -> str:
+        """Return the categories whose numbers are written."""
+        return "all categories" if self.every_category else "labels"
+
+    @property
+    def name(self) -> str:
+        """Return the name by which `--only` finds the row."""
+        return f"{self.documents}, {self.format}, {self.numbers_of}"
+
+
+VARIANTS = (
+    PredictVariant(SHORT, "jsonl"),
+    PredictVariant(SHORT, "csv"),
+    PredictVariant(SHORT, "lines"),
+    PredictVariant(SHORT, "jsonl", every_category=True),
+    PredictVariant(WHOLE, "jsonl"),
+    PredictVariant(WHOLE, "jsonl", every_category=True),
+)
+
+
 def bench_predict(
-    documents: Sequence[Document], inputs: Iterable[str] = INPUTS, repeats: int = 3
+    documents: Sequence[Document], variants: Sequence[PredictVariant] = VARIANTS, repeats: int = 3
 ) -> Iterator[dict[str, Any]]:
-    """Yield a row per kind of input and format: processor seconds, documents a second, and the ratio to the peer."""
+    """Yield a row per variant: processor seconds, documents a second, and the ratio to the peer."""
     categorizer = train_categorizer(documents)
     fields = categorizer.text.fields
     peer = _make_peer(categorizer, documents)
-    for name in inputs:
+    for name in dict.fromkeys(variant.documents for variant in variants):
         texts: Texts = [document.fields for document in documents if document.split == "test"]
         if name == SHORT:
             texts = _repeat_texts([_shorten(document.fields, fields) for document in documents])
-        alone = _measure_least_seconds(
-            peer, ["\n".join(each.get(name, "") for name in fields) for each in texts], repeats
-        )
-        forms: tuple[InputFormat, ...] = ("jsonl", "csv", "lines") if name == SHORT else ("jsonl",)
-        for form, every in (*((form, False) for form in forms), ("jsonl", True)):
-            lines = format_lines(texts, form, fields)
-            row = {"documents": name, "format": form, "numbers of": "all categories" if every else "labels"}
-            yield row | _measure_row(categorizer, lines, form, every, repeats, len(texts), alone)
+        strings = ["\n".join(each.get(field, "") for field in fields) for each in texts]
+        for variant in variants:
+            if variant.documents == name:
+                row = {"documents": name, "format": variant.format, "numbers of": variant.numbers_of}
+                yield row | _measure_row(categorizer, texts, variant, repeats, peer, strings)
 
 
 def train_categorizer(documents: Sequence[Document]) -> Categorizer:
@@ -105,42 +131,46 @@ def _repeat_texts(texts: Texts) -> Texts:
 
 def _measure_row(
     categorizer: Categorizer,
-    lines: Sequence[bytes],
-    form: InputFormat,
-    every: bool,
+    texts: Texts,
+    variant: PredictVariant,
     repeats: int,
-    documents: int,
-    peer: float | None,
+    peer: Callable[[Any], None] | None,
+    strings: Sequence[str],
 ) -> dict[str, Any]:
+    """Measure both in turns, so that other load slows both alike; the peer reads the documents as strings."""
     fields = categorizer.text.fields
+    lines = format_lines(texts, variant.format, fields)
 
     def predict(given: Sequence[bytes]) -> None:
         for _ in predict_lines(
-            categorizer, read_documents(given, form, "bench", fields), every_category=every
+            categorizer,
+            read_documents(given, variant.format, "bench", fields),
+            every_category=variant.every_category,
         ):
             pass
 
-    seconds = _measure_least_seconds(predict, lines, repeats) or 0.0
+    ours: list[float] = []
+    theirs: list[float] = []
+    for turn in range(repeats + 1):
+        end = None if turn else BATCH_SIZE
+        ours.append(_measure_seconds(predict, lines[:end]))
+        if peer is not None:
+            theirs.append(_measure_seconds(peer, strings[:end]))
+    seconds, alone = min(ours[1:]), min(theirs[1:], default=None)
     return {
-        "number": documents,
+        "number": len(texts),
         "seconds": round(seconds, 4),
-        "documents_per_second": round(documents / seconds),
-        "peer_seconds": None if peer is None else round(peer, 4),
-        "ratio": None if peer is None else round(seconds / peer, 3),
+        "documents_per_second": round(len(texts) / seconds),
+        "peer_seconds": None if alone is None else round(alone, 4),
+        "ratio": None if alone is None else round(seconds / alone, 3),
     }
 
 
-def _measure_least_seconds(work: Callable[[Any], None] | None, given: Any, repeats: int) -> float | None:
-    """Return the least processor time of `repeats`, after warming up."""
-    if work is None:
-        return None
-    work(given[:BATCH_SIZE])
-    taken = []
-    for _ in range(repeats):
-        started = time.process_time()
-        work(given)
-        taken.append(time.process_time() - started)
-    return min(taken)
+def _measure_seconds(work: Callable[[Any], None], given: Any) -> float:
+    """Return the processor time of one call."""
+    started = time.process_time()
+    work(given)
+    return time.process_time() - started
 
 
 def _make_peer(categorizer: Categorizer, documents: Sequence[Document]) -> Callable[[Any], None] | None:

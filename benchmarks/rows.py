@@ -23,6 +23,7 @@ KEYS = {
     "predict": ("documents", "format", "numbers of"),
     "backends": ("work", "backend", "workers"),
     "scale": ("learner", "varied", "documents", "topics"),
+    "tune": ("collection",),
     "corpora": ("corpus",),
 }
 
@@ -48,24 +49,39 @@ def record_rows(
 ) -> list[Row]:
     """Print each row when it is measured and keep it in SAVE/BENCHMARK.json; return all rows.
 
-    A new row replaces the kept one with the same key. A complete run removes at its end the kept rows that it
-    did not measure; `part` says that only some of the problems are measured.
+    A new row replaces the kept one with the same key. Until the run is complete its rows are marked `partial`, so an
+    interrupted run leaves marked rows. A complete run removes at its end the kept rows that it did not measure; `part`
+    says that only some of the rows are measured.
     """
     facts, measured, kept = collect_machine_facts(), list[Row](), list[Row]()
     path = None if save is None else save / f"{benchmark}.json"
     if path is not None and path.exists():
         kept = read_rows(path)
-    for row in rows:
-        measured.append({**row, "machine": facts})
-        click.echo(json.dumps(measured[-1]) if as_json else format_row(row))
-        kept = replace_row(kept, measured[-1], KEYS[benchmark])
-        if path is not None:
-            write_atomically(path, json.dumps(kept, indent=1) + "\n")
-    if path is not None and not part:
-        write_atomically(path, json.dumps(measured, indent=1) + "\n")
+    try:
+        for row in rows:
+            measured.append({**row, "machine": facts})
+            click.echo(json.dumps(measured[-1]) if as_json else format_row(row))
+            kept = replace_row(kept, {**measured[-1], "partial": True}, KEYS[benchmark])
+            write_rows(path, kept)
+    except KeyboardInterrupt:
+        where = "" if path is None else f"; they are kept in {path}, marked partial"
+        click.echo(f"interrupted after {len(measured)} rows{where}", err=True)
+        raise
+    if part:
+        for row in measured:
+            kept = replace_row(kept, row, KEYS[benchmark])
+    else:
+        kept = measured
+    write_rows(path, kept)
     if not as_json:
         click.echo(", ".join(f"{name} {value}" for name, value in facts.items()))
-    return kept if part else measured
+    return kept
+
+
+def write_rows(path: Path | None, rows: Sequence[Row]) -> None:
+    """Write rows to a file; do nothing without a path."""
+    if path is not None:
+        write_atomically(path, json.dumps(rows, indent=1) + "\n")
 
 
 def read_rows(path: Path) -> list[Row]:

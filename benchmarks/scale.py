@@ -65,6 +65,11 @@ class ScaleRequest:
     jobs: int
     varied: str
 
+    @property
+    def name(self) -> str:
+        """Return the name by which `--only` finds the row."""
+        return f"{self.learner}, {self.documents} documents, {self.topics} topics"
+
 
 def plan_requests(folder: Path, most: int, jobs: int, learners: Sequence[str]) -> list[ScaleRequest]:
     """Return all measurements up to `most` documents: by learner, what varies, and size."""

@@ -73,10 +73,12 @@ class SolverPeer:
     prepare: Callable[[sp.csr_matrix, BenchmarkProblem], CategoryFit]
     tolerances: tuple[float, ...] = _LOOSE_TO_TIGHT
 
-    def explain_absence(self, problem: BenchmarkProblem) -> str | None:
-        """Return why this peer cannot solve a problem; None if it can."""
-        if (problem.loss, problem.prior) not in self.solves:
-            return f"does not solve {problem.loss} with a {problem.prior} prior"
+    def solves_problem(self, problem: BenchmarkProblem) -> bool:
+        """Return whether the peer, if it is installed, solves a problem."""
+        return (problem.loss, problem.prior) in self.solves
+
+    def explain_absence(self) -> str | None:
+        """Return why this peer cannot be measured; None if it can."""
         return None if find_spec(self.module) else f"{self.module} is not installed"
 
 

@@ -3,13 +3,13 @@
 Accuracy is the relative distance of the objective, summed over the categories, from a certified lower bound:
 the dual objective of a tighter solve. The tolerance of each solver is tightened until it reaches the accuracy; the
 time of this last run counts. Each peer has a limited time per problem; if it is over, its row has what was
-reached. If no peer reaches the accuracy, ratios refer to the peer that came nearest, and a note says so.
+reached, and a note says so.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -36,15 +36,14 @@ from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Labels = NDArray[np.bool_]
 
-OWN_SOLVER = "textcat lanes"
+OWN_SOLVER = "textcat"
 
 
 @dataclass(frozen=True)
 class SolverRow:
     """One solver on one problem.
 
-    `ratio` is its processor time divided by that of the fastest peer that reached the accuracy, or else of
-    the peer in `note`.
+    `ratio` is its processor time divided by textcat's.
     """
 
     problem: str
@@ -84,22 +83,34 @@ def bench_solvers(
     accuracy: float = 1e-5,
     repeats: int = 3,
     patience: float = 40.0,
+    wanted: Container[str] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of each problem when all its solvers are measured; the matrix has a constant column.
+    """Yield each row when it is measured; the matrix has a constant column.
 
     A peer has `patience` seconds per problem: it is stopped between two categories when they are over, and not started
-    with a tighter tolerance if the time of the last run makes success impossible.
+    with a tighter tolerance if the time of the last run makes success impossible. `wanted` holds the names of the rows
+    to measure, as `name_row` makes them; textcat's own row is measured for each problem, because ratios need it.
     """
     with limit_to_one_thread():
         for problem in problems:
             with _time_compiling() as compiling:
                 bound = _compute_lower_bound(matrix, labels, problem, accuracy / 20)
                 ours = _measure_own_solver(matrix, labels, problem, accuracy, bound, repeats)
-            rows = [replace(ours, compile_seconds=compiling.duration if compiling.done else 0.0)]
-            rows += [
-                _measure_peer(peer, matrix, labels, problem, accuracy, bound, patience) for peer in peers
-            ]
-            yield from (asdict(row) for row in _add_ratios(rows))
+            spent = compiling.duration if compiling.done else 0.0
+            yield asdict(replace(ours, compile_seconds=spent, ratio=1.0))
+            for peer in peers:
+                if not peer.solves_problem(problem):
+                    continue
+                if wanted is not None and name_row(problem, peer.name) not in wanted:
+                    continue
+                row = _measure_peer(peer, matrix, labels, problem, accuracy, bound, patience)
+                known = row.seconds is not None
+                yield asdict(replace(row, ratio=_get_seconds(row) / _get_seconds(ours)) if known else row)
+
+
+def name_row(problem: BenchmarkProblem, solver: str) -> str:
+    """Return the name by which `--only` finds a row, such as "L1 logistic C=1, celer"."""
+    return f"{problem.name}, {solver}"
 
 
 def _time_compiling() -> Any:
@@ -176,7 +187,7 @@ def _measure_peer(
     patience: float,
 ) -> SolverRow:
     """Tighten the peer's tolerance until it reaches the accuracy, and return its row."""
-    why = peer.explain_absence(problem)
+    why = peer.explain_absence()
     if why:
         return SolverRow(problem.name, peer.name, skipped=why)
     fit = peer.prepare(matrix, problem)
@@ -218,23 +229,3 @@ def _fit_within(
 
 def _get_gap(row: SolverRow) -> float:
     return np.inf if row.gap is None else row.gap
-
-
-def _add_ratios(rows: list[SolverRow]) -> list[SolverRow]:
-    """Add ratios to the fastest peer that reached the accuracy, or else to the nearest; drop unsuitable peers."""
-    kept = [row for row in rows if not row.skipped or "not installed" in row.skipped]
-    peers = [row for row in kept if row.solver != OWN_SOLVER and row.seconds is not None]
-    if not peers:
-        return kept
-    fastest = min(
-        peers, key=lambda row: (not row.reached, _get_seconds(row) if row.reached else _get_gap(row))
-    )
-    note = (
-        None if fastest.reached else f"ratio to {fastest.solver}, which stopped at a gap of {fastest.gap:.1e}"
-    )
-    return [
-        row
-        if row.seconds is None
-        else replace(row, ratio=_get_seconds(row) / _get_seconds(fastest), note=row.note or note)
-        for row in kept
-    ]

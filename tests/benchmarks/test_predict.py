@@ -49,6 +49,15 @@ def test_rows_are_measured_and_json(monkeypatch) -> None:
 
 def test_a_peer_that_is_not_installed_is_left_out(monkeypatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "sklearn.linear_model", None)
+    monkeypatch.setattr(bench, "LEAST_DOCUMENTS", 100)
     row = next(bench.bench_predict(make_documents(40), repeats=1))
     assert (row["peer_seconds"], row["ratio"]) == (None, None)
     assert row["documents_per_second"] > 0
+
+
+def test_a_variant_can_be_measured_alone() -> None:
+    (chosen,) = (each for each in bench.VARIANTS if each.name == "whole documents, jsonl, all categories")
+    (row,) = bench.bench_predict(make_documents(40), [chosen], repeats=1)
+    assert (row["documents"], row["format"], row["numbers of"]) == (
+        "whole documents", "jsonl", "all categories",
+    )  # fmt: skip

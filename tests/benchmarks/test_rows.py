@@ -31,12 +31,29 @@ def test_rows_are_kept_when_the_benchmark_is_interrupted(
     def measure() -> Iterator[Row]:
         yield from make_rows("words")
         assert "variant words" in capsys.readouterr().out
-        assert read_kept(tmp_path) == [("words", 1.0)]
+        assert read_kept(tmp_path) == [("old", 1.0), ("words", 1.0)]
         raise KeyboardInterrupt
 
+    record_rows("text", make_rows("old"), tmp_path)
+    capsys.readouterr()
     with pytest.raises(KeyboardInterrupt):
         record_rows("text", measure(), tmp_path)
-    assert read_kept(tmp_path) == [("words", 1.0)]
+    kept = json.loads((tmp_path / "text.json").read_text())
+    assert [(row["variant"], row.get("partial", False)) for row in kept] == [("old", False), ("words", True)]
+    assert "interrupted after 1 rows; they are kept in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_rows_of_a_run_that_ended_are_not_marked(tmp_path: Path, part: bool) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        record_rows("text", _interrupt(make_rows("a")), tmp_path)
+    record_rows("text", make_rows("a", "b"), tmp_path, part=part)
+    assert [row.get("partial") for row in json.loads((tmp_path / "text.json").read_text())] == [None, None]
+
+
+def _interrupt(rows: Iterator[Row]) -> Iterator[Row]:
+    yield from rows
+    raise KeyboardInterrupt
 
 
 def test_a_part_replaces_its_rows_and_keeps_the_others(tmp_path: Path) -> None:
@@ -79,6 +96,29 @@ def test_an_unknown_name_is_a_usage_error_before_any_work() -> None:
     result = CliRunner().invoke(command, ["scale", "--only", "winnow"])
     assert isinstance(result.exception, UsageError)
     assert "ridge logistic" in str(result.exception.hint)
+
+
+@pytest.mark.parametrize(
+    ("name", "only"),
+    [
+        ("solvers", "L1 logistic C=1, celer"),
+        ("pipeline", "logistic, scikit-learn"),
+        ("predict", "30 words, csv, labels"),
+        ("scale", "ridge logistic, 10000 documents, 103 topics"),
+    ],
+)
+def test_one_row_can_be_selected_by_its_name(
+    name: str, only: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(settings: object) -> None:
+        raise RuntimeError("the name is known")
+
+    monkeypatch.setattr("benchmarks.__main__.BenchmarkSettings.load_documents", refuse)
+    monkeypatch.setattr("benchmarks.rcv1_like.build_rcv1_like", lambda *arguments: refuse(arguments))
+    result = CliRunner().invoke(command, [name, "--only", only, "--data", str(tmp_path)])
+    assert str(result.exception) == "the name is known"
+    result = CliRunner().invoke(command, [name, "--only", f"{only}!", "--data", str(tmp_path)])
+    assert isinstance(result.exception, UsageError)
 
 
 @pytest.mark.parametrize("name", sorted(KEYS))

@@ -15,7 +15,7 @@ import pytest
 
 from textcat.corpora.fetch import archives
 from textcat.corpora.fetch.archives import FolderSink, Placement
-from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.errors import BadDataError, StageFailedError
 
 
 def unpack(archive: Path, folder: Path, place: Placement, *, max_bytes: int) -> int:
@@ -191,6 +191,6 @@ def test_a_full_disk_is_an_error_before_a_file_is_written(
 ) -> None:
     archive = pack(tmp_path / "x", {"a": bytes(60)})
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 10, 10))
-    with pytest.raises(DataNotAvailableError, match="only 10 are free"):
+    with pytest.raises(StageFailedError, match="only 10 are free"):
         unpack(archive, tmp_path / "out", everything, max_bytes=100)
     assert found(tmp_path / "out") == {}

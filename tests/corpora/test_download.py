@@ -10,7 +10,7 @@ import pytest
 
 from tests.corpora.hostile_server import BODY, SHA256, Log, serving
 from textcat.corpora.fetch.download import Download, RetryPolicy, TransferProgress
-from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError
 
 QUICK = RetryPolicy(timeout=0.5, attempts=4, first_pause=1.0, slowest_rate=1e6, slow_for=0.2)
 
@@ -169,8 +169,9 @@ def test_a_full_disk_is_an_error_before_the_download(
     server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10**9, 10**9 - 1000, 1000))
-    with pytest.raises(DataNotAvailableError, match="Free space"):
+    with pytest.raises(StageFailedError, match="the disk is full"):
         download(server[0] + "good", tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_progress_grows_to_the_total(server, tmp_path: Path) -> None:

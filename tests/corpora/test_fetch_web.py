@@ -24,7 +24,7 @@ from textcat.corpora.cards import Package, RemoteFile
 from textcat.corpora.fetch import sources as staging
 from textcat.corpora.fetch.download import RetryPolicy
 from textcat.corpora.manifest import FETCH_MANIFEST
-from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError
 
 fetch_module = sys.modules[fetch_function.__module__]
 QUICK = RetryPolicy(timeout=2, attempts=2, first_pause=0.01)
@@ -183,7 +183,7 @@ def test_a_full_disk_while_unpacking_is_an_error(
         raise OSError(errno.ENOSPC, "No space left on device", "file")
 
     monkeypatch.setattr(staging, "copy_to_sink", full)
-    with pytest.raises(DataNotAvailableError, match="No space left"):
+    with pytest.raises(StageFailedError, match="No space left"):
         fetch_corpus("rcv1", tmp_path / "data", retry=QUICK)
     assert not list((tmp_path / "data").glob("*rcv1*"))
 

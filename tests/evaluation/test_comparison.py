@@ -98,3 +98,65 @@ def test_the_same_side_twice_is_no_difference():
     same = compare_decisions(LEFT, LEFT, LABELS, NAMES, seed=1, samples=100)
     assert (same.discordant.p_value == 1.0).all()
     assert {test["p"] for test in describe_tests(same).values()} == {1.0}
+
+
+def test_every_row_of_a_category_is_counted_by_hand():
+    comparison = compare_decisions(LEFT, RIGHT, LABELS, NAMES, seed=1, samples=100)
+    rows = describe_categories(comparison)
+    assert [row["category"] for row in rows] == NAMES
+    for k, row in enumerate(rows):
+        left, right, labels = LEFT[:, k], RIGHT[:, k], LABELS[:, k]
+        assert row["documents"] == labels.sum()
+        assert (row["left_errors"], row["right_errors"]) == ((left != labels).sum(), (right != labels).sum())
+        assert row["only_left_is_right"] == ((left == labels) & (right != labels)).sum()
+        assert row["only_right_is_right"] == ((right == labels) & (left != labels)).sum()
+        for side, decisions in (("left_f1", left), ("right_f1", right)):
+            size = decisions.sum() + labels.sum()
+            expected = 200 * (decisions & labels).sum() / size if size else 100.0
+            assert row[side] == pytest.approx(expected)
+        assert 0 <= row["p"] <= row["p_adjusted"] <= 1
+
+
+def test_exchanging_the_sides_exchanges_every_number():
+    there = compare_decisions(LEFT, RIGHT, LABELS, NAMES, seed=1, samples=100)
+    back = compare_decisions(RIGHT, LEFT, LABELS, NAMES, seed=1, samples=100)
+    for name, test in describe_tests(there).items():
+        other = describe_tests(back)[name]
+        assert (test["left_better"], test["right_better"]) == (other["right_better"], other["left_better"])
+        assert test["p"] == pytest.approx(other["p"])
+    for name, row in describe_overall(there, 1).items():
+        other = describe_overall(back, 1)[name]
+        assert (row["left"], row["right"]) == (other["right"], other["left"])
+        assert row["difference"] == pytest.approx(-other["difference"])
+        assert (row["low"], row["high"]) == pytest.approx((-other["high"], -other["low"]))
+    for row, other in zip(describe_categories(there), describe_categories(back), strict=True):
+        assert (row["left_f1"], row["only_left_is_right"]) == (
+            other["right_f1"],
+            other["only_right_is_right"],
+        )
+        assert row["p"] == other["p"]
+
+
+def test_fewer_errors_count_as_better_in_wilcoxons_test():
+    good = compare_decisions(LABELS, RIGHT, LABELS, NAMES, seed=1, samples=100)
+    wilcoxon = describe_tests(good)["Wilcoxon, errors"]
+    worse = int(((RIGHT != LABELS).sum(axis=0) > 0).sum())
+    assert (wilcoxon["left_better"], wilcoxon["right_better"]) == (worse, 0)
+
+
+@pytest.mark.parametrize("rule", [1, 0, "skip"])
+def test_the_value_of_zero_division_reaches_every_f1(rule):
+    """Category `e` has no document and none is accepted, so its F1 is the value of 0/0."""
+    clear = LEFT & [True, True, True, True, False]
+    comparison = compare_decisions(clear, RIGHT, LABELS, NAMES, seed=1, samples=100, zero_division=rule)
+    expected = {1: 100.0, 0: 0.0, "skip": None}[rule]
+    assert describe_categories(comparison)[4]["left_f1"] == expected
+    left = count_contingency(clear, LABELS)
+    assert describe_overall(comparison, rule)["macro.f1"]["left"] == pytest.approx(macro_f1(left, rule))
+    assert comparison.intervals["macro.f1"].left.value == pytest.approx(macro_f1(left, rule))
+
+
+def test_no_category_is_no_error():
+    nothing = np.zeros((3, 0), dtype=bool)
+    found = count_discordant(nothing, nothing, nothing)
+    assert len(found.p_value) == len(found.adjusted) == 0

@@ -7,9 +7,10 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, UsageError
 from textcat.evaluation.curves import (
     PrecisionRecallCurve,
     area_under_curve,
@@ -115,3 +116,50 @@ def test_area_under_a_curve():
     assert math.isnan(area_under_curve(PrecisionRecallCurve(np.empty(0), np.empty(0))))
     labels = np.random.default_rng(2).random((200, 3)) < 0.2
     assert area_under_curve(compute_micro_curve(labels.astype(float), labels)) == pytest.approx(100.0)
+
+
+@given(problems(), st.integers(1, 12))
+def test_each_point_of_the_curve_is_counted_by_hand(problem, points):
+    """At multiple m, a category accepts its ceil(m n+) best documents, at least one and at most all."""
+    scores, labels = problem
+    curve = compute_micro_curve(scores, labels, points)
+    if not labels.any():
+        return
+    present = [k for k in range(labels.shape[1]) if labels[:, k].any()]
+    positives = {k: int(labels[:, k].sum()) for k in present}
+    beyond = np.geomspace(1.0, len(labels) / min(positives.values()), points)[1:]
+    multiples = [*(np.arange(1, points + 1) / points), *beyond]
+    assert len(curve.recall) == len(curve.precision) == len(multiples) == 2 * points - 1
+    for multiple, recall, precision in zip(multiples, curve.recall, curve.precision, strict=True):
+        found = accepted = 0
+        for k in present:
+            size = int(min(max(math.ceil(multiple * positives[k]), 1), len(labels)))
+            ranked = sorted(range(len(labels)), key=lambda d, k=k: (-scores[d, k], d))
+            found += sum(labels[d, k] for d in ranked[:size])
+            accepted += size
+        assert recall == pytest.approx(100 * found / sum(positives.values()))
+        assert precision == pytest.approx(100 * found / accepted)
+
+
+@given(problems())
+def test_the_area_is_that_of_the_trapezoids(problem):
+    scores, labels = problem
+    if labels.any():
+        curve = compute_micro_curve(scores, labels, 10)
+        x = np.append(0.0, curve.recall)
+        y = np.append(curve.precision[0], curve.precision)
+        assert area_under_curve(curve) == pytest.approx(np.trapezoid(y, x) / 100.0)
+        assert 0 <= area_under_curve(curve) <= 100 + 1e-9
+
+
+def test_a_category_without_positive_documents_is_not_in_the_curve():
+    scores = np.array([[3.0, 1], [2, 2], [1, 3]])
+    labels = np.array([[1, 0], [0, 0], [1, 0]], dtype=bool)
+    with_empty, alone = compute_micro_curve(scores, labels), compute_micro_curve(scores[:, :1], labels[:, :1])
+    assert with_empty.recall.tolist() == alone.recall.tolist()
+    assert with_empty.precision.tolist() == alone.precision.tolist()
+
+
+def test_scores_must_fit_the_labels():
+    with pytest.raises(UsageError, match="do not fit labels"):
+        find_break_even(np.zeros((2, 2)), np.zeros((2, 3), dtype=bool))

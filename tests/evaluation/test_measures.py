@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from sklearn.metrics import f1_score, precision_score, recall_score
+from hypothesis import strategies as st
+from sklearn.metrics import brier_score_loss, f1_score, log_loss, precision_score, recall_score
 
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import ContingencyTable, count_contingency
+from textcat.evaluation.contingency import ContingencyTable, count_contingency, sum_tables
 
 
 def table(*rows: tuple[int, int, int, int]) -> ContingencyTable:
@@ -128,3 +129,66 @@ def test_accuracy_refuses_documents_of_several_categories():
 def test_shapes_must_fit():
     with pytest.raises(UsageError):
         count_contingency(np.zeros((2, 3), dtype=bool), np.zeros((3, 2), dtype=bool))
+
+
+@given(problems())
+def test_calibration_is_that_of_scikit_learn(problem):
+    scores, labels = problem
+    probabilities = 1.0 / (1.0 + np.exp(-scores))
+    found = measures.measure_calibration(probabilities, labels)
+    flat, wanted = probabilities.ravel(), labels.ravel().astype(int)
+    assert found["probability.brier"] == pytest.approx(brier_score_loss(wanted, flat, pos_label=1))
+    assert found["probability.log_loss"] == pytest.approx(log_loss(wanted, flat, labels=[0, 1]))
+
+
+def test_a_certain_mistake_has_a_finite_loss():
+    """Probabilities 0 and 1 that are wrong cost as much as the nearest ones allowed."""
+    found = measures.measure_calibration(np.array([[1.0, 0.0]]), np.array([[False, True]]))
+    assert found["probability.brier"] == 1.0
+    assert found["probability.log_loss"] == pytest.approx(-math.log(measures.PROBABILITY_CLIP))
+    right = measures.measure_calibration(np.array([[1.0, 0.0]]), np.array([[True, False]]))
+    assert right["probability.brier"] == 0.0
+    assert 0 < right["probability.log_loss"] < 2 * measures.PROBABILITY_CLIP
+
+
+def test_accuracy_of_no_document_is_undefined():
+    assert math.isnan(measures.argmax_accuracy(np.zeros((0, 3)), np.zeros((0, 3), dtype=bool)))
+
+
+@given(problems(), st.integers(0, 12))
+def test_tables_of_parts_of_the_documents_add_up(problem, cut):
+    """Any division of the documents into two sets gives the same table in sum, also of an empty set."""
+    scores, labels = problem
+    decisions = scores >= 0
+    parts = [count_contingency(decisions[part], labels[part]) for part in (slice(cut), slice(cut, None))]
+    whole, total = count_contingency(decisions, labels), sum_tables(parts)
+    for kind in ("tp", "fp", "fn", "tn"):
+        assert getattr(total, kind).tolist() == getattr(whole, kind).tolist()
+
+
+@given(problems())
+def test_exchanging_decisions_and_labels_exchanges_precision_and_recall(problem):
+    scores, labels = problem
+    there, back = count_contingency(scores >= 0, labels), count_contingency(labels, scores >= 0)
+    for rule in (1, 0, "skip"):
+        np.testing.assert_array_equal(measures.precision(there, rule), measures.recall(back, rule))
+        np.testing.assert_array_equal(measures.f1(there, rule), measures.f1(back, rule))
+    np.testing.assert_array_equal(measures.error_rate(there), measures.error_rate(back))
+
+
+@given(problems())
+def test_f1_is_between_precision_and_recall(problem):
+    """F1 is the harmonic mean of both wherever both are defined."""
+    scores, labels = problem
+    table = count_contingency(scores >= 0, labels)
+    p, r, f = (measure(table, "skip") for measure in (measures.precision, measures.recall, measures.f1))
+    defined = ~np.isnan(p) & ~np.isnan(r)
+    assert (f[defined] >= np.minimum(p, r)[defined] - 1e-9).all()
+    assert (f[defined] <= np.maximum(p, r)[defined] + 1e-9).all()
+    both = defined & (p + r > 0)
+    np.testing.assert_allclose(f[both], 2 * p[both] * r[both] / (p[both] + r[both]))
+
+
+def test_error_rate_without_documents_is_undefined():
+    assert np.isnan(measures.error_rate(table((0, 0, 0, 0)))).all()
+    assert math.isnan(measures.f1_of_means(table((0, 0, 0, 3)), "skip"))

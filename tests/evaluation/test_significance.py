@@ -124,3 +124,86 @@ def test_comparison_measures_are_a_row_of_the_table():
     row = measure_comparison(left, right)
     assert (row["comparison.fewer"], row["comparison.more"], row["comparison.equal"]) == (3, 1, 1)
     assert row["comparison.p_value"] == wilcoxon_signed_rank(left, right).p_value
+
+
+counts_of_wins = st.tuples(st.integers(0, 40), st.integers(0, 40)).filter(lambda wins: sum(wins) > 0)
+
+
+@settings(deadline=None)
+@given(counts_of_wins, st.integers(0, 5))
+def test_sign_tests_are_binomial_up_to_twelve_and_normal_above(wins, equal):
+    """Yang & Liu's rule: exact for at most 12 disagreements, the normal approximation for more."""
+    left_wins, right_wins = wins
+    n = left_wins + right_wins
+    left = [1.0] * left_wins + [0.0] * right_wins + [0.5] * equal
+    right = [0.0] * left_wins + [1.0] * right_wins + [0.5] * equal
+    found = macro_sign_test(left, right)
+    assert (found.left_better, found.right_better) == wins
+    assert found.statistic == pytest.approx((left_wins - n / 2) / (math.sqrt(n) / 2))
+    if n <= 12:
+        expected = stats.binomtest(max(wins), n, 0.5, alternative="greater").pvalue
+    else:
+        expected = stats.norm.sf(abs(found.statistic))
+    assert found.p_value == pytest.approx(expected)
+    assert found.two_sided == pytest.approx(min(2 * expected, 1.0))
+
+
+scores_of_both = st.lists(
+    st.tuples(st.floats(0, 100, width=16), st.floats(0, 100, width=16)), min_size=2, max_size=30
+)
+
+
+@settings(deadline=None)
+@given(scores_of_both)
+def test_the_t_test_agrees_with_scipy_on_any_scores(pairs):
+    left, right = (np.array(side, dtype=float) for side in zip(*pairs, strict=True))
+    found = macro_t_test(left, right)
+    assert (found.left_better, found.right_better) == ((left > right).sum(), (left < right).sum())
+    difference = left - right
+    if np.ptp(difference) > 1e-9:
+        expected = stats.ttest_rel(left, right)
+        assert found.statistic == pytest.approx(expected.statistic)
+        assert found.two_sided == pytest.approx(expected.pvalue)
+    there, back = found, macro_t_test(right, left)
+    assert there.p_value == pytest.approx(back.p_value)
+    assert there.statistic == pytest.approx(-back.statistic)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 5))
+def test_the_micro_sign_test_depends_only_on_which_decisions_are_correct(seed, documents, categories):
+    """Negating labels and decisions together, or moving documents, changes nothing."""
+    generator = np.random.default_rng(seed)
+    left, right, labels = generator.random((3, documents, categories)) < 0.5
+    found = micro_sign_test(left, right, labels)
+    assert found == micro_sign_test(~left, ~right, ~labels)
+    order = generator.permutation(documents)
+    assert found == micro_sign_test(left[order], right[order], labels[order])
+    assert found.left_better - found.right_better == (left == labels).sum() - (right == labels).sum()
+
+
+def test_limits_of_the_t_test_have_the_sign_of_the_difference():
+    assert macro_t_test([2.0, 3.0], [1.0, 2.0]).statistic == math.inf
+    assert macro_t_test([1.0, 2.0], [2.0, 3.0]).statistic == -math.inf
+    assert macro_t_test([1.0, 2.0], [1.0, 2.0]).statistic == 0
+    assert math.isnan(macro_t_test([], []).two_sided)
+    assert macro_t_test([1.0, 4.0], [2.0, 2.0]).left_better == 1
+
+
+def test_pairs_are_lists_not_tables():
+    with pytest.raises(UsageError, match="two lists of one length"):
+        macro_t_test(np.zeros((2, 2)), np.zeros((2, 2)))
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.integers(-30, 30).filter(bool), min_size=1, max_size=40), st.sampled_from([2.0, 0.5, 10.0])
+)
+def test_wilcoxon_depends_on_the_ranks_of_differences_only(differences, factor):
+    """A common factor keeps all ranks; adding the same number to both sides keeps the differences."""
+    difference = np.array(differences, dtype=float)
+    zeros = np.zeros(len(difference))
+    found = wilcoxon_signed_rank(difference, zeros)
+    assert wilcoxon_signed_rank(factor * difference, zeros) == found
+    assert wilcoxon_signed_rank(difference + 7, zeros + 7) == found
+    assert (found.left_less, found.left_more) == ((difference < 0).sum(), (difference > 0).sum())

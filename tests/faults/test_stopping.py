@@ -15,7 +15,7 @@ import pytest
 from tests.conftest import PROJECT
 from tests.faults.conftest import COMMAND, textcat
 from tests.faults.kills import unsound_artifacts
-from tests.faults.workplace import Place
+from tests.faults.workplace import Place, write_fetch_manifest
 
 # Tests that run in the background of a shell have children that would not hear of Ctrl-C.
 HEARING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
@@ -87,12 +87,7 @@ def test_used_up_memory_is_said_as_such(copy_of: Callable[[], Place]) -> None:
     head = 'TOPICS="YES" LEWISSPLIT="TRAIN" CGISPLIT="TRAINING-SET" NEWID="21578"'
     record = f"<REUTERS {head}><TOPICS>{labels}</TOPICS><TEXT><BODY>{words}</BODY></TEXT></REUTERS>"
     (place.data / "reuters21578" / "reut2-021.sgm").write_text(record)
-    from textcat.corpora.manifest import Manifest, read_folder_state, write_manifest
-
-    folder = place.data / "reuters21578"
-    write_manifest(
-        folder, Manifest("reuters21578", "a slice", "no", "0" * 64, {}, *read_folder_state(folder))
-    )
+    write_fetch_manifest(place.data / "reuters21578", "0" * 64)
     done = subprocess.run(
         [sys.executable, "-c", LIMITED, *place.command()],
         cwd=PROJECT,

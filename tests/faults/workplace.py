@@ -19,7 +19,7 @@ import yaml
 
 from tests.conftest import mirror_folder
 from textcat.corpora.collections.reuters21578 import Reuters21578
-from textcat.corpora.manifest import Manifest, read_folder_state, write_manifest
+from textcat.corpora.manifest import Manifest, hash_contents, read_folder_state, write_manifest
 
 PARTS = {"reut2-000.sgm": 260, "reut2-018.sgm": 160}
 RECORD = re.compile("<REUTERS .*?</REUTERS>", re.DOTALL)
@@ -120,12 +120,17 @@ def make_place(folder: Path) -> Place:
     for name, text in _slice().items():
         (collection / name).write_text(text, encoding="latin-1")
     corpus = Reuters21578(collection)
-    manifest = Manifest(
-        "reuters21578", "a slice", "no", corpus.fingerprint(), {}, *read_folder_state(collection)
-    )
-    write_manifest(collection, manifest)
+    write_fetch_manifest(collection, corpus.fingerprint())
     place.experiment.write_text(yaml.safe_dump(SETTINGS))
     return place
+
+
+def write_fetch_manifest(collection: Path, fingerprint: str) -> None:
+    """Say that the files of a folder are those that were fetched."""
+    state = read_folder_state(collection)
+    contents = hash_contents(collection)
+    manifest = Manifest("reuters21578", "a slice", "no", fingerprint, {}, *state, contents=contents)
+    write_manifest(collection, manifest)
 
 
 def _slice() -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -14,7 +15,12 @@ from textcat.errors import BadDataError, UsageError
 from textcat.learners.binary_tree import LEAF, BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
 from textcat.learners.checks import Bools
 from textcat.learners.mfom import GpdSettings, fit_mfom
-from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees, run_batch_perceptron
+from textcat.learners.perceptron_tree import (
+    PerceptronSettings,
+    fit_perceptron_trees,
+    make_initial_nodes,
+    run_batch_perceptron,
+)
 
 RINGS = 160
 
@@ -127,3 +133,91 @@ def test_no_documents_no_scores_and_wrong_shapes_are_refused() -> None:
         fit_mfom(X, Y, max_depth=0)
     with pytest.raises(UsageError, match="rate"):
         PerceptronSettings(rate=0)
+
+
+def nodes_by_hand(X: np.ndarray, positive: np.ndarray, member: np.ndarray) -> tuple[np.ndarray, float]:
+    """Section 5.3: the mean of the smaller class, and the least projection of its documents."""
+    yes, no = X[positive], X[member & ~positive]
+    flipped = len(no) < len(yes)
+    fewer = no if flipped else yes
+    weights = fewer.mean(axis=0) if len(fewer) else np.zeros(X.shape[1])
+    lowest = min((document @ weights for document in fewer), default=0.0)
+    return (-weights, -lowest) if flipped else (weights, lowest)
+
+
+@given(seed=st.integers(0, 5000), sparse=st.booleans())
+@settings(max_examples=40, deadline=None)
+def test_starts_are_the_means_of_the_smaller_class_of_each_node(seed: int, sparse: bool) -> None:
+    """Documents outside a node count for nothing; a node may lack positives, negatives or both."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 4)).astype(np.float32)
+    member = rng.random((12, 3)) < 0.7
+    positive = member & (rng.random((12, 3)) < rng.choice([0.0, 0.3, 0.8, 1.0], size=3))
+    found = make_initial_nodes(scipy.sparse.csr_matrix(X) if sparse else X, positive, member)
+    for k in range(3):
+        weights, offset = nodes_by_hand(X.astype(float), positive[:, k], member[:, k])
+        np.testing.assert_allclose(found.weights[:, k], weights, atol=1e-5)
+        assert found.offsets[k] == pytest.approx(offset, abs=1e-5)
+
+
+@given(seed=st.integers(0, 5000), iterations=st.integers(1, 12), rate=st.sampled_from([0.01, 0.25]))
+@settings(max_examples=40, deadline=None)
+def test_the_batch_perceptron_is_its_ten_line_reference(seed: int, iterations: int, rate: float) -> None:
+    """Equation 5.2 with a learning constant that falls linearly, column by column."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(10, 3)).astype(np.float32)
+    member = rng.random((10, 2)) < 0.8
+    positive = member & (rng.random((10, 2)) < 0.4)
+    found = run_batch_perceptron(X, positive, member, PerceptronSettings(iterations, rate))
+    start = make_initial_nodes(X, positive, member)
+    for k in range(2):
+        weights, offset = start.weights[:, k].astype(float), float(start.offsets[k])
+        for iteration in range(iterations):
+            step = rate * (1 - iteration / iterations)
+            wrong = [
+                i for i in range(10) if member[i, k] and (X[i] @ weights - offset > 1e-7) != positive[i, k]
+            ]
+            signs = [1.0 if positive[i, k] else -1.0 for i in wrong]
+            weights = weights + step * sum((s * X[i] for s, i in zip(signs, wrong, strict=True)), np.zeros(3))
+            offset -= step * sum(signs)
+        near_zero = np.abs(X @ weights - offset) < 1e-4
+        if not near_zero.any():
+            values = found.values(X)[:, k]
+            np.testing.assert_allclose(values, X @ weights - offset, atol=1e-3)
+
+
+def test_categories_of_all_documents_or_none_need_no_split() -> None:
+    """A tree may be a leaf only, so that there are as many nodes as categories."""
+    X, Y = rings()
+    model = fit_perceptron_trees(X, np.column_stack([np.zeros_like(Y), np.ones_like(Y)]))
+    assert model.split.tolist() == [LEAF, LEAF]
+    again = BinaryTrees.from_arrays(model.to_arrays(), model.describe())
+    assert again.scores(X).tolist() == [[-1.0, 1.0]] * RINGS
+    assert again.settings["iterations"] == 500
+    assert again.settings["rate"] == 0.01
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("yes", lambda part: np.where(part == LEAF, part, 0)),
+        ("no", lambda part: np.where(part == LEAF, part, part.size)),
+        ("yes", lambda part: np.where(part == LEAF, part, -5)),
+        ("split", lambda part: np.where(part == LEAF, part, 99)),
+        ("split", lambda part: np.where(part == LEAF, part, -7)),
+        ("split", lambda part: part.astype(float)),
+        ("label", lambda part: part.astype(int)),
+        ("no", lambda part: part[:-1]),
+        ("offsets", lambda part: part[:-1]),
+        ("weights", lambda part: part[0]),
+    ],
+)
+def test_nodes_that_form_no_trees_are_refused(name: str, change: Callable[[np.ndarray], np.ndarray]) -> None:
+    """A split that leads to itself, back or nowhere would never end or read beyond the arrays."""
+    X, Y = rings()
+    model = fit_mfom(X, Y, GpdSettings(iterations=20), max_depth=3)
+    arrays = model.to_arrays()
+    with pytest.raises(BadDataError, match="do not form trees"):
+        BinaryTrees.from_arrays({**arrays, name: change(arrays[name])}, model.describe())
+    with pytest.raises(BadDataError, match="do not form trees"):
+        BinaryTrees.from_arrays(arrays, {**model.describe(), "categories": model.split.size + 1})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,3 +102,51 @@ def test_wrong_documents_and_settings_are_refused() -> None:
         learn_axes(matrix, 3, tolerance=2.0)
     with pytest.raises(BadDataError, match="terms"):
         learn_axes(matrix, 3).transform(scipy.sparse.csr_matrix((2, 5)))
+
+
+@given(documents=st.integers(2, 12), terms=st.integers(2, 12), seed=st.integers(0, 999), data=st.data())
+@settings(max_examples=40, deadline=None)
+def test_fewer_axes_are_the_first_of_more(documents: int, terms: int, seed: int, data: st.DataObject) -> None:
+    """Truncation at Q keeps the Q leading axes of the full decomposition, by falling singular values."""
+    matrix = sparse_documents(documents, terms, seed)
+    whole = learn_axes(matrix, length=None)
+    kept = data.draw(st.integers(1, whole.dimensions))
+    part = learn_axes(matrix, kept, length=None)
+    assert (np.diff(whole.singular_values) <= 1e-9).all()
+    assert part.dimensions == kept
+    np.testing.assert_allclose(part.singular_values, whole.singular_values[:kept], atol=1e-8)
+    gaps = np.abs(np.diff(whole.singular_values)) / whole.singular_values[0]
+    if (gaps[:kept] > 1e-3).all():
+        np.testing.assert_allclose(part.transform(matrix), whole.transform(matrix)[:, :kept], atol=1e-3)
+
+
+@pytest.mark.parametrize("dimensions", [15, 16, None])
+def test_lanczos_finds_fewer_axes_than_the_smaller_side(dimensions: int | None) -> None:
+    matrix = sparse_documents(15, 30, seed=1)
+    assert learn_axes(matrix, 14, solver="lanczos").dimensions == 14
+    with pytest.raises(UsageError, match="below 15"):
+        learn_axes(matrix, dimensions, solver="lanczos")
+
+
+def test_axes_of_rounding_errors_are_dropped() -> None:
+    """Documents that are copies of each other have one axis; `tolerance` drops small ones on request."""
+    copies = scipy.sparse.csr_matrix(np.tile([[1.0, 2.0, 0.0]], (5, 1)))
+    assert learn_axes(copies).dimensions == 1
+    graded = scipy.sparse.csr_matrix(np.diag([1.0, 0.1, 0.01]))
+    assert [learn_axes(graded, tolerance=t).dimensions for t in (0.0, 0.05, 0.5)] == [3, 2, 1]
+
+
+@pytest.mark.parametrize("length", [None, 1.0, 3.0])
+@pytest.mark.parametrize("projection", ["document", "axis"])
+def test_documents_are_projected_by_the_printed_formula(projection: Any, length: float | None) -> None:
+    matrix = sparse_documents(20, 12, seed=8)
+    found = learn_axes(matrix, 5, projection=projection, length=length)
+    expected = matrix.toarray() @ found.axes
+    if projection == "axis":
+        expected = expected / found.singular_values
+    if length is not None:
+        norms = np.linalg.norm(expected, axis=1, keepdims=True)
+        expected = length * expected / np.where(norms > 0, norms, 1)
+    placed = found.transform(matrix)
+    assert placed.dtype == np.float32
+    np.testing.assert_allclose(placed, expected, atol=1e-6)

@@ -107,3 +107,42 @@ def test_refusals_name_the_document_and_the_setting():
         fit_naive_bayes(np.ones((2, 2)), np.array([True, False, True]))
     with pytest.raises(UsageError, match="mask of shape"):
         fit_naive_bayes(np.ones((2, 2)), np.array([True, False]), mask=np.ones((3, 1)))
+
+
+@given(COUNTS, st.data())
+@settings(max_examples=40, deadline=None)
+def test_the_multiclass_model_is_counted_by_hand(X, data):
+    """Each class has its own multinomial over the features that all share."""
+    Y = data.draw(hnp.arrays(np.bool_, (X.shape[0], 3)))
+    features = data.draw(hnp.arrays(np.bool_, X.shape[1]))
+    model = fit_multiclass_naive_bayes(sp.csr_matrix(X), Y, 0.5, features)
+    chosen = np.flatnonzero(features)
+    for k in range(3):
+        counts = X[Y[:, k]].sum(axis=0)
+        total = counts[chosen].sum() + 0.5 * len(chosen)
+        for j in chosen:
+            assert model.coef[j, k] == pytest.approx(math.log((counts[j] + 0.5) / total))
+        prior = (Y[:, k].sum() + 0.5) / (Y.sum() + 1.5)
+        assert model.intercept[k] == pytest.approx(math.log(prior))
+    assert not model.coef[~features].any()
+
+
+def test_lambda_is_that_of_the_paper_by_default_and_is_recorded():
+    X, Y = np.array([[1, 0], [0, 2]]), np.eye(2, dtype=bool)
+    for fit, kind in ((fit_naive_bayes, "naive-bayes-2"), (fit_multiclass_naive_bayes, "naive-bayes-1")):
+        model = fit(X, Y)
+        assert (model.settings, model.kind) == ({"lam": 0.01}, kind)
+        assert (model.coef == fit(X, Y, 0.01).coef).all()
+        assert (model.coef != fit(X, Y, 0.02).coef).any()
+
+
+@pytest.mark.parametrize("factor", [2, 3])
+def test_repeating_the_documents_is_dividing_lambda(factor):
+    """Counts times k with lambda is counts with lambda / k."""
+    generator = np.random.default_rng(9)
+    X, Y = generator.poisson(0.6, (15, 5)), generator.random((15, 2)) < 0.4
+    again = np.tile(np.arange(15), factor)
+    for fit in (fit_naive_bayes, fit_multiclass_naive_bayes):
+        many, once = fit(X[again], Y[again], 1.0), fit(X, Y, 1.0 / factor)
+        np.testing.assert_allclose(many.coef, once.coef, atol=1e-12)
+        np.testing.assert_allclose(many.intercept, once.intercept, atol=1e-12)

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from textcat.linear import fit
 from textcat.linear import training as narrow
+from textcat.linear.division import BlockProblem, divide_block, estimate_column_pass, estimate_row_pass
 from textcat.linear.problem import make_matrix_with_bias, split_into_blocks
 from textcat.linear.training import ALGORITHMS, FitSettings, make_problem
 
@@ -19,6 +20,10 @@ SETTINGS: list[dict[str, Any]] = [
     {"loss": "logistic", "prior": "laplace", "algorithm": "column"},
     {"loss": "hinge", "algorithm": "row"},
     {"loss": "logistic", "algorithm": "conjugate_gradient", "penalize_bias": False},
+]
+SINGLE: list[dict[str, Any]] = [
+    {"loss": "squared_hinge", "algorithm": "row", "options": {"precision": "float32"}},
+    {"loss": "squared", "algorithm": "column", "options": {"precision": "float32"}},
 ]
 
 
@@ -57,7 +62,7 @@ def test_weights_and_certificates_are_those_of_the_whole(
     chosen = {**settings, "options": options, "lam": 1e-3, "max_passes": 12, "mask": mask, "seed": 3}
     small = fit(X, Y, **chosen)
     monkeypatch.setattr(narrow, "divide_blocks", lambda problem, blocks: blocks)
-    monkeypatch.setattr(narrow, "solve_on_used_features", lambda solve, *rest, dual: solve(*rest))
+    monkeypatch.setattr(BlockProblem, "narrow", False)
     whole = fit(X, Y, **chosen)
     np.testing.assert_allclose(small.coef, whole.coef, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(small.intercept, whole.intercept, rtol=1e-9, atol=1e-12)
@@ -83,3 +88,50 @@ def test_a_prior_of_single_weights_follows_its_features() -> None:
 
 def test_only_the_fast_way_looks_after_itself() -> None:
     assert [name for name, each in ALGORITHMS.items() if not each.narrow] == ["fast"]
+
+
+def each_feature_is_selected_by_most(categories: int = 70) -> Any:
+    X, Y, _ = masked(categories=categories)
+    generator = np.random.default_rng(3)
+    return X, Y, generator.random((X.shape[1], categories)) < np.linspace(0.98, 0.8, categories)
+
+
+@pytest.mark.parametrize(
+    "settings", SETTINGS + SINGLE, ids=lambda each: f"{each['loss']}-{each['algorithm']}"
+)
+@pytest.mark.parametrize("selected", [masked, each_feature_is_selected_by_most])
+def test_the_number_of_threads_changes_no_bit(settings: dict[str, Any], selected: Any) -> None:
+    X, Y, mask = selected(categories=70)
+    options = {"stop": "passes", **settings.get("options", {})}
+    chosen = {**settings, "options": options, "lam": 1e-3, "max_passes": 70, "mask": mask, "seed": 3}
+    one, three = fit(X, Y, **chosen), fit(X, Y, **chosen, n_jobs=3)
+    assert np.array_equal(one.coef, three.coef)
+    assert np.array_equal(one.intercept, three.intercept)
+    for single, shared in zip(one.certificate, three.certificate, strict=True):
+        assert (single.objective, single.gap, single.passes) == (shared.objective, shared.gap, shared.passes)
+
+
+@pytest.mark.parametrize("estimate", [estimate_column_pass, estimate_row_pass])
+@pytest.mark.parametrize("threads", [1, 2, 3, 8])
+@pytest.mark.parametrize("width", [1, 2, 9, 16, 17, 40, 63])
+def test_parts_hold_each_category_once_and_share_the_work(estimate: Any, threads: int, width: int) -> None:
+    X, Y, mask = masked(categories=70)
+    problem = posed(mask, X, Y)
+    parts = divide_block(problem, slice(5, 5 + width), estimate, threads)
+    held = np.concatenate([part.categories for part in parts])
+    assert sorted(held) == list(range(5, 5 + width))
+    assert all(len(part.categories) > 1 for part in parts) or width == 1
+    whole = estimate(problem, np.arange(5, 5 + width))
+    assert threads > 1 or sum(part.cost for part in parts) <= whole
+    largest = max(parts, key=lambda part: part.cost)
+    assert largest.cost * threads <= 1.1 * sum(p.cost for p in parts) or len(largest.categories) < 10
+
+
+def test_a_part_of_a_model_to_start_from_is_that_of_its_categories() -> None:
+    X, Y, mask = each_feature_is_selected_by_most(40)
+    settings: dict[str, Any] = {"algorithm": "row", "loss": "hinge", "lam": 1e-2, "mask": mask, "bias": 0.0}
+    settings["options"] = {"keep_dual": True, "order": "given"}
+    first = fit(X, Y, **settings, n_jobs=2, tol=1e-8)
+    again = fit(X, Y, **settings, n_jobs=2, init=first, tol=1e-7)
+    assert {each.passes for each in again.certificate} == {1}
+    np.testing.assert_allclose(again.coef, first.coef, atol=1e-4)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -22,7 +23,7 @@ class Cluster:
         self.scheduler = self._start("dask_scheduler", *options)
         self.address = _address_in(note)
 
-    def add_worker(self) -> subprocess.Popen[bytes]:
+    def add_worker(self, **environment: str) -> subprocess.Popen[bytes]:
         """One more worker process."""
         options = [
             "--nthreads",
@@ -33,12 +34,14 @@ class Cluster:
             "--local-directory",
             str(self.folder),
         ]
-        return self._start("dask_worker", self.address, *options)
+        return self._start("dask_worker", self.address, *options, **environment)
 
-    def _start(self, program: str, *arguments: str) -> subprocess.Popen[bytes]:
+    def _start(self, program: str, *arguments: str, **environment: str) -> subprocess.Popen[bytes]:
         command = [sys.executable, "-m", f"distributed.cli.{program}", *arguments, "--no-dashboard"]
         with (self.folder / f"{program}.{len(self.processes)}.log").open("wb") as log:
-            process = subprocess.Popen(command, cwd=PROJECT, stdout=log, stderr=log)
+            process = subprocess.Popen(
+                command, cwd=PROJECT, stdout=log, stderr=log, env=os.environ | environment
+            )
         self.processes.append(process)
         return process
 

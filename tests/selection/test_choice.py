@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -137,3 +138,81 @@ def test_a_dictionary_of_positive_documents_gives_a_category_its_best_own_terms(
 def test_the_default_candidates_are_not_written_into_recipes() -> None:
     assert "candidates" not in SelectionSettings().model_dump(mode="json")
     assert SelectionSettings(candidates="positive").model_dump(mode="json")["candidates"] == "positive"
+
+
+def choose_by_hand(dense, labels, settings: SelectionSettings) -> list[set[int]]:
+    """The features of each category, by sorting lists of (score, term)."""
+    scores = score_features(settings.score, csr_array(dense), labels)
+    terms, categories = range(dense.shape[1]), range(labels.shape[1])
+    frequent = {j for j in terms if (dense[:, j] != 0).sum() >= settings.minimum_documents}
+    own = [
+        {j for j in frequent if settings.candidates == "all" or (dense[labels[:, k], j] != 0).any()}
+        for k in categories
+    ]
+    if settings.features == "all":
+        return own
+    wanted = int(settings.features)
+
+    def best(score: dict[int, float]) -> set[int]:
+        return set(sorted(score, key=lambda j: (-score[j], j))[:wanted])
+
+    if settings.scope == "category":
+        return [best({j: scores[j, k] for j in own[k]}) for k in categories]
+    together = set().union(*own)
+    if settings.scope == "common":
+        highest = {j: max(scores[j, k] for k in categories if j in own[k]) for j in together}
+        lowest = sorted(highest.values(), reverse=True)[wanted - 1] if wanted < len(highest) else -np.inf
+        return [{j for j in own[k] if scores[j, k] >= lowest} for k in categories]
+    sizes = labels.sum(axis=0) if settings.scope == "weighted_mean" else np.ones(labels.shape[1])
+    pooled = {}
+    for j in together:
+        values = [scores[j, k] if j in own[k] else 0.0 for k in categories]
+        pooled[j] = {"max": max, "sum": sum}.get(
+            settings.scope, lambda values: sum(values * sizes) / max(sizes.sum(), 1)
+        )(np.array(values))
+    return [own[k] & best(pooled) for k in categories]
+
+
+@pytest.mark.parametrize("candidates", ["all", "positive"])
+@pytest.mark.parametrize("scope", get_args(SelectionScope))
+@given(
+    seed=st.integers(0, 10_000),
+    features=st.one_of(st.just("all"), st.integers(1, 9)),
+    minimum=st.integers(0, 3),
+)
+@settings(max_examples=30, deadline=None)
+def test_every_combination_of_settings_chooses_as_by_hand(candidates, scope, seed, features, minimum) -> None:
+    """Document frequencies are whole numbers, so that equal scores are common and compare exactly."""
+    random = np.random.default_rng(seed)
+    dense = (random.random((8, 7)) < 0.35).astype(float)
+    # Sixteen labels in four categories: the weights of all means are exact in binary.
+    labels = random.permutation(np.arange(32) < 16).reshape(8, 4)
+    chosen = SelectionSettings(
+        score="document_frequency",
+        features=features,
+        scope=scope,
+        minimum_documents=minimum,
+        candidates=candidates,
+    )
+    mask = select_features(csr_array(dense), labels, chosen)
+    assert [set(np.flatnonzero(mask[:, k])) for k in range(4)] == choose_by_hand(dense, labels, chosen)
+
+
+def test_as_many_features_as_candidates_keep_all_of_them() -> None:
+    """At the number of candidates a common threshold keeps every candidate for every category."""
+    scores = np.array([[3.0, 0.0], [1.0, 2.0], [5.0, 4.0]])
+    candidates = np.array([True, True, False])
+    kept = select_above_common_threshold(scores, candidates, 2)
+    assert kept.tolist() == [[True, True], [True, True], [False, False]]
+    assert select_above_common_threshold(scores, candidates, 1).tolist() == [
+        [True, False],
+        [False, False],
+        [False, False],
+    ]
+
+
+def test_weights_of_categories_without_documents_are_zero() -> None:
+    scores = np.array([[1.0, 8.0], [2.0, 4.0]])
+    assert pool_scores(scores, "weighted_mean", np.array([3.0, 0.0])).tolist() == [1.0, 2.0]
+    assert pool_scores(scores, "weighted_mean", np.zeros(2)).tolist() == [0.0, 0.0]
+    assert pool_scores(scores, "mean", np.array([3.0, 0.0])).tolist() == [4.5, 3.0]

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from textcat.errors import BadDataError, TextcatError, UsageError
-from textcat.text.stop_lists import STOP_LIST_FOLDER, load_stop_list, load_stop_list_entries
+from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
+from textcat.text.stop_lists import (
+    STOP_LIST_FOLDER,
+    load_stop_list,
+    load_stop_list_entries,
+    stop_list_identity,
+)
 
 
 @pytest.mark.parametrize("name", load_stop_list_entries())
@@ -65,3 +70,44 @@ def test_broken_file_says_where(tmp_path: Path, content: bytes, where: str) -> N
     error: TextcatError = raised.value
     assert error.where.endswith(where)
     assert error.hint
+
+
+def test_only_lists_given_by_path_have_an_identity_in_recipes(tmp_path: Path) -> None:
+    """The name identifies a bundled list; a file is identified by its content."""
+    path = tmp_path / "own.txt"
+    path.write_text("the\n")
+    assert stop_list_identity(str(path)) == {"stop_list_sha256": hashlib.sha256(b"the\n").hexdigest()}
+    assert all(stop_list_identity(name) == {} for name in load_stop_list_entries())
+
+
+def test_no_list_is_empty() -> None:
+    nothing = load_stop_list("none")
+    assert (nothing.words, nothing.sha256) == (frozenset(), hashlib.sha256(b"").hexdigest())
+
+
+def test_a_line_with_two_words_says_which_line(tmp_path: Path) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("the\n  of  \n\nin the\n")
+    with pytest.raises(BadDataError, match="'in the'") as raised:
+        load_stop_list(str(path))
+    assert raised.value.where == f"{path}:4"
+
+
+def test_a_name_like_no_other_has_no_guess() -> None:
+    with pytest.raises(UsageError) as raised:
+        load_stop_list("qqqqqq")
+    assert raised.value.hint.startswith("Name one of glasgow_318, glasgow_319, none, smart")
+
+
+def test_a_file_that_cannot_be_read_is_no_missing_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.txt"
+    path.write_text("the\n")
+
+    def refuse(self: Path) -> bytes:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    with pytest.raises(DataNotAvailableError, match="Permission denied"):
+        load_stop_list(str(path))

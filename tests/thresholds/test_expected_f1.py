@@ -83,3 +83,40 @@ def test_no_fixed_threshold_promises_a_better_f1(problem):
             for threshold in [*scores[:, k], math.inf]
         )
         assert ratio_of_expectations(column, decided[:, k]) == pytest.approx(best)
+
+
+@given(problems())
+def test_thresholds_of_a_set_are_the_best_of_all_cuts(problem):
+    """The documents accepted are some most probable ones, and no other number of them promises more."""
+    probabilities = 1.0 / (1.0 + np.exp(-problem[0]))
+    decided = apply_thresholds(probabilities, find_expected_f1_thresholds(probabilities))
+    for column, accepted in zip(probabilities.T, decided.T, strict=True):
+        promised = [ratio_of_expectations(column, column >= t) for t in [*column, math.inf]]
+        assert ratio_of_expectations(column, accepted) == pytest.approx(max(promised))
+
+
+def test_accepting_nothing_can_be_excluded():
+    """Without that case, improbable documents are accepted where the expected F1 is highest."""
+    scores = np.array([[3.0], [2.0], [1.0]])
+    probabilities = np.array([[0.01], [0.005], [0.001]])
+    labels = np.array([[True], [False], [False]])
+    never = tune_expected_f1_thresholds(scores, probabilities, labels, TuningRule(accept_nothing=0.0))
+    some = tune_expected_f1_thresholds(scores, probabilities, labels, TuningRule(accept_nothing=None))
+    assert not apply_thresholds(scores, never).any()
+    assert apply_thresholds(scores, some).ravel().tolist() == [True, False, False]
+
+
+def test_held_out_documents_may_be_none_or_all_negative():
+    nothing = np.zeros((0, 2))
+    rule = TuningRule(no_positives=7.0)
+    assert tune_expected_f1_thresholds(nothing, nothing, nothing > 0, rule).tolist() == [7.0, 7.0]
+    some = np.array([[0.9, 0.9]])
+    found = tune_expected_f1_thresholds(some, some, np.array([[True, False]]), rule)
+    assert found[0] != 7.0
+    assert found[1] == 7.0
+
+
+def test_ends_of_the_range_are_probabilities():
+    assert find_expected_f1_thresholds(np.array([[0.0], [1.0]])).tolist() == [1.0]
+    with pytest.raises(UsageError):
+        tune_expected_f1_thresholds(np.array([[0.0]]), np.array([[1.01]]), np.array([[True]]))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
@@ -127,3 +128,84 @@ def test_rcut_gives_every_document_its_first_categories():
     assert rcut(SCORES, 3).all()
     with pytest.raises(UsageError):
         rcut(SCORES, 4)
+
+
+@given(problems(), st.integers(0, 4))
+def test_rcut_is_the_head_of_a_stable_sort(problem, number):
+    scores = problem[0]
+    number = min(number, scores.shape[1])
+    decided = rcut(scores, number)
+    for row, accepted in zip(scores, decided, strict=True):
+        ranked = sorted(range(len(row)), key=lambda k, row=row: (-row[k], k))
+        assert sorted(ranked[:number]) == np.flatnonzero(accepted).tolist()
+
+
+@given(problems(), st.lists(st.integers(0, 14), min_size=4, max_size=4))
+def test_the_wanted_number_of_documents_are_the_head_of_a_stable_sort(problem, numbers):
+    scores = problem[0]
+    wanted = np.array(numbers[: scores.shape[1]], dtype=float)
+    for column, accepted, number in zip(
+        scores.T, accept_top_documents(scores, wanted).T, wanted, strict=True
+    ):
+        ranked = sorted(range(len(column)), key=lambda d, column=column: (-column[d], d))
+        assert sorted(ranked[: int(number)]) == np.flatnonzero(accepted).tolist()
+
+
+@given(problems())
+def test_rcut_and_pcut_are_each_others_transposes_for_whole_numbers(problem):
+    scores = problem[0]
+    for number in range(min(scores.shape) + 1):
+        by_document = rcut(scores, number)
+        by_category = accept_top_documents(
+            np.ascontiguousarray(scores.T), np.full(len(scores), float(number))
+        )
+        assert np.array_equal(by_document, by_category.T)
+
+
+def test_sizes_of_pcut_round_halves_up():
+    shares = np.array([0.5, 0.3, 0.2])
+    assert compute_pcut_sizes(shares, 1.0, 5).tolist() == [3.0, 2.0, 1.0]
+    assert compute_pcut_sizes(shares, 1.0, 10).tolist() == [5.0, 3.0, 2.0]
+    assert compute_pcut_sizes(shares, 2.0, 10).tolist() == [10.0, 6.0, 4.0]
+    # 0.1 * 3 * 5 is 1.5000000000000002 and 0.35 * 10 is 3.4999999999999996 in floating point.
+    assert compute_pcut_sizes(np.array([0.35, 0.65]), 1.0, 10).tolist() == [4.0, 7.0]
+    assert compute_pcut_sizes(np.zeros(2), 1.0, 10).tolist() == [0.0, 0.0]
+
+
+@given(problems())
+def test_shares_matter_up_to_a_common_factor_only(problem):
+    shares = problem[1].mean(axis=0)
+    sizes = compute_pcut_sizes(shares, 1.25, 40)
+    assert compute_pcut_sizes(shares * 4.0, 1.25, 40).tolist() == sizes.tolist()
+
+
+def test_nothing_to_tune_on():
+    """Without documents, RCut gives one category and PCut accepts nothing."""
+    nothing = np.zeros((0, 3))
+    assert tune_rcut(nothing, nothing > 0) == 1.0
+    assert tune_pcut(nothing, nothing > 0) == 0.0
+    assert compute_label_cardinality(nothing > 0) == 0.0
+    assert tune_pcut(np.zeros((2, 1)), np.zeros((2, 1), dtype=bool)) == 0.0
+
+
+def test_of_equally_good_numbers_the_smallest_is_tuned():
+    """Perfect scores are as good at every multiple that rounds to the own number of documents."""
+    labels = np.array([[True], [True], [False], [False]])
+    chosen = tune_pcut(labels.astype(float), labels)
+    smaller = [m for m in CARDINALITY_MULTIPLES * 0.5 if m < chosen]
+    sizes = [compute_pcut_sizes(labels.mean(axis=0), m, 4)[0] for m in smaller]
+    assert compute_pcut_sizes(labels.mean(axis=0), chosen, 4).tolist() == [2.0]
+    assert all(size < 2 for size in sizes)
+    assert CARDINALITY_MULTIPLES[[0, 64, -1]].tolist() == pytest.approx([0.25, 1.0, 4.0])
+
+
+@given(problems(), st.sampled_from([0.0, 25.0, 50.0, 100.0]))
+def test_a_fallback_replaces_exactly_the_thresholds_below_the_bar(problem, bar):
+    scores, labels = problem
+    tuned = tune_thresholds(scores, labels, SCUT)
+    found = scut_fbr(scores, labels, bar, 0, SCUT)
+    for k in range(scores.shape[1]):
+        accepted = scores[:, k] >= tuned[k]
+        size = accepted.sum() + labels[:, k].sum()
+        reached = 200 * (accepted & labels[:, k]).sum() / size if size else 0.0
+        assert found[k] == (math.inf if reached < bar else tuned[k])

@@ -1,6 +1,8 @@
-"""The one door: every rule by its settings, from held-out scores to decisions."""
+"""Every rule by its settings, from held-out scores to decisions."""
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 import pytest
@@ -8,14 +10,27 @@ from pydantic import ValidationError
 
 from textcat.errors import UsageError
 from textcat.thresholds.cuts import apply_thresholds
-from textcat.thresholds.proportional import accept_top_documents, rcut, scut_fbr
+from textcat.thresholds.proportional import (
+    accept_top_documents,
+    find_proportional_thresholds,
+    rcut,
+    scut_fbr,
+    tune_pcut,
+    tune_rcut,
+)
 from textcat.thresholds.rules import (
+    THRESHOLD_RULES,
     ThresholdSettings,
     apply_threshold_rule,
     set_categories_per_document,
     set_thresholds,
 )
-from textcat.thresholds.tuning import TuningRule, tune_thresholds
+from textcat.thresholds.tuning import (
+    TuningRule,
+    cross_validate_thresholds,
+    find_break_even_thresholds,
+    tune_thresholds,
+)
 
 GENERATOR = np.random.default_rng(5)
 LABELS = GENERATOR.random((300, 4)) < [0.5, 0.2, 0.05, 0.01]
@@ -33,7 +48,7 @@ def decided(rule: dict, probabilities=None):
     )
 
 
-def test_scut_goes_by_f1_unless_told_otherwise():
+def test_scut_uses_f1_unless_another_criterion_is_set():
     by_f1 = apply_thresholds(SCORES, tune_thresholds(SCORES, LABELS, TuningRule(criterion="f1")))
     by_errors = apply_thresholds(SCORES, tune_thresholds(SCORES, LABELS, TuningRule()))
     assert not np.array_equal(by_f1, by_errors)
@@ -45,7 +60,7 @@ def test_scut_goes_by_f1_unless_told_otherwise():
 
 
 @pytest.mark.parametrize("fallback", [0, 1])
-def test_scut_fbr_falls_back_as_it_is_told(fallback):
+def test_scut_fbr_uses_its_fallback_setting(fallback):
     settings = {"rule": "scut-fbr", "fallback": fallback, "least_f1": 60.0}
     expected = scut_fbr(SCORES, LABELS, 60.0, fallback, ThresholdSettings(**settings).tuning)
     assert np.array_equal(decided(settings), apply_thresholds(SCORES, expected))
@@ -96,3 +111,116 @@ def test_expected_f1_without_probabilities_says_what_to_do():
 def test_a_number_of_categories_is_above_zero(per_document):
     with pytest.raises(ValidationError):
         ThresholdSettings(rule="rcut", per_document=per_document)
+
+
+@pytest.mark.parametrize("rule", ["default", "rcut", "pcut", "expected-f1"])
+@pytest.mark.parametrize("value", [0.0, -0.75])
+def test_rules_without_thresholds_have_the_learners_own(rule, value):
+    settings = ThresholdSettings(rule=rule, value=value)
+    assert set_thresholds(settings, SCORES, LABELS).tolist() == [value] * 4
+
+
+def test_the_default_rule_accepts_scores_from_its_value_on():
+    assert np.array_equal(decided({"rule": "default"}), SCORES >= 0.0)
+    assert np.array_equal(decided({"rule": "default", "value": 0.5}), SCORES >= 0.5)
+
+
+TUNING_KEYS = {
+    "criterion": ["errors", "f1"],
+    "point": ["lowest", "midpoint", "highest", 0.25],
+    "among_equal": ["lowest", "highest", "widest"],
+    "accept_nothing": [1.0, 0.0, None],
+    "accept_everything": [None, 0.0, 2.0],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key in TUNING_KEYS for value in TUNING_KEYS[key]]
+)
+@pytest.mark.parametrize("rule", ["tuned", "scut", "break-even", "scut-fbr", "pcut"])
+def test_every_key_of_tuning_reaches_the_thresholds(rule, key, value):
+    """The thresholds are those of the function called with the same tuning rule."""
+    settings = ThresholdSettings(rule=rule, **{key: value}, cross_validated=rule == "pcut")
+    given = getattr(settings.tuning, key)
+    assert given == (math.inf if key == "accept_everything" and value is None else value)
+    expected = {
+        "tuned": lambda: tune_thresholds(SCORES, LABELS, settings.tuning),
+        "scut": lambda: tune_thresholds(SCORES, LABELS, settings.tuning),
+        "break-even": lambda: find_break_even_thresholds(SCORES, LABELS, settings.tuning),
+        "scut-fbr": lambda: scut_fbr(SCORES, LABELS, 30.0, 1, settings.tuning),
+        "pcut": lambda: find_proportional_thresholds(SCORES, LABELS, 1.0, settings.tuning),
+    }[rule]()
+    assert np.array_equal(set_thresholds(settings, SCORES, LABELS), expected)
+
+
+@pytest.mark.parametrize("combination", ["pooled", "mean_of_folds", "median_of_folds"])
+def test_folds_and_their_combination_reach_the_tuning(combination):
+    folds = np.arange(len(LABELS)) % 3
+    settings = ThresholdSettings(rule="tuned", combination=combination, **HELD_OUT)
+    expected = cross_validate_thresholds(SCORES, LABELS, folds, settings.tuning, combination)
+    assert np.array_equal(set_thresholds(settings, SCORES, LABELS, folds), expected)
+    one_fold = cross_validate_thresholds(SCORES, LABELS, folds * 0, settings.tuning, combination)
+    assert np.array_equal(set_thresholds(settings, SCORES, LABELS), one_fold)
+
+
+@pytest.mark.parametrize("rule", THRESHOLD_RULES)
+@pytest.mark.parametrize("cross_validated", [False, True])
+def test_rules_that_need_all_documents_say_so(rule, cross_validated):
+    """If a rule does not, each document has the decision that it has among others."""
+    settings = ThresholdSettings(rule=rule, cross_validated=cross_validated, per_document="training")
+    probabilities = 1 / (1 + np.exp(-SCORES))
+    thresholds = set_thresholds(settings, SCORES, LABELS, None, probabilities)
+    per_document = set_categories_per_document(settings, SCORES, LABELS)
+
+    def decide(rows):
+        return apply_threshold_rule(
+            settings,
+            SCORES[rows],
+            thresholds,
+            PRIORS,
+            per_document=per_document,
+            probabilities=probabilities[rows],
+        )
+
+    whole = decide(slice(None))
+    independent = np.array_equal(np.vstack([decide([row]) for row in range(len(SCORES))]), whole)
+    assert independent == (not settings.needs_all_documents)
+    assert settings.needs_all_documents == (rule in ("pcut", "expected-f1") and not cross_validated)
+
+
+@pytest.mark.parametrize("rule", ["rcut", "pcut"])
+def test_the_number_of_categories_per_document_is_given_counted_or_tuned(rule):
+    tune = {"rcut": tune_rcut, "pcut": tune_pcut}[rule]
+    expected = {2.5: 2.5, "training": np.count_nonzero(LABELS) / 300, "tuned": tune(SCORES, LABELS)}
+    for per_document, number in expected.items():
+        settings = ThresholdSettings(rule=rule, per_document=per_document)
+        assert set_categories_per_document(settings, SCORES, LABELS) == pytest.approx(number)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rule": "tunned"},
+        {"folds": 1},
+        {"accept_nothing": -0.5},
+        {"accept_everything": -0.5},
+        {"fallback": 2},
+        {"combination": "best"},
+        {"treshold": 1},
+    ],
+)
+def test_wrong_settings_are_refused(wrong):
+    with pytest.raises(ValidationError):
+        ThresholdSettings(**wrong)
+
+
+def test_settings_are_described_and_survive_json():
+    for name, field in ThresholdSettings.model_fields.items():
+        assert field.description, name
+    chosen = ThresholdSettings(rule="scut-fbr", least_f1=12.5, accept_nothing=None, folds=2)
+    assert ThresholdSettings.model_validate_json(chosen.model_dump_json()) == chosen
+    assert (ThresholdSettings().least_f1, ThresholdSettings().fallback, ThresholdSettings().folds) == (
+        30.0,
+        1,
+        5,
+    )

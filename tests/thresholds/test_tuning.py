@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
+import statistics
 import time
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.curves import find_break_even
-from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.cuts import apply_thresholds, make_cuts
 from textcat.thresholds.tuning import (
     TuningRule,
     cross_validate_thresholds,
     find_break_even_thresholds,
+    find_thresholds_by_size,
+    interpolate_thresholds,
     tune_thresholds,
 )
 
@@ -274,3 +278,101 @@ def test_fold_numbers_must_fit():
     with pytest.raises(UsageError):
         cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS[:-1])
     assert math.isfinite(cross_validate_thresholds(FOLD_SCORES, FOLD_LABELS, FOLDS)[0])
+
+
+@pytest.mark.parametrize("rule", RULES[::7], ids=str)
+@settings(max_examples=25)
+@given(problems())
+def test_thresholds_follow_scores_that_are_moved_and_scaled(rule, problem):
+    """With an even factor and shift, each finite threshold inside the scores is moved with them."""
+    scores, labels = problem
+    before = tune_thresholds(scores, labels, rule)
+    after = tune_thresholds(4.0 * scores + 8.0, labels, rule)
+    inside = (before > scores.min(axis=0)) & (before <= scores.max(axis=0)) & labels.any(axis=0)
+    np.testing.assert_allclose(after[inside], 4.0 * before[inside] + 8.0, rtol=1e-12)
+    moved = apply_thresholds(4.0 * scores + 8.0, after)
+    assert np.array_equal(moved, apply_thresholds(scores, before))
+
+
+@settings(max_examples=60)
+@given(problems(), st.integers(0, 2**32 - 1))
+def test_the_order_of_documents_and_categories_moves_nothing_but_places(problem, seed):
+    scores, labels = problem
+    generator = np.random.default_rng(seed)
+    rows, columns = generator.permutation(len(scores)), generator.permutation(scores.shape[1])
+    for rule in (TuningRule(), TuningRule(criterion="f1", among_equal="widest")):
+        found = tune_thresholds(scores[rows][:, columns], labels[rows][:, columns], rule)
+        assert np.array_equal(found, tune_thresholds(scores, labels, rule)[columns])
+
+
+@settings(max_examples=60)
+@given(problems())
+def test_documents_given_twice_tune_the_same_thresholds(problem):
+    scores, labels = problem
+    for rule in (TuningRule(), TuningRule(criterion="f1", point="highest")):
+        twice = tune_thresholds(np.repeat(scores, 2, axis=0), np.repeat(labels, 2, axis=0), rule)
+        assert np.array_equal(twice, tune_thresholds(scores, labels, rule))
+
+
+@settings(max_examples=60)
+@given(
+    problems(),
+    st.lists(st.integers(0, 3), min_size=12, max_size=12),
+    st.sampled_from(["mean_of_folds", "median_of_folds"]),
+)
+def test_folds_are_combined_as_by_hand(problem, folds, combination):
+    """Each fold counts once if it has positive documents and a finite threshold."""
+    scores, labels = problem
+    fold_of_document = np.array(folds[: len(scores)])
+    rule = TuningRule(accept_nothing=math.inf, no_positives=-5.0)
+    found = cross_validate_thresholds(scores, labels, fold_of_document, rule, combination)
+    for category in range(scores.shape[1]):
+        column, wanted = scores[:, [category]], labels[:, [category]]
+        of_folds = []
+        for fold in set(fold_of_document.tolist()):
+            inside = fold_of_document == fold
+            threshold = tune_thresholds(column[inside], wanted[inside], rule)[0]
+            if wanted[inside].any() and math.isfinite(threshold):
+                of_folds.append(threshold)
+        average = statistics.mean if combination == "mean_of_folds" else statistics.median
+        assert found[category] == pytest.approx(average(of_folds) if of_folds else -5.0)
+
+
+@settings(max_examples=60)
+@given(problems(), st.floats(0, 14))
+def test_a_wanted_number_of_documents_is_reached_as_nearly_as_ties_allow(problem, number):
+    """Of two equally near numbers the larger is taken."""
+    scores, labels = problem
+    cuts = make_cuts(scores, labels)
+    wanted = np.full(scores.shape[1], number)
+    thresholds = find_thresholds_by_size(cuts, wanted, TuningRule())
+    for category, threshold in enumerate(thresholds):
+        column = scores[:, category]
+        if not labels[:, category].any():
+            assert threshold == math.inf
+            continue
+        possible = {0, *(int((column >= score).sum()) for score in column)}
+        nearest = min(abs(size - number) for size in possible)
+        expected = max(size for size in possible if abs(size - number) == nearest)
+        assert (column >= threshold).sum() == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "fraction"), [("lowest", 0.0), ("midpoint", 0.5), ("highest", 1.0), (0.3, 0.3)]
+)
+def test_points_of_an_interval_are_fractions_of_it(name, fraction):
+    """A threshold is above the lower end, since a score there would be accepted."""
+    low, high = np.array([1.0, -math.inf, 5.0]), np.array([3.0, 2.0, math.inf])
+    rule = TuningRule(point=name, accept_nothing=0.5, accept_everything=0.25)
+    expected = 1.0 + 2.0 * fraction if fraction else np.nextafter(1.0, 2.0)
+    assert interpolate_thresholds(low, high, rule).tolist() == pytest.approx([expected, 1.75, 5.5])
+    assert rule.fraction == fraction
+    excluded = TuningRule(point=name, accept_nothing=None)
+    assert interpolate_thresholds(low, high, excluded)[2] == np.nextafter(5.0, math.inf)
+
+
+def test_distances_outside_the_scores_may_be_zero():
+    rule = TuningRule(accept_nothing=0.0, accept_everything=0.0)
+    assert (rule.accept_nothing, rule.accept_everything) == (0.0, 0.0)
+    assert TuningRule(point=0.0).fraction == 0.0
+    assert TuningRule(point=1.0).fraction == 1.0

@@ -34,13 +34,13 @@ def command(documents: Path, target: Path | None, **settings: Any) -> None:
     from textcat.experiment.spec.loading import load_experiment
 
     options = read_command_settings(settings)
-    written = target or Path(f"{_choose_name(documents)}.yaml")
+    written = target or Path(f"{choose_name(documents)}.yaml")
     if not _is_stream(written):
         _refuse_to_overwrite(written)
     inspection = inspect_documents(documents)
     folder = Path.cwd() if _is_stream(written) else written.resolve().parent
     path = os.path.relpath(documents.resolve(), folder)
-    text = render_first_experiment(inspection, _choose_name(documents), path)
+    text = render_first_experiment(inspection, choose_name(documents), path)
     if _is_stream(written):
         _write_to_stream(written, text, [] if options.quiet else inspection.report)
         return
@@ -68,7 +68,7 @@ def _write_to_stream(path: Path, text: str, report: Sequence[str]) -> None:
         click.echo(line, err=True)
 
 
-def _choose_name(documents: Path) -> str:
+def choose_name(documents: Path) -> str:
     """Return a name for the experiment that is a valid folder name."""
     stem = documents.resolve().name if documents.is_dir() else documents.stem
     plain = "".join(c if c.isprintable() and c not in "/\\" else "-" for c in stem).strip(". ")

@@ -24,6 +24,7 @@ COMMANDS = {
     "run": "Run all stages of one or more experiments.",
     "check": "Compare measured numbers with published and pinned ones.",
     "multiverse": "Run all defensible readings of a paper and compare them with print.",
+    "tune": "Find the best model for your documents within a time.",
     "list": "List corpora, experiments, tables, learners or methods.",
     "show": "Show a corpus, experiment, table or learner in detail.",
     "predict": "Label new documents with a trained model.",

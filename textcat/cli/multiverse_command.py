@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,27 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from textcat.cli.completions import complete_papers_and_experiments
+from textcat.cli.durations import Duration
 from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
 from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
     from textcat.experiment.run.multiverse import Multiverse, Selection
     from textcat.published.readings import Readings
-
-_UNITS = {"s": 1, "m": 60, "h": 3600}
-
-
-class Duration(click.ParamType[float]):
-    """A time such as 90s, 20m or 2h, in seconds."""
-
-    name = "time"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return seconds."""
-        found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", str(value))
-        if found is None:
-            self.fail(f"{value!r} is not a time such as 90s, 20m or 2h", param, ctx)
-        return float(found[1]) * _UNITS[found[2]]
 
 
 @click.command("multiverse", epilog="Example:  textcat multiverse zhang_oles_2001 --budget 20m")

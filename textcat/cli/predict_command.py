@@ -28,6 +28,13 @@ if TYPE_CHECKING:
     "--scores", is_flag=True, help="Print scores for every category, not only for the assigned ones."
 )
 @click.option(
+    "--reject",
+    type=click.FloatRange(0, 1),
+    metavar="PROBABILITY",
+    help="Give no label to documents whose best probability is lower.  [default: as chosen in training for a run with "
+    "`reject`, else 0]",
+)
+@click.option(
     "--at-a-time",
     type=click.IntRange(min=1),
     default=2000,
@@ -44,7 +51,14 @@ if TYPE_CHECKING:
 @add_folder_options
 @add_verbosity_options
 def command(
-    model: Path, file: BinaryIO, form: Any, scores: bool, at_a_time: int, on_error: str, **settings: Any
+    model: Path,
+    file: BinaryIO,
+    form: Any,
+    scores: bool,
+    reject: float | None,
+    at_a_time: int,
+    on_error: str,
+    **settings: Any,
 ) -> None:
     """Label the documents of FILE (or of standard input) with a trained model.
 
@@ -58,6 +72,8 @@ def command(
 
     read_command_settings(settings)
     categorizer = read_categorizer(model)
+    if reject is not None:
+        categorizer = categorizer.reject_below(reject)
     chosen = form or guess_format(file.name)
     skipped = _SkippedDocuments()
     documents = read_documents(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,17 +16,29 @@ from textcat.store.files import hash_file, write_atomically
 FETCH_MANIFEST = "fetched.json"
 
 
+# A file that changes twice within this time may have the same times after both changes: clocks of file systems tick.
+CLOCK_TICK_NS = 2_000_000_000
+
+
 class FolderState(NamedTuple):
-    """Numbers that change when files of a folder change; cheap to compute."""
+    """Numbers that change when files of a folder change; cheap to compute.
+
+    `digest` covers path, inode, size and the times of change of each file; the system sets the inode's time itself,
+    so that a file changed in place is noticed although its modification time is set back. It is empty if a file
+    changed just now, because another change might not show.
+    """
 
     files: int
     bytes: int
-    newest: int
+    digest: str
 
 
 @dataclass(frozen=True)
 class Manifest:
-    """The source of a collection, how it was verified, and the state of its files at that time."""
+    """The source of a collection, how it was verified, and the state and contents of its files at that time.
+
+    `fingerprint` covers the files that decide the documents and is part of keys, `contents` covers all files.
+    """
 
     collection: str
     source: str
@@ -34,15 +47,16 @@ class Manifest:
     counts: dict[str, int]
     files: int
     bytes: int
-    newest: int
+    state: str = ""
+    contents: str = ""
 
     def has_same_size(self, state: FolderState) -> bool:
         """Return whether the folder has as many files and bytes as when the manifest was written."""
         return (self.files, self.bytes) == (state.files, state.bytes)
 
     def is_untouched(self, state: FolderState) -> bool:
-        """Return whether the size is the same and no file was written since."""
-        return self.has_same_size(state) and self.newest == state.newest
+        """Return whether no file was written or replaced since the contents were last hashed."""
+        return self.has_same_size(state) and self.state != "" and self.state == state.digest
 
 
 def list_collection_files(folder: Path) -> list[Path]:
@@ -54,14 +68,26 @@ def list_collection_files(folder: Path) -> list[Path]:
 
 
 def read_folder_state(folder: Path) -> FolderState:
-    """Return the number, bytes and newest time of change of a folder's files."""
+    """Return the number and bytes of a folder's files, and the digest of what the system knows of them."""
     number = size = newest = 0
+    digest = hashlib.sha256()
+    now = time.time_ns()
     for path in list_collection_files(folder):
         facts = path.stat()
         number += 1
         size += facts.st_size
-        newest = max(newest, facts.st_mtime_ns)
-    return FolderState(number, size, newest)
+        newest = max(newest, facts.st_ctime_ns, facts.st_mtime_ns)
+        name = os.fsencode(path.relative_to(folder))
+        digest.update(
+            b"%b\0%d %d %d %d\n" % (name, facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+        )
+    settled = newest < now - CLOCK_TICK_NS
+    return FolderState(number, size, digest.hexdigest() if settled else "")
+
+
+def hash_contents(folder: Path) -> str:
+    """Return the sha256 over the names and contents of all files of a collection's folder."""
+    return fingerprint_files(folder, list_collection_files(folder))
 
 
 def combine_hashes(files: Iterable[tuple[str, str]]) -> str:
@@ -73,26 +99,17 @@ def combine_hashes(files: Iterable[tuple[str, str]]) -> str:
 
 
 def fingerprint_files(folder: Path, files: Iterable[Path]) -> str:
-    """Return the sha256 over the names and contents of some files of a folder; use the manifest's if it is valid."""
-    known = read_valid_fingerprint(folder)
-    if known is not None:
-        return known
+    """Return the sha256 over the names and contents of some files of a folder."""
     return combine_hashes((path.relative_to(folder).as_posix(), hash_file(path)) for path in files)
-
-
-def read_valid_fingerprint(folder: Path) -> str | None:
-    """Return the manifest's fingerprint if no file has changed since `fetch` wrote it, else None."""
-    manifest = read_manifest(folder)
-    if manifest is not None and manifest.is_untouched(read_folder_state(folder)):
-        return manifest.fingerprint
-    return None
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """Return the manifest of a folder, or None if it is absent or unreadable."""
     try:
-        return Manifest(**json.loads((folder / FETCH_MANIFEST).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError):
+        facts = json.loads((folder / FETCH_MANIFEST).read_text(encoding="utf-8"))
+        facts.pop("newest", None)
+        return Manifest(**facts)
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError):
         return None
 
 

@@ -16,7 +16,7 @@ from textcat.corpora.collections import rcv1 as rcv1_vectors
 from textcat.corpora.collections import reuters21578 as reuters
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
-from textcat.corpora.vector_files import VectorCorpus, open_svmlight
+from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
 from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, report_plugin_errors
 from textcat.yaml_reader import read_packaged_yaml
@@ -187,9 +187,15 @@ def _list_keyword_options(reader: Callable[..., Any]) -> set[str]:
     return {each.name for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY}
 
 
-def fingerprint_corpus(name: str, folder: Path) -> str:
-    """Return the sha256 of the contents of a collection's files."""
-    corpus = open_vectors(name, folder) if name in _VECTOR_READERS else open_corpus(name, folder)
+def fingerprint_corpus(name: str, folder: Path, **options: Any) -> str:
+    """Return the sha256 of the contents of the files that are read with these options."""
+    if name == "svmlight":
+        return fingerprint_svmlight(folder, options.get("test"))
+    corpus = (
+        open_vectors(name, folder, **options)
+        if name in _VECTOR_READERS
+        else open_corpus(name, folder, **options)
+    )
     return corpus.fingerprint()
 
 

@@ -172,12 +172,7 @@ def open_svmlight(
     `test` is a second file with the test documents; without it they are drawn by seed, and with `ratio=None` all
     documents are training documents. Labels that are not in `categories` are left out.
     """
-    paths = [path, *([Path(test)] if test is not None else [])]
-    for each in paths:
-        if not each.is_file():
-            raise DataNotAvailableError(
-                "no such file", where=str(each), hint="Fix `corpus.path` or `corpus.options.test`."
-            )
+    paths = _list_svmlight_files(path, test)
     training_lines = read_vector_lines(paths[:1])
     lines = read_vector_lines(paths) if test is not None else training_lines
     documents = len(lines.heads)
@@ -188,6 +183,22 @@ def open_svmlight(
     known = (
         tuple(sorted({label for found in labels for label in found})) if categories is None else categories
     )
-    contents = combine_hashes((str(number), hash_file(each)) for number, each in enumerate(paths))
+    contents = fingerprint_svmlight(path, test)
     sides = np.where(training, "train", "test")
     return make_vector_corpus("svmlight", lines.X, labels, known, sides, contents)
+
+
+def fingerprint_svmlight(path: Path, test: str | Path | None = None) -> str:
+    """Return the sha256 over the contents of the file and of the file with the test documents."""
+    paths = _list_svmlight_files(path, test)
+    return combine_hashes((str(number), hash_file(each)) for number, each in enumerate(paths))
+
+
+def _list_svmlight_files(path: Path, test: str | Path | None) -> list[Path]:
+    paths = [path, *([Path(test)] if test is not None else [])]
+    for each in paths:
+        if not each.is_file():
+            raise DataNotAvailableError(
+                "no such file", where=str(each), hint="Fix `corpus.path` or `corpus.options.test`."
+            )
+    return paths

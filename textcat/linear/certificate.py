@@ -150,7 +150,12 @@ def _minimise_penalty_term(penalty: Penalty, block: slice, pull: Floats) -> Floa
         else:
             best = np.where(pull == 0, mode, mode - pull / (2 * strength))
         if penalty.low is not None and penalty.high is not None:
-            best = np.clip(best, penalty.low[:, block], penalty.high[:, block])
+            low, high = penalty.low[:, block], penalty.high[:, block]
+            best = np.clip(best, low, high)
+            if penalty.prior == "laplace" and penalty.mode is not None:
+                # A pull above the strength, which only a bound allows, moves a weight from its mode to the bound.
+                bound = np.where(pull > 0, low, high)
+                best = np.where((np.abs(pull) > strength) & np.isfinite(bound), bound, best)
         away = best - mode
         size = np.abs(away) if penalty.prior == "laplace" else away * away
         value = pull * best + np.where(away == 0, 0.0, strength * size)

@@ -1,9 +1,5 @@
 """Training from checked settings: the table of algorithms, blocks of categories, jobs.
 
-A block costs the nonzeros of every feature that any of its categories may use. Where categories have different
-selected features it can be cheaper to solve them apart. The weights do not depend on the division: a lane never
-moves a feature that its category did not select.
-
 A new algorithm needs a line in ALGORITHMS and a rule in textcat.linear.combinations.
 """
 
@@ -28,6 +24,15 @@ from textcat.linear.algorithm_options import (
     RowOptions,
     read_options,
 )
+from textcat.linear.division import (
+    PassCost,
+    divide_block,
+    divide_blocks,
+    estimate_column_pass,
+    estimate_row_pass,
+    solve_on_used_features,
+    solve_part,
+)
 from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel, make_dense
 from textcat.linear.priors import Prior, make_penalty
@@ -35,10 +40,8 @@ from textcat.linear.problem import (
     Bools,
     Floats,
     LinearProblem,
-    Penalty,
     ProblemMatrix,
     compute_document_weights,
-    compute_lane_width,
     labels_as_columns,
     make_matrix_with_bias,
     split_into_blocks,
@@ -47,69 +50,7 @@ from textcat.linear.pruning import PrunedBlock, join_pruned, prune_block, split_
 from textcat.linear.stopping import BlockResult
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
-# The cost of reading a number of the matrix, in lanes of arithmetic.
-READING_COST = 8
-
 SolveBlock = Callable[..., BlockResult]
-
-
-def divide_blocks(problem: LinearProblem, blocks: list[slice]) -> list[slice]:
-    """Halve blocks repeatedly wherever the halves together cost less than the whole."""
-    if problem.mask is None:
-        return blocks
-    sizes = np.diff(problem.columns.indptr)
-    return [
-        part
-        for block in blocks
-        for part in _find_cheapest_division(problem.mask, sizes, problem.documents, block)[1]
-    ]
-
-
-def _find_cheapest_division(
-    mask: Bools, sizes: NDArray[Any], documents: int, block: slice
-) -> tuple[int, list[slice]]:
-    """Return the least cost of a pass, in lanes times numbers read, and the division of the block that has it."""
-    width = block.stop - block.start
-    cost = (READING_COST + compute_lane_width(width)) * (
-        documents + int(sizes[mask[:, block].any(axis=1)].sum())
-    )
-    if width < 2:
-        return cost, [block]
-    middle = block.start + width // 2
-    halves = [
-        _find_cheapest_division(mask, sizes, documents, half)
-        for half in (slice(block.start, middle), slice(middle, block.stop))
-    ]
-    apart = sum(each for each, _ in halves)
-    return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
-
-
-def solve_on_used_features(
-    solve_block: SolveBlock, problem: LinearProblem, block: slice, options: Any, start: Floats, *, dual: bool
-) -> BlockResult:
-    """Solve a block on the features that it uses; with `dual`, `start` holds dual variables, not weights."""
-    used = np.asarray(problem.free(block).any(axis=1))
-    if used.all():
-        return solve_block(problem, block, options, start)
-    found = solve_block(_restrict_problem(problem, used), block, options, start if dual else start[used])
-    weights = np.zeros((problem.features, found.weights.shape[1]))
-    weights[used] = found.weights
-    return replace(found, weights=weights)
-
-
-def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
-    """Return the same problem on some of the features."""
-    columns = problem.columns[:, used]
-    mask = None if problem.mask is None else problem.mask[used]
-    penalty = _restrict_penalty(problem.penalty, used)
-    return replace(problem, matrix=ProblemMatrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
-
-
-def _restrict_penalty(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
-    mode, low, high = (
-        values if values is None else values[used] for values in (penalty.mode, penalty.low, penalty.high)
-    )
-    return replace(penalty, strength=penalty.strength[used], mode=mode, low=low, high=high)
 
 
 def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
@@ -128,6 +69,8 @@ class Algorithm:
     `solve_block(problem, block, options, start)` returns weights and certificates; `start` holds weights, or
     dual variables if `starts_from_dual`. `blocks(problem, options)`: which categories are solved together.
     `narrow`: a block gets only the features that it selects, and is divided where that makes it cheaper.
+    `estimate_pass_cost`: the cost of a pass over some categories of a block; with it, a block is also divided into
+    parts for the threads. None: `solve_block` uses the threads itself, or needs a whole block.
     `cannot(request)`: why it cannot solve a request, or None; the rules of built-in algorithms are in
     textcat.linear.combinations. `version` rises when a change of the code moves the numbers, so that stored
     models are trained again; None leaves it out of the keys of artifacts.
@@ -140,6 +83,7 @@ class Algorithm:
     narrow: bool = True
     cannot: combinations.RefusalRule = accept_any_request
     version: int | None = None
+    estimate_pass_cost: PassCost | None = None
 
 
 # The kernels of an algorithm take long to import: they are imported when a block is solved.
@@ -184,8 +128,14 @@ def make_row_blocks(problem: LinearProblem, options: RowOptions) -> list[slice]:
 
 
 ALGORITHMS: dict[str, Algorithm] = {
-    "column": Algorithm(_solve_by_columns, ColumnOptions),
-    "row": Algorithm(_solve_by_rows, RowOptions, starts_from_dual=True, blocks=make_row_blocks),
+    "column": Algorithm(_solve_by_columns, ColumnOptions, estimate_pass_cost=estimate_column_pass),
+    "row": Algorithm(
+        _solve_by_rows,
+        RowOptions,
+        starts_from_dual=True,
+        blocks=make_row_blocks,
+        estimate_pass_cost=estimate_row_pass,
+    ),
     "conjugate_gradient": Algorithm(_solve_by_gradients, GradientOptions),
     "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=3),
 }
@@ -273,23 +223,53 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     problem = make_problem(X, Y, settings, options)
     start = make_start(problem, settings.init, algorithm.starts_from_dual)
     blocks = algorithm.blocks(problem, options)
+    if settings.prune:
+        return _train_pruned(problem, blocks, algorithm, options, settings, start)
+    if algorithm.narrow:
+        blocks = divide_blocks(problem, blocks)
+    parts = [
+        part
+        for block in blocks
+        for part in divide_block(problem, block, algorithm.estimate_pass_cost, options.jobs)
+    ]
+    solve = partial(solve_part, algorithm.solve_block, dual=algorithm.starts_from_dual)
+    from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
+
+    order = sorted(range(len(parts)), key=lambda place: -parts[place].cost)
+    jobs = (
+        delayed(solve)(parts[place], options, np.take(start, parts[place].categories, axis=1))
+        for place in order
+    )
+    results = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if parts else []
+    categories = np.concatenate([np.arange(0), *(parts[place].categories for place in order)])
+    return _make_model(problem, results, categories, settings.describe())
+
+
+def _train_pruned(
+    problem: LinearProblem,
+    blocks: list[slice],
+    algorithm: Algorithm,
+    options: Options,
+    settings: FitSettings,
+    start: Floats,
+) -> LinearModel:
+    """Solve blocks and drop small weights of each as soon as it is solved."""
+    outer = settings.n_jobs
     solve_block: Callable[..., Any] = algorithm.solve_block
     if algorithm.narrow and problem.mask is not None:
         blocks = divide_blocks(problem, blocks)
-        solve_block = partial(solve_on_used_features, algorithm.solve_block, dual=algorithm.starts_from_dual)
-    outer = settings.n_jobs
-    if settings.prune:
-        # Blocks of the fast algorithm use all threads themselves.
-        inner, outer = (options.jobs, 1) if settings.algorithm == "fast" else (1, outer)
-        blocks = split_blocks(blocks)
-        solve_block = partial(_solve_and_prune, solve_block, settings.prune, inner)
+        solve_block = partial(solve_on_used_features, solve_block, dual=algorithm.starts_from_dual)
+    # Blocks of the fast algorithm use all threads themselves.
+    inner, outer = (options.jobs, 1) if settings.algorithm == "fast" else (1, outer)
+    blocks = split_blocks(blocks)
+    solve = partial(_solve_and_prune, solve_block, settings.prune, inner)
     from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
-    jobs = (delayed(solve_block)(problem, block, options, start[:, block]) for block in blocks)
-    results: list[Any] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
-    if settings.prune and results:
+    jobs = (delayed(solve)(problem, block, options, start[:, block]) for block in blocks)
+    results: list[PrunedBlock] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
+    if results:
         return _make_pruned_model(problem, results, settings.describe())
-    return _make_model(problem, results, settings.describe())
+    return _make_model(problem, [], np.arange(0), settings.describe())
 
 
 def _solve_and_prune(
@@ -380,12 +360,25 @@ def _make_pruned_model(
     return LinearModel(join_pruned(results), intercept, certificates, settings)
 
 
-def _make_model(problem: LinearProblem, results: list[BlockResult], settings: dict[str, Any]) -> LinearModel:
-    parts = [each.weights for each in results]
-    weights = parts[0] if len(parts) == 1 else np.hstack([np.zeros((problem.features, 0)), *parts])
-    certificates = [one for each in results for one in each.certificates]
+def _make_model(
+    problem: LinearProblem,
+    results: list[BlockResult],
+    categories: NDArray[np.int64],
+    settings: dict[str, Any],
+) -> LinearModel:
+    """Return the model of all results; `categories` holds the category of each of their columns."""
+    places = np.argsort(categories)
+
+    def join(parts: list[Floats], rows: int) -> Floats:
+        if len(parts) == 1 and np.array_equal(places, np.arange(len(places))):
+            return parts[0]
+        return np.take(np.hstack([np.zeros((rows, 0)), *parts]), places, axis=1)
+
+    weights = join([each.weights for each in results], problem.features)
+    given = [one for each in results for one in each.certificates]
+    certificates = [given[place] for place in places]
     duals = [each.dual for each in results if each.dual is not None]
-    dual = np.hstack(duals) if duals and settings["options"].get("keep_dual") else None
+    dual = join(duals, problem.documents) if duals and settings["options"].get("keep_dual") else None
     if problem.bias == 0.0:
         model = LinearModel(weights, np.zeros(problem.categories), certificates, settings)
     else:

@@ -7,19 +7,24 @@ to every worker once. When all workers that held it are gone, it is sent again, 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from importlib.machinery import ModuleSpec
 from importlib.metadata import version
+from importlib.util import find_spec
 from platform import node, python_version_tuple
 from typing import Any
 
 import dask
-from distributed import CancelledError, Client, KilledWorker, LocalCluster
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, rpc
 from distributed import TimeoutError as NotYet
 
 import textcat
@@ -28,10 +33,11 @@ from textcat.parallel.executors import Item, Result, Shared, make_worker_error, 
 
 log = logging.getLogger(__name__)
 
-CONNECT_TIMEOUT_SECONDS = 10.0
+CONNECT_TIMEOUT_SECONDS = 5.0
 MAX_SECONDS_WITHOUT_WORKERS = 60.0
 POLL_SECONDS = 1.0
 MAX_DATA_SENDS = 4
+_MOST_NAMED = 5
 # Dask sets this variable, which makes the C library return freed memory at once: tasks then take twice as long.
 _MALLOC_SETTING = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
 _VERSIONED_PACKAGES = ("numpy", "scipy", "numba")
@@ -45,6 +51,7 @@ class DaskExecutor:
         _silence_dask_logs()
         self._jobs = jobs
         self._stack = ExitStack()
+        self._checked: set[str] = set()
         self._client = self._stack.enter_context(_connect(scheduler)) if scheduler else None
 
     @property
@@ -88,6 +95,7 @@ class DaskExecutor:
     ) -> Iterator[Result]:
         with self._report_scheduler_errors():
             self._wait_for_workers(time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS)
+            self._check_workers()
             [scattered] = self.client.scatter([shared], broadcast=True, hash=False)
         tasks = [_Task(function, item, collect_versions()) for item in items]
         futures = deque(self.client.submit(task, scattered, pure=False) for task in tasks)
@@ -131,6 +139,33 @@ class DaskExecutor:
                 hint="Restart it and its workers, then run the same command; finished work is kept.",
             ) from error
 
+    def _check_workers(self) -> None:
+        """Raise StageFailedError with the addresses of workers without textcat or with other versions."""
+        new = sorted(set(self.client.ncores()) - self._checked)
+        if not new:
+            return
+        run = partial(self.client.run, workers=new, on_error="return")
+        # A function of the standard library can be sent to a worker that has no textcat.
+        specs = run(find_spec, "textcat")
+        without = [
+            f"{address} has no textcat" for address in new if not isinstance(specs[address], ModuleSpec)
+        ]
+        other = []
+        if not without:
+            found = run(collect_versions)
+            other = [
+                f"{address} has {what}" for address in new if (what := _compare_versions(found[address]))
+            ]
+        if without or other:
+            faults = [*without, *other]
+            more = f" and {len(faults) - _MOST_NAMED} more" if len(faults) > _MOST_NAMED else ""
+            raise StageFailedError(
+                f"numbers may differ: {'; '.join(faults[:_MOST_NAMED])}{more}",
+                where=self.client.scheduler.address,
+                hint=f"Install on every worker: {_format_versions(collect_versions())}.",
+            )
+        self._checked.update(new)
+
     def _wait_for_workers(self, until: float) -> None:
         while not self.client.ncores():
             if time.monotonic() > until:
@@ -147,18 +182,11 @@ class _Task:
     sender_versions: dict[str, str]
 
     def __call__(self, shared: Any) -> Any:
-        versions = collect_versions()
-        other = [
-            f"{name} {versions[name]}"
-            for name, sent in self.sender_versions.items()
-            if versions[name] != sent
-        ]
-        if other:
-            wanted = ", ".join(f"{name} {found}" for name, found in self.sender_versions.items())
+        if other := _compare_versions(collect_versions(), self.sender_versions):
             raise StageFailedError(
-                f"this worker has {', '.join(other)}: numbers may differ",
+                f"this worker has {other}: numbers may differ",
                 where=node(),
-                hint=f"Install on every worker: {wanted}.",
+                hint=f"Install on every worker: {_format_versions(self.sender_versions)}.",
             )
         return run_single_threaded(self.function, shared, self.item)
 
@@ -170,6 +198,21 @@ def collect_versions() -> dict[str, str]:
     return own | {name: version(name) for name in _VERSIONED_PACKAGES}
 
 
+def _compare_versions(found: Any, wanted: dict[str, str] | None = None) -> str:
+    """Return what differs from the wanted versions, by default those of this process, or an empty text."""
+    if not isinstance(found, dict):
+        return f"another version of textcat ({type(found).__name__}: {found})"
+    return ", ".join(
+        f"{name} {found.get(name)}"
+        for name, version_here in (wanted or collect_versions()).items()
+        if found.get(name) != version_here
+    )
+
+
+def _format_versions(versions: dict[str, str]) -> str:
+    return ", ".join(f"{name} {found}" for name, found in versions.items())
+
+
 def _silence_dask_logs() -> None:
     """Silence Dask's loggers, some of which have their own level; errors are reported by this module."""
     for name in ("distributed", *logging.root.manager.loggerDict):
@@ -178,15 +221,53 @@ def _silence_dask_logs() -> None:
 
 
 def _connect(scheduler: str) -> Any:
+    _require_scheduler(scheduler)
     try:
         return Client(scheduler, timeout=CONNECT_TIMEOUT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
+        raise _make_silence_error(scheduler) from error
+
+
+def _require_scheduler(address: str) -> None:
+    """Raise StageFailedError unless a Dask scheduler answers at the address in time.
+
+    Dask's own client tries for more than a minute, or stops with a traceback, where something else listens.
+    """
+    probe = ThreadPoolExecutor(1)
+    try:
+        answer = probe.submit(asyncio.run, _identify(address)).result(2 * CONNECT_TIMEOUT_SECONDS)
+    except (OSError, FutureTimeoutError, NotYet) as error:
+        raise _make_silence_error(address) from error
+    except Exception as error:
         raise StageFailedError(
-            f"no Dask scheduler answers within {CONNECT_TIMEOUT_SECONDS:g} seconds",
-            where=scheduler,
-            hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
-            "to use workers on this machine.",
+            f"what answers is not a Dask scheduler, or one with other settings ({type(error).__name__}: {error})",
+            where=address,
+            hint="Check the port and the protocol (tcp or tls).",
         ) from error
+    finally:
+        probe.shutdown(wait=False)
+    kind = answer.get("type") if isinstance(answer, dict) else None
+    if kind != "Scheduler":
+        raise StageFailedError(
+            f"there is a Dask {str(kind).lower()}, not a scheduler",
+            where=address,
+            hint="Give the address that `dask scheduler` prints.",
+        )
+
+
+async def _identify(address: str) -> Any:
+    """Ask a Dask server what it is."""
+    async with rpc(address, timeout=CONNECT_TIMEOUT_SECONDS) as server:
+        return await asyncio.wait_for(server.identity(), CONNECT_TIMEOUT_SECONDS)
+
+
+def _make_silence_error(scheduler: str) -> StageFailedError:
+    return StageFailedError(
+        f"no Dask scheduler answers within {CONNECT_TIMEOUT_SECONDS:g} seconds",
+        where=scheduler,
+        hint="Start one with `dask scheduler` and workers with `dask worker ADDRESS`, or leave out --scheduler "
+        "to use workers on this machine.",
+    )
 
 
 def _start_local_cluster(stack: ExitStack, jobs: int) -> Any:

@@ -6,14 +6,19 @@ yielded in the order of the items, so the choice of executor changes the time an
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
+from urllib.parse import urlsplit
 
 from textcat.errors import StageFailedError, UsageError
+from textcat.parallel.shared_memory import end_with_parent, open_shared_folder, remove_abandoned_folders
 
 Shared = TypeVar("Shared")
 Item = TypeVar("Item")
@@ -62,10 +67,14 @@ _JOBLIB_BACKENDS = {"threads": "threading", "processes": "loky"}
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Runs `size` tasks at a time in threads or processes. Processes map large shared arrays, which then exist once."""
+    """Runs `size` tasks at a time in threads or processes.
+
+    Processes map large shared arrays, which then exist once, in `shared_folder`.
+    """
 
     kind: Literal["threads", "processes"]
     size: int
+    shared_folder: Path | None = None
 
     def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
@@ -73,11 +82,19 @@ class LocalExecutor:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
-        pool = Parallel(n_jobs=self.size, backend=_JOBLIB_BACKENDS[self.kind], return_as="generator")
+        folder = str(self.shared_folder) if self.shared_folder else None
+        backend = _JOBLIB_BACKENDS[self.kind]
+        pool = Parallel(n_jobs=self.size, backend=backend, return_as="generator", temp_folder=folder)
+        run = partial(_run_for_parent, os.getpid())
         try:
-            yield from pool(delayed(run_single_threaded)(function, shared, item) for item in items)
+            yield from pool(delayed(run)(function, shared, item) for item in items)
         except BrokenProcessPool as error:
             raise make_worker_error() from error
+
+
+def _run_for_parent(parent: int, function: Callable[..., Any], *arguments: Any) -> Any:
+    end_with_parent(parent)
+    return run_single_threaded(function, *arguments)
 
 
 def run_single_threaded(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -102,13 +119,14 @@ def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) 
             f"--scheduler is for Dask, not for --backend {backend}",
             hint="Leave --scheduler out, or use --backend dask.",
         )
-    if scheduler and "://" not in scheduler:
-        raise UsageError(
-            f"{scheduler!r} is not the address of a scheduler",
-            hint="Give an address such as tcp://host:8786.",
-        )
-    if backend in ("threads", "processes"):
-        yield LocalExecutor("threads" if backend == "threads" else "processes", jobs)
+    if scheduler:
+        _check_address(scheduler)
+    remove_abandoned_folders()
+    if backend == "threads":
+        yield LocalExecutor("threads", jobs)
+    elif backend == "processes":
+        with open_shared_folder() as folder:
+            yield LocalExecutor("processes", jobs, folder)
     elif backend == "dask" or scheduler:
         _require_dask()
         from textcat.parallel.dask_cluster import DaskExecutor  # noqa: PLC0415
@@ -117,6 +135,23 @@ def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) 
             yield executor
     else:
         yield None
+
+
+_PROTOCOLS = ("tcp", "tls", "ucx", "ws", "wss")
+
+
+def _check_address(scheduler: str) -> None:
+    """Raise UsageError for an address without a known protocol, a host and a port."""
+    try:
+        parts = urlsplit(scheduler)
+        valid = parts.scheme in _PROTOCOLS and bool(parts.hostname) and bool(parts.port)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise UsageError(
+            f"{scheduler!r} is not the address of a scheduler",
+            hint=f"Give protocol ({', '.join(_PROTOCOLS)}), host and port, such as tcp://host:8786.",
+        )
 
 
 def _require_dask() -> None:

@@ -18,11 +18,13 @@ from numpy.typing import NDArray
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.evaluation.curves import compute_micro_curve
 from textcat.experiment.context import RunContext
+from textcat.experiment.run.one_label_results import describes_one_label
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import locate_documents
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
+from textcat.report.label_errors import ProbableLabelError, choose_chain_with_held_out, find_label_errors
 from textcat.store.arrays import read_array, read_mask
 
 MAX_EXCERPT_LENGTH = 240
@@ -96,10 +98,11 @@ class RunMistakes:
 
 @dataclass(frozen=True)
 class Diagnostics:
-    """Precision-recall curves of all runs, mistakes of the best run, and a note on documents without a term."""
+    """Precision-recall curves, mistakes of the best run, probable label errors, and documents without a term."""
 
     curves: Mapping[str, Points] = field(default_factory=dict)
     mistakes: RunMistakes | None = None
+    label_errors: Sequence[ProbableLabelError] = ()
     quoted: bool = False
     empty: str = ""
 
@@ -121,10 +124,22 @@ def diagnose_runs(
     curves = {chain.run: _compute_curve(_read_decisions(chain, context)) for chain in chains}
     best = max(chains, key=lambda chain: _get_main_measure(measures[chain.run]["measures"]))
     mistakes = _collect_mistakes(best, chains, plan, context)
+    errors = _find_label_errors(plan, chains, measures, context)
     quoted = plan.experiment.corpus.name in OWN_FORMATS if quote is None else quote
     if quoted:
-        mistakes = _add_excerpts(mistakes, plan.experiment, context)
-    return Diagnostics(curves, mistakes, quoted, empty)
+        mistakes, errors = _add_excerpts(mistakes, errors, plan.experiment, context)
+    return Diagnostics(curves, mistakes, errors, quoted, empty)
+
+
+def _find_label_errors(
+    plan: Plan, chains: Sequence[Chain], measures: Mapping[str, Any], context: RunContext
+) -> list[ProbableLabelError]:
+    """Return the probable label errors that the best calibrated run shows, for one label per document."""
+    if not describes_one_label(plan.experiment):
+        return []
+    accuracies = {name: _get_main_measure(run["measures"]) for name, run in measures.items()}
+    chain = choose_chain_with_held_out(chains, accuracies)
+    return find_label_errors(chain, context, plan.experiment.seed) if chain else []
 
 
 def find_worst_decisions(decided: ScoredDecisions, wrong: Bools, most: int) -> list[MistakeLocation]:
@@ -273,17 +288,21 @@ def _describe_mistake(
     )
 
 
-def _add_excerpts(mistakes: RunMistakes, experiment: Experiment, context: RunContext) -> RunMistakes:
+def _add_excerpts(
+    mistakes: RunMistakes, errors: Sequence[ProbableLabelError], experiment: Experiment, context: RunContext
+) -> tuple[RunMistakes, list[ProbableLabelError]]:
     wanted = {mistake.document for found in mistakes.kinds.values() for mistake in found}
-    texts = _read_excerpts(experiment, context, wanted)
+    wanted |= {error.document for error in errors}
+    texts = read_excerpts(experiment, context, wanted)
     kinds = {
         heading: [replace(mistake, excerpt=texts.get(mistake.document, "")) for mistake in found]
         for heading, found in mistakes.kinds.items()
     }
-    return replace(mistakes, kinds=kinds)
+    quoted = [replace(error, excerpt=texts.get(error.document, "")) for error in errors]
+    return replace(mistakes, kinds=kinds), quoted
 
 
-def _read_excerpts(experiment: Experiment, context: RunContext, wanted: Collection[str]) -> dict[str, str]:
+def read_excerpts(experiment: Experiment, context: RunContext, wanted: Collection[str]) -> dict[str, str]:
     """Map document ids to excerpts; empty for a collection that consists of vectors."""
     corpus = experiment.corpus
     if not wanted or corpus.name in list_vector_corpora():

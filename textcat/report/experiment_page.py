@@ -1,8 +1,9 @@
-"""HTML page of an experiment: self-contained, without scripts, with all external text escaped."""
+"""HTML page of an experiment: self-contained, with all external text escaped; its one script sorts tables."""
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import os
 import platform
 from collections import Counter
@@ -20,6 +21,7 @@ from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.claims import evaluate_claim, list_claim_experiments, load_claims
 from textcat.report.citations import cite_experiment
+from textcat.report.class_tables import CLASS_HEADERS, make_class_tables
 from textcat.report.comparison_tables import SIGNS, ComparedTable
 from textcat.report.diagnostics import Diagnostics
 from textcat.report.runs_table import (
@@ -128,6 +130,25 @@ def render_template(template: str, **values: Any) -> str:
     )
 
 
+@dataclass(frozen=True)
+class PageScript:
+    """A script of this package; the page allows no other one, by its hash."""
+
+    source: Markup
+
+    @property
+    def hash(self) -> str:
+        """Return its hash for the Content-Security-Policy."""
+        return "sha256-" + base64.b64encode(hashlib.sha256(self.source.encode()).digest()).decode("ascii")
+
+
+def load_script(name: str) -> PageScript:
+    """Return a script of the templates folder."""
+    loaded = make_template_environment()
+    source = loaded.loader.get_source(loaded, name)[0] if loaded.loader else ""
+    return PageScript(Markup(source))  # noqa: S704
+
+
 def render_experiment_page(
     results: Mapping[str, Any],
     tables: Sequence[ComparedTable],
@@ -146,6 +167,7 @@ def render_experiment_page(
     for table in tables:
         summary.update(table.counts())
     columns = choose_headline_columns(results)
+    classes = make_class_tables(results)
     return render_template(
         "experiment.html",
         title=results["title"],
@@ -158,8 +180,13 @@ def render_experiment_page(
         runs=[_describe_run(name, run, columns) for name, run in results["runs"].items()],
         figures=pictures,
         single_label=bool(results["settings"]["corpus"]["single_label"]),
-        curves=make_curve_lines(diagnostics.curves, results["runs"]),
-        categories=_list_category_rows(results),
+        # With one label per document, accuracy and risk against coverage take the place of the break-even point.
+        curves=[] if classes else make_curve_lines(diagnostics.curves, results["runs"]),
+        categories=[] if classes else _list_category_rows(results),
+        classes=classes,
+        class_headers=CLASS_HEADERS,
+        label_errors=diagnostics.label_errors,
+        script=load_script("sort.js") if classes else None,
         mistakes=diagnostics.mistakes,
         quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),

@@ -21,6 +21,15 @@ HEADLINE_MEASURES = {
 RANKING_KINDS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp"}
 
 
+# Percentage of documents whose label is among the highest scores.
+TOP_MEASURES = {"top 3": "accuracy.top3", "top 5": "accuracy.top5"}
+# For runs that reject documents: classes right in scope, rejected out of scope, and what is answered.
+REJECT_MEASURES = {
+    "in-scope accuracy": "reject.in_scope_accuracy",
+    "out-of-scope recall": "reject.out_of_scope_recall",
+    "answered": "reject.answered",
+    "right of answered": "reject.right_of_answered",
+}
 # With one category per document, given and assigned, micro precision, recall and F1 are the accuracy.
 SINGLE_LABEL_COLUMNS = ("accuracy", "macro F1", "wrong")
 EQUAL_MEASURES = ("micro.precision", "micro.recall", "micro.f1")
@@ -34,7 +43,9 @@ def choose_headline_columns(results: Mapping[str, Any], *, every: bool = False) 
     """
     runs = results["runs"].values()
     if not every and _has_one_label(results):
-        usual = list(SINGLE_LABEL_COLUMNS)
+        usual = ["accuracy", *_list_present_columns(results, TOP_MEASURES), *SINGLE_LABEL_COLUMNS[1:]]
+        if rejecting := _list_present_columns(results, REJECT_MEASURES):
+            usual = [*rejecting, "macro F1"]
     else:
         usual = _find_usual_columns(results)
     usual += _list_ranking_columns(results)
@@ -46,12 +57,22 @@ def _has_one_label(results: Mapping[str, Any]) -> bool:
     """Return whether each document has one category and gets one in every run."""
     if not results["settings"]["corpus"].get("single_label"):
         return False
+    if all("confusions" in run for run in results["runs"].values()):
+        return True
     return all(
         (accuracy := find_value_or_mean(run["measures"], "accuracy")) is not None
         and (equal := [find_value_or_mean(run["measures"], name) for name in EQUAL_MEASURES])
         and all(value is not None and isclose(value, accuracy, abs_tol=1e-9) for value in equal)
         for run in results["runs"].values()
     )
+
+
+def _list_present_columns(results: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
+    """Return those of the columns whose measure a run has a value of."""
+    runs = [run["measures"] for run in results["runs"].values()]
+    return [
+        column for column, name in columns.items() if any(measures.get(name) is not None for measures in runs)
+    ]
 
 
 def _find_usual_columns(results: Mapping[str, Any]) -> list[str]:
@@ -75,7 +96,7 @@ def _find_measure(column: str) -> str:
     kind, at, k = column.partition("@")
     if at and kind in RANKING_KINDS:
         return f"{RANKING_KINDS[kind]}@{k}"
-    return HEADLINE_MEASURES.get(column, column)
+    return HEADLINE_MEASURES.get(column) or TOP_MEASURES.get(column) or REJECT_MEASURES.get(column, column)
 
 
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:

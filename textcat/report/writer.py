@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.experiment.run.results_folder import figures_in
+from textcat.report.class_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (
     ComparedTable,
     format_legend,
@@ -42,9 +43,11 @@ def write_report(
     # Results of the papers are compared with tables that have every column.
     own = runs_as_text(results, escape_markdown, every=bool(results["paper"]))
     compared = tables_as_markdown(tables) if tables else ""
+    classes = make_class_tables(results)
+    added = f"\n{class_tables_as_markdown(classes)}\n" if classes else ""
     choices = describe_choices([results["experiment"]]) if results["paper"] else ""
     head = f"# {escape_markdown(results['title'])}\n\n" + (f"{choices}\n\n" if choices else "")
-    write_atomically(folder / "table.md", f"{head}{compared}\n{own}\n")
+    write_atomically(folder / "table.md", f"{head}{compared}\n{own}\n{added}")
     write_atomically(folder / "table.csv", tables_as_csv(tables))
     write_atomically(folder / "table.tex", as_latex(results, tables))
     pictures = draw_figures(folder / "figures", results)
@@ -90,6 +93,10 @@ def _draw_default_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
     runs = {run["title"] or name: run["measures"] for name, run in results["runs"].items()}
     if len(runs) > MAX_RUNS:
         return []
+    if classes := make_class_tables(results):
+        from textcat.report.one_label_figures import draw_one_label_figures  # noqa: PLC0415
+
+        return draw_one_label_figures(results, classes)
     counts: Mapping[str, int] = results["corpus"]["train_counts"]
     by_size = sorted(counts, key=lambda name: -counts[name])
     has_categories = any(name.startswith("category.") for measures in runs.values() for name in measures)

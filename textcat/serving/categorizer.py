@@ -5,6 +5,7 @@
     model.*            arrays and description of the learner
     thresholds.npy     one for each category;  priors.npy  the categories' shares of the training documents
     calibration.*      only with calibrated probabilities;  per_document.npy  only for the rules rcut and pcut
+    reject.npy         only with `reject`: the threshold on the best probability, and the column of the label or -1
     axes.npy, singular_values.npy   only for documents projected on latent dimensions
 
 Arrays are read without pickle; no code in the directory is run. docs/models.md describes each file.
@@ -13,7 +14,7 @@ Arrays are read without pickle; no code in the directory is run. docs/models.md 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,16 @@ class Categorizer:
         """Return which categories are accepted, by the decision rule of the run."""
         return self.decision_rule.decide(self.model, scores)
 
+    def reject_below(self, threshold: float) -> Categorizer:
+        """Return a categorizer that gives no class to documents whose best probability is below the threshold."""
+        rule = self.decision_rule
+        if not rule.single_label or self.probabilities(np.zeros((1, len(self.categories)))) is None:
+            raise UsageError(
+                "the model cannot reject documents: it needs probabilities of one category per document",
+                hint="Train it with `single_label: true` in `corpus` and `calibration: {method: temperature}`.",
+            )
+        return replace(self, decision_rule=rule.reject_below(threshold))
+
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the calibrated probabilities or those of a logistic model; None if there are none."""
         return self.decision_rule.probabilities(self.model, scores)
@@ -118,7 +129,9 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
             "format": MODEL_FORMAT,
             "experiment": categorizer.experiment,
             "name": categorizer.name,
-            "run": categorizer.run.model_dump(mode="json"),
+            "run": categorizer.run.model_dump(
+                mode="json", exclude=None if categorizer.run.reject else {"reject"}
+            ),
             "text": categorizer.text.model_dump(mode="json"),
             "single_label": decider.single_label,
             "categories": list(categorizer.categories),
@@ -137,6 +150,8 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
         write_array(folder, "per_document", np.array(decider.per_document, dtype=np.float64))
     if decider.calibration is not None:
         save_calibration(folder, decider.calibration)
+    if decider.rejection is not None:
+        write_array(folder, "reject", decider.rejection.to_array())
     for name, values in categorizer.axes.items():
         write_array(folder, name, values)
     write_checksums(folder)

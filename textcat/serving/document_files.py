@@ -58,9 +58,9 @@ def read_documents(
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
         return
     may_ignore_text = "text" not in fields
-    for count, row in enumerate(read_rows(lines, form, name, "utf-8", problems), 1):
+    for row in read_rows(lines, form, name, "utf-8", problems):
         with _skip_errors(skip):
-            document = _make_document(row, row.line if form == "jsonl" else count, fields)
+            document = _make_document(row, fields)
             if may_ignore_text and _ignores_text(row, fields):
                 may_ignore_text = False
                 log.warning(
@@ -101,7 +101,7 @@ def read_whole_text(stream: Iterable[bytes], name: str) -> str:
     return "".join(line for _, line in decode_lines(stream, name, "utf-8", problems))
 
 
-def _make_document(row: TableRow, number: int, fields: Sequence[str]) -> NewDocument:
+def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
     values = row.values
     given = {field: str(values[field]) for field in fields if values.get(field) is not None}
     if not given and values.get("text") is not None:
@@ -113,7 +113,7 @@ def _make_document(row: TableRow, number: int, fields: Sequence[str]) -> NewDocu
             hint="Name a column or key after a field of the model, or `text`.",
         )
     own_id = values.get("id")
-    return NewDocument(str(number if own_id in (None, "") else own_id), given)
+    return NewDocument(str(row.number if own_id in (None, "") else own_id), given)
 
 
 def _ignores_text(row: TableRow, fields: Sequence[str]) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
+from textcat.errors import StageFailedError
 from textcat.store.files import flush_to_disk, hash_file, hold_lock, make_write_error
 
 log = logging.getLogger(__name__)
@@ -171,7 +172,7 @@ class Store:
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
             _remove_leftovers(target)
-            temporary.mkdir(mode=0o700)
+            temporary.mkdir()
             started = time.perf_counter()
             make(temporary)
             _write_manifest(temporary, recipe, time.perf_counter() - started)
@@ -229,6 +230,8 @@ def _find_damage(folder: Path, recipe: Recipe) -> str:
             return "it contains something other than plain files"
         manifest = json.loads((folder / ARTIFACT_MANIFEST).read_text(encoding="utf-8"))
         files, made_by = dict(manifest["files"]), hash_json(manifest["recipe"])
+    except PermissionError as error:
+        raise _make_permission_error(folder) from error
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return "its manifest cannot be read"
     if made_by != recipe.key:
@@ -243,6 +246,17 @@ def _find_changed_file(folder: Path, files: dict[str, Any]) -> str:
         try:
             if hash_file(folder / name) != expected:
                 return f"{name} has changed"
+        except PermissionError as error:
+            raise _make_permission_error(folder) from error
         except OSError:
             return f"{name} cannot be read"
     return ""
+
+
+def _make_permission_error(folder: Path) -> StageFailedError:
+    """Return the error for an artifact of another user, which is neither used nor deleted."""
+    return StageFailedError(
+        "no permission to read this cache entry",
+        where=str(folder),
+        hint="Its owner can make it readable (chmod -R go+rX); or use another folder with --data.",
+    )

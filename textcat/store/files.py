@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -58,7 +59,7 @@ def open_atomically(path: Path) -> Iterator[BinaryIO]:
             yield stream
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(0o666 & ~_read_umask())
+        grant_access(temporary, 0o666)
         temporary.replace(path)
     except OSError as error:
         temporary.unlink(missing_ok=True)
@@ -95,6 +96,14 @@ def open_output(path: Path) -> Iterator[BinaryIO]:
         yield opened
 
 
+DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
+
+
+def is_disk_error(error: OSError) -> bool:
+    """Return whether a file could not be written because of the disk: full, over quota, too large, read-only."""
+    return error.errno in DISK_ERRORS
+
+
 def make_write_error(path: Path, error: OSError) -> StageFailedError:
     """Return the error for a full disk, a read-only folder and the like."""
     return StageFailedError(
@@ -102,6 +111,11 @@ def make_write_error(path: Path, error: OSError) -> StageFailedError:
         where=str(path),
         hint="Free space or make the folder writable, then run the command again; finished work is kept.",
     )
+
+
+def grant_access(path: Path, mode: int) -> None:
+    """Give a temporary file or folder, which only its owner may read, the permissions of any new one."""
+    path.chmod(mode & ~_read_umask())
 
 
 def _read_umask() -> int:
@@ -119,20 +133,31 @@ def hold_lock(path: Path, *, folder: bool = False) -> Iterator[None]:
     """
     try:
         (path if folder else path.parent).mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDONLY if folder else os.O_RDWR | os.O_CREAT, 0o644)
+        handle, writable = _open_lock(path, folder=folder)
     except OSError as error:
         raise make_write_error(path, error) from error
     try:
         if not _try_lock(handle):
             log.warning("waiting for %s, which holds %s", _describe_lock_holder(path), path)
             fcntl.flock(handle, fcntl.LOCK_EX)
-        if not folder:
+        if writable:
             holder = {"process": os.getpid(), "host": socket.gethostname(), "since": int(time.time())}
             os.ftruncate(handle, 0)
             os.write(handle, json.dumps(holder).encode())
         yield
     finally:
         os.close(handle)
+
+
+def _open_lock(path: Path, *, folder: bool) -> tuple[int, bool]:
+    """Open a lock; return its descriptor and whether the holder can be written: another user's can only be read."""
+    if not folder:
+        try:
+            return os.open(path, os.O_RDWR | os.O_CREAT, 0o666), True
+        except PermissionError:
+            if not path.is_file():
+                raise
+    return os.open(path, os.O_RDONLY), False
 
 
 def _try_lock(handle: int) -> bool:

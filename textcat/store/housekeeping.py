@@ -252,7 +252,7 @@ def _is_locked(path: Path) -> bool:
 def _try_lock(path: Path) -> Iterator[bool]:
     """Hold a lock file, without waiting, during the block; yield False if another process holds it."""
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError:
         # Nobody can build in a folder in which no lock can be made; deleting reports the reason.
         yield True

@@ -191,10 +191,9 @@ class Vectorizer:
     def _weigh_part(self, number: int, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
         """Return the weighted and scaled features of one part, given the counts of its terms."""
         part = self.parts[number]
-        containing, concentration = (
-            self._look_up(self.containing, seen),
-            self._look_up(self.concentration, seen),
-        )
+        containing = self._look_up(self.containing, seen)
+        # A term of no training document is as concentrated as in `compute_concentrations`.
+        concentration = np.where(seen >= 0, self._look_up(self.concentration, seen), 1.0)
         column = self._columns(seen) - int(np.count_nonzero(self.kept[: part.start]))
         is_feature = self._look_up(self.kept, seen)
         if part.weighting == "bm25":

@@ -1,4 +1,4 @@
-"""Turn scores into probabilities per category, by Platt scaling or isotonic regression on held-out scores.
+"""Turn scores into probabilities by Platt scaling, isotonic regression or a temperature, on held-out scores.
 
 Platt scaling: sigmoid(slope * score + intercept) of maximum likelihood against Platt's targets, which are slightly
 inside 0 and 1, found by the Newton method with backtracking of Lin, Lin and Weng ("A note on Platt's probabilistic
@@ -7,18 +7,21 @@ probability. Scores are standardized first, so that their unit does not matter.
 
 Isotonic regression: the pool-adjacent-violators algorithm finds steps of equal probability (Zadrozny & Elkan, KDD
 2002). Probabilities are interpolated between steps and constant beyond the last ones.
+
+Temperature, for one category per document: the softmax of all scores times one number, that of maximum likelihood
+(Guo, Pleiss, Sun & Weinberger, ICML 2017). Probabilities sum to 1 and the highest score keeps the highest one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
-from scipy.special import expit
+from scipy.special import expit, softmax
 
 from textcat.errors import BadDataError
 from textcat.thresholds.cuts import Bools, Floats
@@ -28,6 +31,9 @@ MIN_NEWTON_STEP = 1e-10
 # Added to the diagonal of the Hessian, which vanishes if all probabilities are 0 or 1.
 RIDGE = 1e-12
 GRADIENT_TOLERANCE = 1e-9
+# The inverse temperature is searched between these, times 1 / the spread of the scores.
+INVERSE_TEMPERATURES = (1e-4, 1e4)
+BISECTIONS = 60
 
 
 @dataclass(frozen=True)
@@ -182,15 +188,75 @@ def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[F
     return distinct[~inner], level[~inner]
 
 
+@dataclass(frozen=True)
+class Temperature:
+    """softmax(inverse * scores) over the categories of a document; `inverse` >= 0 is an array of one number."""
+
+    inverse: Floats
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return probabilities, documents x categories; those of a document sum to 1."""
+        return np.asarray(softmax(scores * self.inverse, axis=1))
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the number as an array."""
+        return {"inverse": self.inverse}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Temperature:
+        """Rebuild a calibration from `to_arrays`."""
+        inverse = arrays["inverse"]
+        if (
+            inverse.shape != (1,)
+            or inverse.dtype != np.float64
+            or not (np.isfinite(inverse) & (inverse >= 0))
+        ):
+            raise ValueError("the calibration's inverse temperature is not a number from 0")
+        return cls(inverse)
+
+
+def fit_temperature(scores: Floats, labels: Bools) -> Temperature:
+    """Return the temperature of maximum likelihood for documents with one category each.
+
+    A share of 1 / (documents + 1) of each target is spread over all categories, as Platt's targets are slightly
+    inside 0 and 1: without it documents that are all right would have no finite optimum.
+    """
+    kept = labels.sum(axis=1) == 1
+    scores, labels = scores[kept], labels[kept]
+    spread = float(scores.std()) if scores.size and np.ptp(scores) > 0 else 0.0
+    if spread == 0.0:
+        return Temperature(np.zeros(1))
+    scores = scores / spread
+    share = 1.0 / (len(scores) + 1.0)
+    wanted = float(((1.0 - share) * scores[labels] + share * scores.mean(axis=1)).mean())
+    if float(scores.mean()) >= wanted:
+        return Temperature(np.zeros(1))
+    low, high = np.log(INVERSE_TEMPERATURES)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        # The slope of the negative log-likelihood grows with the inverse temperature.
+        expected = float((softmax(scores * np.exp(middle), axis=1) * scores).sum(axis=1).mean())
+        low, high = (middle, high) if expected < wanted else (low, middle)
+    return Temperature(np.array([np.exp((low + high) / 2) / spread]))
+
+
+def normalize_probabilities(probabilities: Floats) -> Floats:
+    """Divide the probabilities of each document by their sum; documents of the sum 0 get equal ones."""
+    total = probabilities.sum(axis=1, keepdims=True)
+    equal = 1.0 / probabilities.shape[1]
+    return np.asarray(np.where(total > 0, probabilities / np.where(total > 0, total, 1.0), equal))
+
+
 class CalibrationSettings(BaseModel):
     """How scores become probabilities, for learners without probabilities of their own."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    method: Literal["platt", "isotonic"] = Field(
+    method: Literal["platt", "isotonic", "temperature"] = Field(
         default="platt",
         description="platt: a sigmoid of the score; isotonic: the best nondecreasing function, for categories "
-        "with hundreds of documents.",
+        "with hundreds of documents; temperature: the softmax of all scores times one number, for one category "
+        "per document (`corpus.single_label`).",
     )
     folds: int = Field(
         default=5,
@@ -219,13 +285,26 @@ def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools
             f"the score of document {document} for category {category} is not finite",
             hint="Scale the features so that no weight overflows, or use a stronger prior.",
         )
-    return fit_platt(scores, labels) if settings.method == "platt" else fit_isotonic(scores, labels)
+    return _FITTERS[settings.method](scores, labels)
 
 
-CALIBRATION_ARRAYS = {"platt": ("slope", "intercept"), "isotonic": ("knots", "levels", "ends")}
+_FITTERS: dict[str, Callable[[Floats, Bools], Calibration]] = {
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+    "temperature": fit_temperature,
+}
+_KINDS: dict[str, type[Platt | Isotonic | Temperature]] = {
+    "platt": Platt,
+    "isotonic": Isotonic,
+    "temperature": Temperature,
+}
+CALIBRATION_ARRAYS = {
+    "platt": ("slope", "intercept"),
+    "isotonic": ("knots", "levels", "ends"),
+    "temperature": ("inverse",),
+}
 
 
 def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
     """Rebuild a calibration from `to_arrays`."""
-    kind = Platt if method == "platt" else Isotonic
-    return kind.from_arrays(arrays, categories)
+    return _KINDS[method].from_arrays(arrays, categories)

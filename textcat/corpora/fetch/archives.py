@@ -22,17 +22,17 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Protocol, cast
 
-from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.errors import BadDataError, StageFailedError
 
 _SPARE_BYTES = 50_000_000
 
 
 def require_disk_space(folder: Path, needed: int) -> None:
-    """Raise DataNotAvailableError unless the disk of the folder has room for `needed` bytes and some reserve."""
+    """Raise StageFailedError unless the disk of the folder has room for `needed` bytes and some reserve."""
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
-        raise DataNotAvailableError(
-            f"{needed:,} bytes are needed and only {free:,} are free",
+        raise StageFailedError(
+            f"the disk is full: {needed:,} bytes are needed and only {free:,} are free",
             where=str(folder),
             hint="Free space, or choose another folder with --data.",
         )

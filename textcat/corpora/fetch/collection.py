@@ -7,10 +7,12 @@ of the card in their order (downloads, npm). Files are unpacked into a staging f
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,15 +21,25 @@ from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
 from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
 from textcat.corpora.manifest import (
     Manifest,
+    hash_contents,
     list_collection_files,
     read_folder_state,
     read_manifest,
     write_manifest,
 )
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
-from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
-from textcat.store.files import flush_to_disk, hash_file, hold_lock
+from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError, TextcatError
+from textcat.store.files import (
+    flush_to_disk,
+    grant_access,
+    hash_file,
+    hold_lock,
+    is_disk_error,
+    make_write_error,
+)
 from textcat.store.folder_exchange import replace_folder
+
+log = logging.getLogger(__name__)
 
 _MOST_SINGLE_FLUSHES = 200
 
@@ -50,7 +62,8 @@ def verify_package(card: CorpusCard, package: Package, origin: str, staging: Pat
     found = fingerprint_corpus(card.name, staging)
     by_contents = by_contents or found in card.fingerprints
     verified = "sha256 of every file and published counts" if by_contents else "published counts"
-    return Manifest(card.name, origin, verified, found, counts, *read_folder_state(staging))
+    state = read_folder_state(staging)
+    return Manifest(card.name, origin, verified, found, counts, *state, contents=hash_contents(staging))
 
 
 def _verify_contents(package: Package, staging: Path) -> bool:
@@ -76,7 +89,7 @@ def install_folder(staging: Path, folder: Path) -> Path:
 
     Delete an old copy made by `fetch`; rename any other folder out of the way first.
     """
-    staging.chmod(0o755)
+    grant_access(staging, 0o777)
     _flush_files(list_collection_files(staging))
     if folder.exists() and read_manifest(folder) is None:
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
@@ -132,9 +145,8 @@ def is_fetched(name: str, data_folder: Path) -> bool:
 
 def find_fetched(name: str, data_folder: Path) -> FetchReport | None:
     """Return what is known of a fetched collection whose files are unchanged, or None. Download and write nothing."""
-    folder = locate_corpus(name, data_folder)
-    manifest = read_manifest(folder)
-    if manifest is None or manifest.collection != name or not _is_unchanged(manifest, folder):
+    manifest = _read_valid_manifest(name, locate_corpus(name, data_folder))
+    if manifest is None:
         return None
     return _make_fetch_report(load_card(name), data_folder, manifest, fresh=False)
 
@@ -151,25 +163,37 @@ def fetch_corpus(
 ) -> FetchReport:
     """Install a collection unless it is installed already; `source` is a folder, a file or an address."""
     card = load_card(name)
+    folder = locate_corpus(name, data_folder)
+    # Without the lock first: another user's data folder may be readable only.
+    if manifest := _find_installed(card, folder):
+        return _make_fetch_report(card, data_folder, manifest, fresh=False)
     data_folder.mkdir(parents=True, exist_ok=True)
     work = _FetchJob(card, data_folder, offline, progress, retry or RetryPolicy())
     with hold_lock(data_folder / ".locks" / f"{name}.lock"):
-        manifest = _find_installed(card, locate_corpus(name, data_folder))
-        if manifest is not None:
+        if manifest := _find_installed(card, folder):
             return _make_fetch_report(card, data_folder, manifest, fresh=False)
-        return _make_fetch_report(
-            card, data_folder, work.try_sources(source, mirror or _read_mirror_variable()), fresh=True
-        )
+        if (stored := read_manifest(folder)) is not None and stored.collection == name:
+            log.warning(
+                "%s: files have changed since they were verified: fetching the collection again", folder
+            )
+        manifest = work.try_sources(source, mirror or _read_mirror_variable())
+        return _make_fetch_report(card, data_folder, manifest, fresh=True)
 
 
 def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
     """Copy a fetched collection to the folder `target`, a mirror for other machines."""
-    if not is_fetched(name, data_folder):
+    if find_fetched(name, data_folder) is None:
         raise DataNotAvailableError(f"{name} is not fetched", hint=f"Run `textcat fetch {name}`.")
     folder = locate_corpus(name, data_folder)
-    staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
-    shutil.copytree(folder, staging, dirs_exist_ok=True)
-    return install_folder(staging, target / name)
+    try:
+        staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
+        try:
+            shutil.copytree(folder, staging, dirs_exist_ok=True)
+            return install_folder(staging, target / name)
+        finally:
+            shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise make_write_error(target / name, error) from error
 
 
 def _make_folder(folder: Path) -> Path:
@@ -184,25 +208,62 @@ def _read_mirror_variable() -> Path | None:
 
 def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:
     """Return the manifest of an installed collection if its files are unchanged, else None."""
+    valid = _read_valid_manifest(card.name, folder)
+    if valid is not None and valid != read_manifest(folder):
+        _write_if_possible(folder, valid)
+    return valid
+
+
+def _read_valid_manifest(name: str, folder: Path) -> Manifest | None:
+    """Return the manifest of a collection whose files are the fetched ones, with their present state, else None.
+
+    Files are read only if one of them was written, replaced or copied since they were last read.
+    """
     manifest = read_manifest(folder)
-    if manifest is None or manifest.collection != card.name or not _is_unchanged(manifest, folder):
+    if manifest is None or manifest.collection != name:
         return None
     state = read_folder_state(folder)
     if manifest.is_untouched(state):
         return manifest
-    renewed = replace(manifest, newest=state.newest)
-    write_manifest(folder, renewed)
-    return renewed
+    if not manifest.has_same_size(state) or _read_change(manifest, folder):
+        return None
+    return replace(manifest, state=state.digest, contents=manifest.contents or hash_contents(folder))
 
 
-def _is_unchanged(manifest: Manifest, folder: Path) -> bool:
-    """Return whether the files are the fetched ones; they are read only where their sizes or times differ."""
-    state = read_folder_state(folder)
-    if manifest.is_untouched(state):
-        return True
-    return manifest.has_same_size(state) and (
-        fingerprint_corpus(manifest.collection, folder) == manifest.fingerprint
+def _read_change(manifest: Manifest, folder: Path) -> bool:
+    """Read all files; return whether their contents differ from those that the manifest was written for."""
+    if manifest.contents:
+        return hash_contents(folder) != manifest.contents
+    return fingerprint_corpus(manifest.collection, folder) != manifest.fingerprint
+
+
+def verify_fetched(name: str, folder: Path) -> None:
+    """Read all files of a fetched collection and raise StageFailedError if one differs from what was fetched.
+
+    The manifest then no longer counts as valid, so that the next run fetches the collection again.
+    """
+    manifest = read_manifest(folder)
+    if manifest is None or manifest.collection != name or _read_change(manifest, folder):
+        if manifest is not None:
+            _write_if_possible(folder, replace(manifest, state=""))
+        raise make_change_error(folder)
+
+
+def make_change_error(path: Path) -> StageFailedError:
+    """Return the error for documents that are not those whose contents were hashed before they were read."""
+    return StageFailedError(
+        "the files changed while they were read, or are damaged",
+        where=str(path),
+        hint="Run the same command again when nothing writes to them; no result was made from them.",
     )
+
+
+def _write_if_possible(folder: Path, manifest: Manifest) -> None:
+    """Write the manifest; in a folder that cannot be written to, the files are hashed again next time."""
+    try:
+        write_manifest(folder, manifest)
+    except StageFailedError as error:
+        log.debug("%s", error)
 
 
 def _make_fetch_report(
@@ -235,10 +296,18 @@ class _FetchJob:
         problems: list[tuple[PackageSource, TextcatError]] = []
         for each in self._list_sources(source, mirror):
             try:
-                return self._try_source(each)
+                manifest = self._try_source(each)
+                self._remove_downloads()
+                return manifest
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
+            except StageFailedError:
+                self._remove_downloads()
+                raise
             except OSError as problem:
+                if is_disk_error(problem):
+                    self._remove_downloads()
+                    raise make_write_error(Path(problem.filename or self.data_folder), problem) from problem
                 unreadable = DataNotAvailableError(
                     problem.strerror or str(problem),
                     where=str(problem.filename or ""),
@@ -251,6 +320,12 @@ class _FetchJob:
         """Remove the staging folders of killed runs; the lock excludes other running ones."""
         for left in self.data_folder.glob(f".{self.card.name}.*"):
             shutil.rmtree(left, ignore_errors=True)
+
+    def _remove_downloads(self) -> None:
+        """Remove what is left of downloads, also from addresses that were given up."""
+        shutil.rmtree(self._locate_downloads(), ignore_errors=True)
+        with suppress(OSError):
+            self._locate_downloads().parent.rmdir()
 
     def _list_sources(self, source: str | Path | None, mirror: Path | None) -> Iterator[PackageSource]:
         packages = self.card.packages

@@ -7,7 +7,6 @@ or date) or the sha256 is known. A file with the wrong hash is deleted. Proxies 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import json
 import os
@@ -23,7 +22,7 @@ from urllib.parse import urlsplit
 
 from textcat.corpora.fetch.archives import require_disk_space
 from textcat.errors import BadDataError, DataNotAvailableError
-from textcat.store.files import flush_to_disk, make_write_error
+from textcat.store.files import flush_to_disk, is_disk_error, make_write_error
 
 if TYPE_CHECKING:
     import http.client
@@ -60,7 +59,7 @@ class TryAgainError(Exception):
 
 
 class TransferMeter:
-    """Counts bytes, reports progress, and stops transfers that are too large or too slow."""
+    """Counts bytes, reports progress, and stops transfers that are too large."""
 
     def __init__(
         self,
@@ -68,7 +67,6 @@ class TransferMeter:
         held: int,
         total: int | None,
         limit: int,
-        retry: RetryPolicy,
         report: ProgressCallback | None,
     ) -> None:
         self.what = what
@@ -76,10 +74,8 @@ class TransferMeter:
         self.done = held
         self.total = total
         self.limit = limit
-        self.retry = retry
         self.report = report
-        self.started = self.window_started = time.monotonic()
-        self.window_done = held
+        self.started = time.monotonic()
 
     def add(self, number: int) -> None:
         """Count received bytes."""
@@ -90,18 +86,8 @@ class TransferMeter:
                 where=self.what,
                 hint="The source has another file: use another one with --from.",
             )
-        now = time.monotonic()
-        self._check_pace(now)
         if self.report is not None:
-            self.report(self._measure_progress(now))
-
-    def _check_pace(self, now: float) -> None:
-        if now - self.window_started < self.retry.slow_for:
-            return
-        rate = (self.done - self.window_done) / (now - self.window_started)
-        if rate < self.retry.slowest_rate:
-            raise TryAgainError(f"the transfer was too slow ({rate:.0f} bytes per second)")
-        self.window_started, self.window_done = now, self.done
+            self.report(self._measure_progress(time.monotonic()))
 
     def _measure_progress(self, now: float) -> TransferProgress:
         rate = (self.done - self.held) / max(now - self.started, 1e-9)
@@ -112,7 +98,6 @@ class TransferMeter:
 _READ_BYTES = 1 << 16
 # `str.isdigit` accepts signs that `int` refuses, and `int` refuses thousands of digits.
 _SIZE = re.compile("[0-9]{1,18}")
-_DISK_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
 __all__ = ["Download", "ProgressCallback", "RetryPolicy", "TransferProgress", "remove_note"]
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -150,6 +135,8 @@ class Download:
                 last = str(problem)
             if attempt < self.retry.attempts:
                 self.sleep(self.retry.first_pause * 2 ** (attempt - 1))
+        if self._count_resumable_bytes() == 0:
+            self._forget()
         raise DataNotAvailableError(
             f"{last} (tried {self.retry.attempts} times)",
             where=self.url,
@@ -194,7 +181,8 @@ class Download:
                 hint="Take the files from a mirror: --mirror, or --from FOLDER.",
             ) from problem
         except (OSError, http.client.HTTPException) as problem:
-            if isinstance(problem, OSError) and problem.errno in _DISK_ERRORS:
+            if isinstance(problem, OSError) and (is_disk_error(problem) or problem.filename is not None):
+                self._forget()
                 raise make_write_error(self.part, problem) from problem
             reason = getattr(problem, "reason", None) or problem
             if isinstance(reason, socket.gaierror) and reason.errno == socket.EAI_NONAME:
@@ -228,9 +216,10 @@ class Download:
             validator = self._read_validator()
             if validator is not None:
                 headers["If-Range"] = validator
-        from textcat.corpora.fetch.http_requests import open_address  # noqa: PLC0415 - loads ssl
+        from textcat.corpora.fetch.http_requests import Pace, open_address  # noqa: PLC0415 - loads ssl
 
-        return open_address(self.url, headers, self.retry.timeout)
+        pace = Pace(self.retry.slowest_rate, self.retry.slow_for)
+        return open_address(self.url, headers, self.retry.timeout, pace)
 
     def _convert_http_error(self, problem: urllib.error.HTTPError) -> Exception:
         problem.close()
@@ -247,11 +236,18 @@ class Download:
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
         total = _read_total(answer, held)
+        if total is not None and total > self.max_bytes:
+            self._forget()
+            raise BadDataError(
+                f"the server announces {total:,} bytes, more than {self.max_bytes:,}",
+                where=self.url,
+                hint="The source has another file: use another one with --from.",
+            )
         require_disk_space(self.target.parent, (total or 0) - held)
         self._write_note(answer)
         digest = self._hash_part(held)
         limit = total if total is not None else self.max_bytes
-        meter = TransferMeter(self.target.name, held, total, limit, self.retry, self.progress)
+        meter = TransferMeter(self.target.name, held, total, limit, self.progress)
         with self.part.open("ab" if held else "wb") as out:
             try:
                 while step := answer.read1(_READ_BYTES):

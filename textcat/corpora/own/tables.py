@@ -97,11 +97,14 @@ class Problems:
 
 
 class TableRow(NamedTuple):
-    """One record: `where` it begins (file:line), its values by column, and the number of that line."""
+    """One record: `where` it begins (file:line), its values by column, and its number.
+
+    Records of JSON Lines are numbered by their lines, others from 1 on; those that are skipped count.
+    """
 
     where: str
     values: Mapping[str, Any]
-    line: int = 0
+    number: int = 0
 
 
 def read_table_file(path: Path, form: TableFormat, encoding: str, problems: Problems) -> Iterator[TableRow]:
@@ -120,60 +123,111 @@ def read_rows(
     lines: Iterable[bytes], form: TableFormat, name: str, encoding: str, problems: Problems
 ) -> Iterator[TableRow]:
     """Yield the rows of a stream of lines; `name` is what errors call it."""
-    decoded = decode_lines(lines, name, encoding, problems)
     if form == "jsonl":
-        return _read_json_rows(decoded, name, problems)
-    return _read_delimited_rows(decoded, name, "\t" if form == "tsv" else ",", problems)
+        return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
+    return _DelimitedReader(lines, name, encoding, problems).read("\t" if form == "tsv" else ",")
 
 
 def decode_lines(
     lines: Iterable[bytes], name: str, encoding: str, problems: Problems
 ) -> Iterator[tuple[int, str]]:
     """Yield each line with its number; undecodable bytes are replaced, or their line skipped, by policy."""
-    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
-    first = "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
+    for number, (text, fault) in enumerate(_decode_each(lines, encoding), 1):
+        if not fault or problems.report("encoding", fault, f"{name}:{number}") == "replace":
+            yield number, text
+
+
+def _decode_each(lines: Iterable[bytes], encoding: str) -> Iterator[tuple[str, str]]:
+    """Yield each line and what is wrong with its encoding, or an empty text; undecodable bytes are replaced."""
+    first, plain = choose_codec(encoding), encoding.lower().replace("_", "-").removesuffix("-sig")
     for number, line in enumerate(lines, 1):
         used = first if number == 1 else plain
         try:
-            yield number, line.decode(used)
+            yield line.decode(used), ""
         except UnicodeDecodeError as problem:
             what = f"byte {problem.start + 1} of the line is not {plain}"
-            if problems.report("encoding", what, f"{name}:{number}") == "replace":
-                yield number, line.decode(used, errors="replace")
+            yield line.decode(used, errors="replace"), what
 
 
-def _read_delimited_rows(
-    lines: Iterable[tuple[int, str]], name: str, delimiter: str, problems: Problems
-) -> Iterator[TableRow]:
-    """Yield the rows of a table whose first line names the columns; quoted fields may span lines."""
-    last = 0
+def choose_codec(encoding: str) -> str:
+    """Return the codec for the beginning of a file: that of UTF-8 skips a byte-order mark."""
+    plain = encoding.lower().replace("_", "-").removesuffix("-sig")
+    return "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
 
-    def count_lines() -> Iterator[str]:
-        nonlocal last
-        for number, line in lines:
-            last = number
-            yield line
 
-    csv.field_size_limit(_MAX_FIELD_BYTES)
-    reader = csv.reader(count_lines(), delimiter=delimiter, strict=True)
-    header: list[str] | None = None
-    while True:
-        line = last + 1
-        where = f"{name}:{line}"
+class _DelimitedReader:
+    """Reads the rows of a table whose first line names the columns; quoted fields may span lines.
+
+    Blank lines are skipped. A record is skipped as a whole, with all its lines; a fault of the header is always an
+    error, because the next line would be taken for the names of the columns.
+    """
+
+    def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
+        self._lines = _decode_each(lines, encoding)
+        self._name = name
+        self._problems = problems
+        self._last = 0
+        self._fault: tuple[int, str] | None = None
+
+    def read(self, delimiter: str) -> Iterator[TableRow]:
+        """Yield the rows."""
+        csv.field_size_limit(_MAX_FIELD_BYTES)
+        reader = csv.reader(self._count_lines(), delimiter=delimiter, strict=True)
+        header = self._read_header(reader)
+        number = 0
+        while header is not None:
+            line = self._last + 1
+            where = f"{self._name}:{line}"
+            number += 1
+            try:
+                values = next(reader, None)
+            except csv.Error as problem:
+                lost = f" (lines {line} to {self._last})" if self._last > line else ""
+                self._problems.report("malformed", f"cannot be parsed: {problem}{lost}", where)
+                self._fault = None
+                continue
+            if values is None:
+                return
+            if not values:
+                number -= 1
+            elif self._is_decoded():
+                if len(values) == len(header):
+                    yield TableRow(where, dict(zip(header, values, strict=True)), number)
+                else:
+                    what = f"{len(values)} fields where the header has {len(header)}"
+                    self._problems.report("malformed", what, where)
+
+    def _count_lines(self) -> Iterator[str]:
+        for text, fault in self._lines:
+            self._last += 1
+            if fault and self._fault is None:
+                self._fault = (self._last, fault)
+            yield text
+
+    def _is_decoded(self) -> bool:
+        """Return whether the record just read can be kept; report a fault in its encoding."""
+        fault, self._fault = self._fault, None
+        if fault is None:
+            return True
+        line, what = fault
+        return self._problems.report("encoding", what, f"{self._name}:{line}") == "replace"
+
+    def _read_header(self, reader: Iterator[list[str]]) -> list[str] | None:
+        """Return the names of the columns, or None for an empty file."""
+        where = f"{self._name}:1"
         try:
-            values = next(reader, None)
+            names = next(filter(None, reader), None)
+            kept = names is None or self._is_decoded()
         except csv.Error as problem:
-            problems.report("malformed", f"cannot be parsed: {problem}", where)
-            continue
-        if values is None:
-            return
-        if header is None:
-            header = _check_column_names(values, where)
-        elif values and len(values) != len(header):
-            what = f"{len(values)} fields where the header has {len(header)}"
-            problems.report("malformed", what, where)
-        elif values:
-            yield TableRow(where, dict(zip(header, values, strict=True)), line)
+            raise self._make_header_error(f"cannot be parsed: {problem}", where) from problem
+        where = f"{self._name}:{self._last}"
+        if not kept:
+            raise self._make_header_error("the names of the columns cannot be decoded", where)
+        return None if names is None else _check_column_names(names, where)
+
+    def _make_header_error(self, what: str, where: str) -> BadDataError:
+        hint = self._problems.hint or "Fix the first line, which names the columns."
+        return BadDataError(what, where=where, hint=hint)
 
 
 def _check_column_names(names: list[str], where: str) -> list[str]:

@@ -202,6 +202,7 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
     """Refuse own documents with nothing to tell apart; warn of categories that cannot be learned or tested."""
     train, test = (read_mask(vectors, f"{part}.labels") for part in ("train", "test"))
     names = read_json(vectors, "categories")
+    expected = {run.reject.label for run in experiment.runs.values() if run.reject}
     learned, tested = (np.count_nonzero(labels, axis=0) for labels in (train, test))
     if np.all((learned == 0) | (learned == len(train))):
         all_have = [name for name, number in zip(names, learned, strict=True) if number]
@@ -217,7 +218,10 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
         (learned == 1, "in a single training document: too few to learn from"),
     ):
         if chosen.any():
-            found = [names[k] for k in np.flatnonzero(chosen)]
+            # The label of documents out of scope may be that of test documents only.
+            found = [names[k] for k in np.flatnonzero(chosen) if names[k] not in expected]
+            if not found:
+                continue
             shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
             log.warning("Warning: %d of %d categories are %s (%s)", len(found), len(names), what, shown)
 

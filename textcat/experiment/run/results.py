@@ -14,6 +14,7 @@ import textcat
 from textcat.evaluation.run_measures import average_repetitions
 from textcat.evaluation.significance import measure_comparison
 from textcat.experiment.context import RunContext
+from textcat.experiment.run.one_label_results import collect_one_label_results, describes_one_label
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
@@ -114,8 +115,8 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
 
 
 def _dump_settings(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:
-    """Return settings as JSON-able data, without `calibration` if there is none."""
-    unused = () if settings.calibration else ("calibration",)
+    """Return settings as JSON-able data, without `calibration` and `reject` if there is none."""
+    unused = [name for name in ("calibration", "reject") if not getattr(settings, name)]
     return settings.model_dump(mode="json", exclude={*left_out, *unused})
 
 
@@ -147,9 +148,14 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
         "title": run.title,
         "settings": _dump_settings(run, "title"),
         "signature": hash_json({"key": [chain.evaluated.recipe.key for chain in chains]})[:16],
-        "measures": dict(sorted(measures.items())),
+        "measures": measures,
         "certificates": certificates,
     }
+    if describes_one_label(plan.experiment):
+        described = collect_one_label_results(chains, context)
+        result["measures"] |= described.pop("measures")
+        result |= described
+    result["measures"] = dict(sorted(result["measures"].items()))
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
     result |= collect_identities(*list_plugin_names(plan.experiment, run))

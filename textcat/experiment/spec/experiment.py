@@ -24,6 +24,7 @@ from textcat.selection.choice import SelectionSettings
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import VectorSettings
 from textcat.thresholds.calibration import CalibrationSettings
+from textcat.thresholds.rejection import RejectSettings
 from textcat.thresholds.rules import ThresholdSettings
 
 
@@ -198,6 +199,7 @@ class RunSettings(StrictSettings):
     calibration: CalibrationSettings | None = Field(
         default=None, description="Keys that override the experiment's."
     )
+    reject: RejectSettings | None = Field(default=None, description="Keys that override the experiment's.")
     threshold: ThresholdSettings = Field(
         default_factory=ThresholdSettings, description="Keys that override the experiment's."
     )
@@ -237,6 +239,10 @@ class Experiment(StrictSettings):
     projection: ProjectionSettings | None = None
     calibration: CalibrationSettings | None = Field(
         default=None, description="Probabilities for learners without their own; default: none."
+    )
+    reject: RejectSettings | None = Field(
+        default=None,
+        description="Give documents with a low best probability no class (`single_label`, with `calibration`).",
     )
     threshold: ThresholdSettings = Field(default_factory=ThresholdSettings)
     evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings)
@@ -282,6 +288,26 @@ class Experiment(StrictSettings):
         return runs
 
     @model_validator(mode="after")
+    def _check_temperature(self) -> Experiment:
+        settings = [self.calibration, *(run.calibration for run in self.runs.values())]
+        if any(each and each.method == "temperature" for each in settings) and not self.corpus.single_label:
+            raise ValueError(
+                "calibration by temperature is for one category per document; "
+                "write `single_label: true` in `corpus`, or `method: platt`"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _check_reject(self) -> Experiment:
+        for name, run in self.runs.items():
+            if run.reject and not (self.corpus.single_label and run.calibration):
+                raise ValueError(
+                    f"run {name!r}: `reject` needs probabilities of one category per document; write "
+                    "`single_label: true` in `corpus` and `calibration: {method: temperature}`"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _check_compared_runs(self) -> Experiment:
         named = [run for pair in self.comparisons.values() for run in (pair.left, pair.right)]
         named += [run for runs in self.scalings.values() for run in runs]
@@ -317,7 +343,7 @@ def names_a_folder(name: str) -> bool:
 
 # The default of `text.tokenizer` is that of a paper; the user's own documents may be in any script.
 OWN_TOKENIZER = "unicode"
-OPTIONAL_SECTIONS = ("projection", "calibration")
+OPTIONAL_SECTIONS = ("projection", "calibration", "reject")
 SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL_SECTIONS, "threshold", "evaluation")
 
 
@@ -339,7 +365,7 @@ def _merge_shared_settings(run: dict[str, Any], experiment: dict[str, Any]) -> d
         if (
             isinstance(shared, dict)
             and isinstance(own, dict)
-            and (key not in OPTIONAL_SECTIONS or shared or own)
+            and (key not in OPTIONAL_SECTIONS or key in experiment or key in run)
         ):
             filled[key] = shared | own
     return filled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,10 +17,12 @@ from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.probabilities import compute_probabilities
 from textcat.experiment.steps.step import Step, make_recipe_inputs
+from textcat.experiment.steps.vectorize import read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
-from textcat.thresholds.calibration import Calibration
+from textcat.thresholds.calibration import Calibration, normalize_probabilities
+from textcat.thresholds.rejection import Rejection, fit_rejection
 from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
 
 Floats = NDArray[np.float64]
@@ -39,13 +41,20 @@ class DecisionRule:
     per_document: float
     priors: Floats
     calibration: Calibration | None
+    rejection: Rejection | None = None
 
     def probabilities(self, model: Model, scores: Floats) -> Floats | None:
-        """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none."""
-        return compute_probabilities(model, self.calibration, scores)
+        """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none.
+
+        With one category per document, those of a document sum to 1.
+        """
+        found = compute_probabilities(model, self.calibration, scores)
+        return normalize_probabilities(found) if found is not None and self.single_label else found
 
     def decide(self, model: Model, scores: Floats) -> NDArray[np.bool_]:
-        """Return the accepted categories; with `single_label` the category with the highest score."""
+        """Return the accepted categories; with `single_label` the one with the highest score, unless rejected."""
+        if self.rejection is not None and (probabilities := self.probabilities(model, scores)) is not None:
+            return self.rejection.decide(probabilities)
         if self.single_label:
             chosen = np.zeros(scores.shape, dtype=bool)
             chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
@@ -59,6 +68,11 @@ class DecisionRule:
             per_document=self.per_document,
             probabilities=self.probabilities(model, scores) if needs_probabilities else None,
         )
+
+    def reject_below(self, threshold: float) -> DecisionRule:
+        """Return a rule that rejects documents whose best probability is below the threshold."""
+        column = self.rejection.column if self.rejection else -1
+        return replace(self, rejection=Rejection(threshold, column))
 
     @property
     def needs_all_documents(self) -> bool:
@@ -75,14 +89,18 @@ def make_decide_step(
 ) -> Step:
     """Return the step that sets a run's thresholds by its rule."""
     needs = {"model": trained}
-    if calibrated and run.threshold.rule == "expected-f1":
+    if calibrated and (run.threshold.rule == "expected-f1" or run.reject):
         needs["calibration"] = calibrated
     parameters = {**run.threshold.model_dump(mode="json"), "seed": seed}
+    if run.reject:
+        parameters["reject"] = run.reject.model_dump(mode="json")
     parameters |= collect_identities(("thresholds", run.threshold.rule))
     recipe = Recipe("threshold", 1, parameters, make_recipe_inputs(**needs))
 
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, *sources)
+        if rejection := _fit_rejection(context, run, problem, trained, calibrated, seed, sources[0]):
+            write_array(target, "reject", rejection.to_array())
         if run.threshold.rule == "default":
             # It looks at no score.
             none = np.zeros((0, problem.labels.shape[1]))
@@ -105,6 +123,25 @@ def make_decide_step(
     return Step("train", f"set thresholds of {run.title or run.learner}", recipe, make, tuple(needs.values()))
 
 
+def _fit_rejection(
+    context: RunContext,
+    run: RunSettings,
+    problem: LearningProblem,
+    trained: Step,
+    calibrated: Step | None,
+    seed: int,
+    vectorized: Step,
+) -> Rejection | None:
+    """Return the rejection of a run, fitted on held-out probabilities; None without `reject`."""
+    calibration = _load_calibration(run, calibrated, context, problem)
+    if run.reject is None or run.calibration is None or calibration is None:
+        return None
+    scores, _ = load_held_out_scores(context, run, problem, trained, seed, run.calibration.folds)
+    probabilities = normalize_probabilities(calibration.probabilities(scores))
+    categories = read_vectors(vectorized.build_artifact(context).folder).categories
+    return fit_rejection(run.reject, probabilities, problem.labels, categories)
+
+
 def _load_calibration(
     run: RunSettings, calibrated: Step | None, context: RunContext, problem: LearningProblem
 ) -> Calibration | None:
@@ -124,4 +161,5 @@ def load_decision_rule(
         calibration = read_calibration(calibrated, run.calibration, len(priors))
     counted = run.threshold.rule in PER_DOCUMENT_RULES
     per_document = float(read_array(decided, "per_document")) if counted else 1.0
-    return DecisionRule(run, single_label, thresholds, per_document, priors, calibration)
+    rejection = Rejection.from_array(read_array(decided, "reject"), len(priors)) if run.reject else None
+    return DecisionRule(run, single_label, thresholds, per_document, priors, calibration, rejection)

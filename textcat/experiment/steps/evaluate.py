@@ -45,6 +45,9 @@ def make_evaluate_step(
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
+        if single:
+            # Probabilities of one category per document are divided by their sum before they are measured.
+            parameters["normalized"] = True
     parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
@@ -61,8 +64,9 @@ def make_evaluate_step(
         scores = model.scores(read_test_matrix(context, run, vectors, projected))
         decisions = rule.decide(model, scores)
         found = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
-        if rule.calibration is not None:
-            found.update(measure_calibration(rule.calibration.probabilities(scores), vectors.test_labels))
+        probabilities = rule.probabilities(model, scores) if rule.calibration is not None else None
+        if probabilities is not None:
+            found.update(measure_calibration(probabilities, vectors.test_labels))
         X = (
             read_projection(projected.build_artifact(context).folder, "train", run)
             if projected

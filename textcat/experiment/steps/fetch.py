@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textcat.corpora import OWN_FORMATS, fetch_corpus, list_corpora, open_corpus
-from textcat.corpora.fetch.collection import find_fetched
+from textcat.corpora.fetch.collection import find_fetched, make_change_error, verify_fetched
 from textcat.corpora.registry import find_corpus_plugin, fingerprint_corpus
 from textcat.errors import DataNotAvailableError
 from textcat.experiment.context import RunContext
-from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.experiment import CorpusSettings, Experiment
 from textcat.published.printed_tables import load_all_cells
 
 
@@ -31,8 +31,8 @@ def find_documents(experiment: Experiment, context: RunContext) -> DocumentSourc
         corpus.name in OWN_FORMATS and not (corpus.path and _has_documents(corpus.name, path))
     ):
         return None
-    if _is_given_by_path(experiment):
-        return DocumentSource(path, _fingerprint_files(experiment, path))
+    if _is_given_by_path(corpus):
+        return DocumentSource(path, _fingerprint_files(corpus, path))
     found = find_fetched(experiment.corpus.name, context.data)
     return DocumentSource(found.folder, found.fingerprint) if found else None
 
@@ -52,8 +52,8 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
             where=str(path),
             hint="Fix `corpus.path`; it is relative to the experiment file.",
         )
-    if _is_given_by_path(experiment):
-        return DocumentSource(path, _fingerprint_files(experiment, path))
+    if _is_given_by_path(corpus):
+        return DocumentSource(path, _fingerprint_files(corpus, path))
     report = fetch_corpus(
         corpus.name,
         context.data,
@@ -77,16 +77,23 @@ def locate_documents(experiment: Experiment, context: RunContext) -> Path:
     return context.data / corpus.name
 
 
-def _is_given_by_path(experiment: Experiment) -> bool:
+def verify_documents(corpus: CorpusSettings, path: Path, fingerprint: str) -> None:
+    """Raise StageFailedError unless the files still have the contents with that fingerprint; read them again."""
+    if not _is_given_by_path(corpus):
+        verify_fetched(corpus.name, path)
+    elif _fingerprint_files(corpus, path) != fingerprint:
+        raise make_change_error(path)
+
+
+def _is_given_by_path(corpus: CorpusSettings) -> bool:
     """Return whether the documents are the user's own or a plugin's, which `fetch` does not manage."""
-    return experiment.corpus.name in OWN_FORMATS or find_corpus_plugin(experiment.corpus.name) is not None
+    return corpus.name in OWN_FORMATS or find_corpus_plugin(corpus.name) is not None
 
 
-def _fingerprint_files(experiment: Experiment, path: Path) -> str:
-    corpus = experiment.corpus
+def _fingerprint_files(corpus: CorpusSettings, path: Path) -> str:
     if find_corpus_plugin(corpus.name):
         return open_corpus(corpus.name, path, split=corpus.split or None, **corpus.options).fingerprint()
-    return fingerprint_corpus(corpus.name, path)
+    return fingerprint_corpus(corpus.name, path, **corpus.options)
 
 
 def explain_unavailable(corpus: str) -> str:

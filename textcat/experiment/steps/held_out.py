@@ -29,7 +29,7 @@ def load_held_out_scores(
     """Return scores, documents x categories, and each document's fold; built once per model and number of folds."""
     numbers = assign_folds(problem.X.shape[0], folds, seed=seed)
     parts = [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
-    recipe = Recipe("held_out", 2, {"folds": folds, "seed": seed}, make_recipe_inputs(model=trained))
+    recipe = _make_recipe(trained, seed, folds)
 
     def make(target: Path) -> None:
         run_of_folds = _fix_searched_value(run, trained, context)
@@ -45,6 +45,16 @@ def load_held_out_scores(
         write_array(target, "scores", scores)
 
     return read_array(context.store.build(recipe, make).folder, "scores"), numbers
+
+
+def find_held_out_scores(context: RunContext, trained: Step, seed: int, folds: int) -> Floats | None:
+    """Return the scores that `load_held_out_scores` has built, or None."""
+    found = context.store.find(_make_recipe(trained, seed, folds))
+    return read_array(found.folder, "scores") if found else None
+
+
+def _make_recipe(trained: Step, seed: int, folds: int) -> Recipe:
+    return Recipe("held_out", 2, {"folds": folds, "seed": seed}, make_recipe_inputs(model=trained))
 
 
 def _fix_searched_value(run: RunSettings, trained: Step, context: RunContext) -> RunSettings:

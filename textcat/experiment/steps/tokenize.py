@@ -16,6 +16,7 @@ from textcat.corpora.document import CountingCorpus, StreamedCorpus
 from textcat.corpora.sides import count_labels
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings
+from textcat.experiment.steps.fetch import verify_documents
 from textcat.experiment.steps.step import Step
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
@@ -55,10 +56,12 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         split = corpus.split or None
         if corpus.name in list_vector_corpora():
             vectors = open_vectors(corpus.name, folder, split=split, **corpus.options)
+            verify_documents(corpus, folder, fingerprint)
             _write_counts(target, _convert_vectors(vectors))
             return
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
         counts = _count_terms(opened, text, context)
+        verify_documents(corpus, folder, fingerprint)
         _log_problems(opened)
         _write_counts(target, counts)
 

@@ -34,24 +34,38 @@ RULE_NONE, RULE_EPSILON, RULE_HALVING = 0, 1, 2
 
 @compile_kernel
 def compute_gaussian_steps(
-    weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, informed: bool, steps: Array
+    j: int,
+    weight: Array,
+    slope: Array,
+    bend: Array,
+    strength: Array,
+    mode: Array,
+    informed: bool,
+    steps: Array,
 ) -> None:
     """Fill in the steps of algorithms 1 to 4 of zhang_oles_2001 (equations 26, 27 of genkin_2004)."""
     for k in range(steps.shape[0]):
-        centre = weight[k] - mode[k] if informed else weight[k]
-        curve = bend[k] + 2 * strength[k]
-        steps[k] = -(slope[k] + 2 * strength[k] * centre) / curve if curve > 0 else 0.0
+        centre = weight[j, k] - mode[j, k] if informed else weight[j, k]
+        curve = bend[k] + 2 * strength[j, k]
+        steps[k] = -(slope[k] + 2 * strength[j, k] * centre) / curve if curve > 0 else 0.0
 
 
 @compile_kernel
 def compute_laplace_steps(
-    weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, informed: bool, steps: Array
+    j: int,
+    weight: Array,
+    slope: Array,
+    bend: Array,
+    strength: Array,
+    mode: Array,
+    informed: bool,
+    steps: Array,
 ) -> None:
     """Fill in the steps of algorithm 2 of genkin_2004: none crosses the mode; at the mode both directions are
     tried."""
     for k in range(steps.shape[0]):
-        centre = weight[k] - mode[k] if informed else weight[k]
-        up, down = slope[k] + strength[k], slope[k] - strength[k]
+        centre = weight[j, k] - mode[j, k] if informed else weight[j, k]
+        up, down = slope[k] + strength[j, k], slope[k] - strength[j, k]
         if centre > 0:
             step = max(-up / bend[k], -centre) if bend[k] > 0 else -centre
         elif centre < 0:
@@ -67,32 +81,32 @@ def compute_laplace_steps(
 
 @compile_kernel
 def take_bounded_steps(
-    steps: Array, weight: Array, low: Array, high: Array, informed: bool, radius: Array, active: Array,
+    j: int, steps: Array, weight: Array, low: Array, high: Array, informed: bool, radius: Array, active: Array,
     move: Array,
 ) -> bool:  # fmt: skip
     """Move the weight of each lane by its step within trust region and bounds; did any lane move?"""
     moved = False
     for k in range(move.shape[0]):
-        step = min(max(steps[k], -radius[k]), radius[k])
+        step = min(max(steps[k], -radius[j, k]), radius[j, k])
         if informed:
-            step = min(max(weight[k] + step, low[k]), high[k]) - weight[k]
+            step = min(max(weight[j, k] + step, low[j, k]), high[j, k]) - weight[j, k]
         step *= active[k]
         move[k] = step
-        weight[k] += step
+        weight[j, k] += step
         moved |= step != 0
     return moved
 
 
 @compile_kernel
-def resize_trust_region(radius: Array, move: Array, rule: int, epsilon: float) -> None:
+def resize_trust_region(j: int, radius: Array, move: Array, rule: int, epsilon: float) -> None:
     """The next trust region: 2 |dw| + epsilon (zhang_oles_2001) or max(2 |dw|, radius / 2) (equation 19
     of genkin_2004)."""
     if rule == RULE_NONE:
         return
     for k in range(move.shape[0]):
-        if radius[k] > 0:
+        if radius[j, k] > 0:
             size = 2 * abs(move[k])
-            radius[k] = size + epsilon if rule == RULE_EPSILON else max(size, radius[k] / 2)
+            radius[j, k] = size + epsilon if rule == RULE_EPSILON else max(size, radius[j, k] / 2)
 
 
 @compile_kernel
@@ -239,7 +253,7 @@ def apply_valued(rows: Array, values: Array, start: int, stop: int, state: Array
 
 @compile_kernel
 def sum_plain_column(
-    loss: int, rows: Array, start: int, stop: int, value: Any, state: Array, positive: Array, sharpness: Any,
+    j: int, loss: int, rows: Array, start: int, stop: int, value: Any, state: Array, positive: Array, sharpness: Any,
     beyond: Any, tight: bool, one: Any, quarter: Any, radius: Array, reach: Array, slope: Array, bend: Array,
 ) -> None:  # fmt: skip
     """Compute slope and bend of a column with one value and unit weights, in the objective's units."""
@@ -250,11 +264,11 @@ def sum_plain_column(
             bend[k] = (stop - start) * one
     elif loss == SQUARED_HINGE:
         for k in range(slope.shape[0]):
-            reach[k] = radius[k] * size
+            reach[k] = radius[j, k] * size
         sum_hinge_plain(rows, start, stop, state, positive, reach, beyond, one, slope, bend)
     else:
         for k in range(slope.shape[0]):
-            reach[k] = exponential(sharpness * radius[k] * size)
+            reach[k] = exponential(sharpness * radius[j, k] * size)
         sum_logistic_plain(rows, start, stop, state, sharpness, reach, tight, one, quarter, slope, bend)
     for k in range(slope.shape[0]):
         slope[k] *= value
@@ -282,11 +296,11 @@ def sum_valued_column(
 
 
 @compile_kernel
-def finish_slopes(loss: int, sharpness: Any, positive_sum: Array, slope: Array, bend: Array) -> None:
+def finish_slopes(j: int, loss: int, sharpness: Any, positive_sum: Array, slope: Array, bend: Array) -> None:
     """Turn sums into slopes: twice the residuals, or probabilities minus the sum over positives."""
     for k in range(slope.shape[0]):
         if loss == LOGISTIC:
-            slope[k] -= positive_sum[k]
+            slope[k] -= positive_sum[j, k]
             bend[k] *= sharpness
         else:
             slope[k] += slope[k]
@@ -295,15 +309,15 @@ def finish_slopes(loss: int, sharpness: Any, positive_sum: Array, slope: Array, 
 
 @compile_kernel
 def take_step(
-    prior: int, weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array,
+    j: int, prior: int, weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array,
     high: Array, informed: bool, radius: Array, active: Array, steps: Array, move: Array,
 ) -> bool:  # fmt: skip
     """Take the step of a feature under either prior; did any lane move?"""
     if prior == GAUSSIAN:
-        compute_gaussian_steps(weight, slope, bend, strength, mode, informed, steps)
+        compute_gaussian_steps(j, weight, slope, bend, strength, mode, informed, steps)
     else:
-        compute_laplace_steps(weight, slope, bend, strength, mode, informed, steps)
-    return take_bounded_steps(steps, weight, low, high, informed, radius, active, move)
+        compute_laplace_steps(j, weight, slope, bend, strength, mode, informed, steps)
+    return take_bounded_steps(j, steps, weight, low, high, informed, radius, active, move)
 
 
 @compile_kernel
@@ -321,24 +335,25 @@ def run_column_pass(
     quarter = one / (one + one + one + one)
     for j in visits:
         start, stop = starts[j], starts[j + 1]
-        slope[:] = one - one
-        bend[:] = one - one
+        for k in range(lanes):
+            slope[k] = one - one
+            bend[k] = one - one
         if plain and stop > start:
             sum_plain_column(
-                loss, rows, start, stop, values[start], state, positive, sharpness, beyond, tight, one,
-                quarter, radius[j], reach, slope, bend,
+                j, loss, rows, start, stop, values[start], state, positive, sharpness, beyond, tight, one,
+                quarter, radius, reach, slope, bend,
             )  # fmt: skip
         else:
             sum_valued_column(
                 loss, rows, values, start, stop, state, weights, positive, sharpness, beyond, tight, one,
                 quarter, radius[j], slope, bend,
             )  # fmt: skip
-        finish_slopes(loss, sharpness, positive_sums[j], slope, bend)
+        finish_slopes(j, loss, sharpness, positive_sums, slope, bend)
         moved = take_step(
-            prior, weight[j], slope, bend, strength[j], mode[j], low[j], high[j], informed, radius[j],
+            j, prior, weight, slope, bend, strength, mode, low, high, informed, radius,
             active, steps, move,
         )  # fmt: skip
-        resize_trust_region(radius[j], move, rule, epsilon)
+        resize_trust_region(j, radius, move, rule, epsilon)
         if plain and moved and stop > start:
             for k in range(lanes):
                 move[k] *= values[start]

@@ -131,11 +131,12 @@ def add_document(
     weight: Array,
 ) -> None:
     """Add a multiple of one document to the weights of each lane, on its selected features."""
+    zero = shift.dtype.type(0)
     for t in range(start, stop):
         a, x = columns[t], values[t]
         if masked:
             for k in range(shift.shape[0]):
-                weight[a, k] += x * (shift[k] * free[a, k])
+                weight[a, k] += x * (shift[k] if free[a, k] else zero)
         else:
             for k in range(shift.shape[0]):
                 weight[a, k] += x * shift[k]
@@ -184,7 +185,7 @@ def prepare_row_lanes(problem: LinearProblem, block: slice, options: RowOptions,
     free = problem.free(block).astype(np.float64)
     return RowLanes(
         weight=pad_to_lanes(compute_weights_from_dual(problem, block, dual), dtype),
-        free=pad_to_lanes(free, dtype),
+        free=pad_to_lanes(problem.free(block), np.bool_),
         dual=pad_to_lanes(dual, dtype),
         stiffness=pad_to_lanes(pull * (squares @ free), dtype),
         pull=pad_to_lanes(pull, dtype),

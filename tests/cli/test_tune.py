@@ -1,0 +1,142 @@
+"""`textcat tune` from documents to a model that predicts, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from tests.browser import dom
+from tests.experiment.tune.tuning import write_questions
+from textcat.cli.main import group, main
+from textcat.experiment.tune.evaluation import METRICS, Evaluator
+
+
+def textcat(*arguments: str) -> Any:
+    """Run a command; errors are raised."""
+    result = CliRunner().invoke(group, [*arguments], standalone_mode=False)
+    if result.exception:
+        raise result.exception
+    assert not result.return_value, result.output
+    return result
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+FEW = ("--configurations", "2", "--folds", "2", "--jobs", "1")
+
+
+def test_two_commands_lead_from_a_table_to_labels(folder: Path) -> None:
+    write_questions(folder / "questions.csv")
+    printed = textcat("tune", "questions.csv", *FEW)
+    report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
+    assert f"{report['best']['value']:.2f} in cross-validation" in printed.stdout
+    assert "best so far" in printed.stderr
+    (folder / "new.txt").write_text("why is my cash machine withdraw\n")
+    labelled = textcat("predict", "questions-tuned/model", "new.txt").stdout
+    assert json.loads(labelled.splitlines()[0])["labels"] == ["blue"]
+
+
+def test_run_repeats_the_tuned_experiment_and_a_second_tune_continues(folder: Path) -> None:
+    write_questions(folder / "questions.csv")
+    textcat("init", "questions.csv")
+    textcat("tune", "questions.yaml", *FEW)
+    report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
+    textcat("run", "questions-tuned/tuned.yaml", "--data", "elsewhere")
+    results = json.loads((folder / "results" / "questions-tuned" / "results.json").read_text())
+    measured = results["runs"]["tuned"]["measures"]
+    # results.json leaves out what follows from other measures, and rounds to ten digits.
+    reported = report["test"]["measures"]
+    assert {"accuracy", "macro.f1", "probability.calibration_error"} <= measured.keys()
+    assert {name for name, value in measured.items() if value is None} <= {
+        name for name, value in reported.items() if value is None
+    }
+    numbers = {name: value for name, value in measured.items() if value is not None}
+    assert numbers == pytest.approx({name: reported[name] for name in numbers}, rel=1e-8, abs=1e-8)
+    again = json.loads(textcat("tune", "questions.yaml", *FEW, "--json", "-q").stdout)
+    assert again["candidates"] == report["candidates"]
+
+
+def test_the_page_has_what_the_report_has_and_escapes_it(folder: Path) -> None:
+    write_questions(folder / "questions.csv")
+    text = (folder / "questions.csv").read_text()
+    marked = text.replace("machine", "<script>alert(1)</script>").replace("blue", "<b>blue")
+    (folder / "questions.csv").write_text(marked)
+    textcat("tune", "questions.csv", *FEW, "-q")
+    report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
+    page = folder / "questions-tuned" / "tune.html"
+    source = page.read_text()
+    assert "<script" not in source
+    assert "&lt;b&gt;blue" in source
+    assert report["learning_curve"]["answer"] in source
+    for name in ("score_against_time", "effects", "learning_curve", "calibration"):
+        assert (folder / "questions-tuned" / "figures" / f"{name}.svg").exists()
+    shown = dom(page, folder)
+    assert shown.count("<img") == 4
+    assert f"{report['best']['value']:.2f}" in shown
+
+
+def test_an_interrupt_leaves_the_best_so_far_and_exits_with_0(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_questions(folder / "questions.csv")
+    evaluate, calls = Evaluator.evaluate, list[object]()
+
+    def stop_at_second(*arguments: Any) -> Any:
+        calls.append(arguments)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return evaluate(*arguments)
+
+    monkeypatch.setattr(Evaluator, "evaluate", stop_at_second)
+    textcat("tune", "questions.csv", "--folds", "2", "-q")
+    report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
+    assert report["stopped_by"] == "interrupt"
+    assert (folder / "questions-tuned" / "model" / "categorizer.json").exists()
+    # Before the first configuration is measured there is nothing to keep.
+    calls[:] = [None]
+    with pytest.raises(SystemExit) as ended:
+        main(["tune", "questions.csv", "--folds", "2", "--output", "other", "-q"])
+    assert ended.value.code == 130
+
+
+def test_a_dry_run_searches_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_questions(folder / "questions.csv")
+    monkeypatch.setattr(Evaluator, "evaluate", None)
+    printed = textcat("tune", "questions.csv", "--dry-run", *FEW)
+    assert "2 configurations" in printed.stdout
+    assert not (folder / "questions-tuned").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(("missing.csv",), 2), (("questions.csv", "--time", "5"), 2), (("questions.csv", "--metric", "f2"), 2)],
+)
+def test_wrong_arguments_are_usage_errors(folder: Path, arguments: tuple[str, ...], code: int) -> None:
+    write_questions(folder / "questions.csv")
+    with pytest.raises(SystemExit) as ended:
+        main(["tune", *arguments, "-q"])
+    assert ended.value.code == code
+
+
+def test_the_option_lists_the_metrics_that_there_are() -> None:
+    from textcat.cli import tune_command
+
+    assert tune_command.METRICS == METRICS
+
+
+def test_the_tuned_experiment_has_only_keys_that_differ_from_defaults(folder: Path) -> None:
+    write_questions(folder / "questions.csv", several=True)
+    textcat("tune", "questions.csv", *FEW, "--metric", "p@3", "-q")
+    data = yaml.safe_load((folder / "questions-tuned" / "tuned.yaml").read_text())
+    assert data["evaluation"] == {"zero_division": "skip", "ranking": [3]}
+    assert "threshold" not in data
+    assert set(data["runs"]) == {"tuned"}

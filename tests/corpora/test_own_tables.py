@@ -1,0 +1,389 @@
+"""Rows, lines and encodings of tables, and guesses of columns, on made tables of every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from textcat.corpora import open_corpus
+from textcat.corpora.own.columns import guess_columns, guess_separator, summarize_columns
+from textcat.corpora.own.formats import detect_encoding, detect_format, likeliest_encoding
+from textcat.corpora.own.tables import (
+    POLICIES,
+    PROBLEM_DESCRIPTIONS,
+    Problems,
+    TableRow,
+    choose_codec,
+    decode_lines,
+    read_rows,
+)
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+
+values = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=12)
+names = st.lists(
+    st.text(st.characters(categories=["L", "N"]), min_size=1, max_size=6), min_size=1, max_size=4, unique=True
+)
+
+
+def read(lines: Iterable[bytes], form: Any, problems: Problems | None = None) -> list[TableRow]:
+    return list(read_rows(lines, form, "f", "utf-8", problems or Problems.with_policy(None)))
+
+
+@given(names, st.data(), st.sampled_from([",", "\t"]), st.booleans(), st.integers(0, 2))
+@settings(max_examples=80, deadline=None)
+def test_written_rows_are_read_with_the_lines_on_which_they_begin(
+    header: list[str], data: st.DataObject, delimiter: str, mark: bool, blank: int
+) -> None:
+    """Quoted line ends, a byte-order mark and blank lines before the header change neither values nor lines."""
+    rows = data.draw(st.lists(st.lists(values, min_size=len(header), max_size=len(header)), max_size=5))
+    stream = io.StringIO()
+    writer = csv.writer(stream, delimiter=delimiter, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    stream.write("\n" * blank)
+    writer.writerow(header)
+    begins = []
+    for row in rows:
+        begins.append(stream.getvalue().count("\n") + 1)
+        writer.writerow(row)
+    content = (b"\xef\xbb\xbf" if mark and not blank else b"") + stream.getvalue().encode()
+    found = read(content.splitlines(keepends=True), "tsv" if delimiter == "\t" else "csv")
+    assert [list(row.values.values()) for row in found] == rows
+    assert all(list(row.values) == header for row in found)
+    assert [row.where for row in found] == [f"f:{line}" for line in begins]
+
+
+@given(
+    st.lists(
+        st.dictionaries(values, values | st.none() | st.lists(values, max_size=2), max_size=3), max_size=5
+    )
+)
+@settings(max_examples=80, deadline=None)
+def test_json_lines_are_read_as_they_were_written(rows: list[dict[str, Any]]) -> None:
+    lines = [json.dumps(row).encode() + b"\n\n" for row in rows]
+    found = read(b"".join(lines).splitlines(keepends=True), "jsonl")
+    assert [row.values for row in found] == rows
+    assert [row.number for row in found] == [2 * number + 1 for number in range(len(rows))]
+
+
+@given(st.lists(st.binary(max_size=8).filter(lambda line: b"\n" not in line), max_size=8))
+@settings(max_examples=100, deadline=None)
+def test_lines_that_are_not_utf8_are_replaced_or_skipped_and_counted(lines: list[bytes]) -> None:
+    def is_utf8(number: int, line: bytes) -> bool:
+        try:
+            line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    good = [number for number, line in enumerate(lines, 1) if is_utf8(number, line)]
+    for action in ("replace", "skip"):
+        problems = Problems.with_policy({"encoding": action})
+        found = list(decode_lines(lines, "f", "utf-8", problems))
+        assert [number for number, _ in found] == (good if action == "skip" else [*range(1, len(lines) + 1)])
+        assert problems.counts["encoding"] == len(lines) - len(good)
+        for number, text in found:
+            codec = "utf-8-sig" if number == 1 else "utf-8"
+            assert text == lines[number - 1].decode(codec, errors="replace")
+    if len(good) < len(lines):
+        with pytest.raises(BadDataError, match="is not utf-8"):
+            list(decode_lines(lines, "f", "UTF_8", Problems.with_policy({"encoding": "error"})))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "codec"),
+    [
+        ("utf-8", "utf-8-sig"),
+        ("UTF_8", "utf-8-sig"),
+        ("utf8", "utf-8-sig"),
+        ("utf-8-sig", "utf-8-sig"),
+        ("latin-1", "latin-1"),
+    ],
+)
+def test_only_utf8_has_a_byte_order_mark(encoding: str, codec: str) -> None:
+    assert choose_codec(encoding) == codec
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "jsonl", "folders"])
+def test_a_byte_order_mark_is_no_part_of_a_document(kind: str, tmp_path: Path) -> None:
+    mark = b"\xef\xbb\xbf"
+    if kind == "folders":
+        path = tmp_path
+        (tmp_path / "x").mkdir()
+        (tmp_path / "x" / "1.txt").write_bytes(mark + b"corn")
+    else:
+        path = tmp_path / f"d.{kind}"
+        content = {"csv": b"text,label\ncorn,x\n", "tsv": b"text\tlabel\ncorn\tx\n"}
+        path.write_bytes(mark + content.get(kind, b'{"text": "corn", "label": "x"}\n'))
+    (document,) = open_corpus(kind, path, ratio=None).documents()
+    assert document.fields == {"text": "corn"}
+
+
+@pytest.mark.parametrize(("kind", "action"), [(kind, each) for kind in POLICIES for each in POLICIES[kind]])
+def test_each_policy_is_stated_by_kind_and_the_others_keep_their_defaults(kind: str, action: str) -> None:
+    problems = Problems.with_policy({kind: action})
+    assert problems.policy == {each: allowed[0] for each, allowed in POLICIES.items()} | {kind: action}
+    if action == "error":
+        with pytest.raises(BadDataError) as caught:
+            problems.report(kind, "what", "where")
+        others = [each for each in POLICIES[kind] if each != "error"]
+        assert caught.value.hint == f"Fix it, or set the policy for {kind} to {' or '.join(others)}."
+        return
+    for number in range(15):
+        assert problems.report(kind, f"what {number}", f"f:{number}") == action
+    assert problems.counts == {kind: 15}
+    assert problems.examples == [f"f:{number}: what {number} ({action})" for number in range(10)]
+    first, *places = problems.summary().splitlines()
+    assert first == f"15 x {PROBLEM_DESCRIPTIONS[kind]}: {action}"
+    assert places == [f"  {example}" for example in problems.examples]
+
+
+def test_every_problem_can_be_made_an_error_and_one_of_them_allowed() -> None:
+    strict = Problems.with_policy({"all": "error", "empty": "skip"})
+    assert strict.policy == dict.fromkeys(POLICIES, "error") | {"empty": "skip"}
+    given_ = {"all": "error"}
+    Problems.with_policy(given_)
+    assert given_ == {"all": "error"}
+    with pytest.raises(BadDataError) as caught:
+        Problems.with_policy({"all": "error"}, hint="Ask.").report("empty", "what", "where", hint="Other.")
+    assert caught.value.hint == "Ask."
+
+
+def test_a_damaged_quote_is_one_malformed_row() -> None:
+    """The rows before and after it are read, with their own lines."""
+    lines = [b"text,label\n", b"one,x\n", b'"two" 2,x\n', b"three,x\n"]
+    problems = Problems.with_policy({"malformed": "skip"})
+    assert [(row.where, row.values["text"]) for row in read(lines, "csv", problems)] == [
+        ("f:2", "one"),
+        ("f:4", "three"),
+    ]
+    assert problems.counts == {"malformed": 1}
+    assert problems.examples[0].startswith("f:3: cannot be parsed")
+
+
+@pytest.mark.parametrize("line", [b'{"text": "\\ud800"}', b'{"text": ["\\udfff"]}'])
+def test_half_of_a_surrogate_pair_is_malformed(line: bytes) -> None:
+    with pytest.raises(BadDataError, match="half of a surrogate pair"):
+        read([line], "jsonl")
+    assert read([b'{"text": "\\ud83d\\ude00"}'], "jsonl")[0].values == {"text": "\U0001f600"}
+
+
+def guess(rows: list[dict[str, Any]]) -> Any:
+    return guess_columns(summarize_columns(rows))
+
+
+PROSE = "wheat prices rose again in the week"
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "own_id", "side"),
+    list(itertools.product(["Text", "review "], ["topic", "CLASS"], ["uid"], ["split", "Set"])),
+)
+def test_columns_are_found_by_their_names_in_any_case_and_order(
+    text: str, label: str, own_id: str, side: str
+) -> None:
+    rows = [
+        {text: f"{PROSE} {n}", label: "ab"[n % 2], own_id: f"d{n}", side: ("train", "test")[n % 2]}
+        for n in range(12)
+    ]
+    for order in itertools.permutations([text, label, own_id, side]):
+        found = guess([{name: row[name] for name in order} for row in rows])
+        assert [column.name for column in found.text] == [text]
+        assert (found.label.name, found.id.name, found.side.column.name) == (label, own_id, side)
+        assert found.side.rows == {"train": 6, "test": 6}
+        assert found.separator is None
+        assert found.not_sides == {}
+
+
+def test_without_names_the_longest_values_are_text_and_the_most_repeated_are_labels() -> None:
+    rows = [{"p": f"{PROSE} {n}", "q": "ab"[n % 2], "r": f"{n}", "s": "klmn"[n % 4]} for n in range(40)]
+    found = guess(rows)
+    assert [column.name for column in found.text] == ["p"]
+    assert (found.label.name, found.id, found.side) == ("q", None, None)
+
+
+def test_an_id_is_unique_and_present_in_every_row() -> None:
+    base = [{"text": f"{PROSE} {n}", "label": "ab"[n % 2], "id": str(n)} for n in range(10)]
+    assert guess(base).id.name == "id"
+    assert guess([*base, {**base[0]}]).id is None
+    assert guess([*base, {**base[0], "id": None}]).id is None
+    assert guess([*base, {**base[0], "id": ["9"]}]).id is None
+
+
+@pytest.mark.parametrize(
+    ("sides", "reason"),
+    [
+        (["a", "b"], "name no side"),
+        (["train", "train"], "it has only train rows"),
+        (["test", "unused"], "it has only test and unused rows"),
+        (["train", "test", "x", "y", "z"], "of its values name no side"),
+    ],
+)
+def test_a_column_named_like_a_split_that_is_none_has_a_reason(sides: list[str], reason: str) -> None:
+    rows = [
+        {"text": f"{PROSE} {n}", "label": "ab"[n % 2], "fold": side, "n": str(n)}
+        for n, side in enumerate(sides * 6)
+    ]
+    found = guess(rows)
+    assert found.side is None
+    assert reason in found.not_sides["fold"]
+
+
+def test_words_of_sides_make_a_split_of_any_column_but_labels() -> None:
+    rows = [
+        {"text": f"{PROSE} {n}", "label": "ab"[n % 2], "part_of": ("Training", "test")[n % 2]}
+        for n in range(8)
+    ]
+    assert guess(rows).side.column.name == "part_of"
+    as_labels = [{"text": f"{PROSE} {n}", "label": ("train", "test")[n % 2]} for n in range(8)]
+    assert guess(as_labels).side is None
+    assert guess(as_labels).label.name == "label"
+
+
+def test_tables_without_text_or_labels_have_no_guess() -> None:
+    assert guess([]) is None
+    assert guess([{"text": f"{PROSE} {n}"} for n in range(10)]) is None
+    assert guess([{"label": "ab"[n % 2]} for n in range(10)]) is None
+    assert guess([{"text": None, "label": "a"}]) is None
+
+
+def test_a_title_that_is_often_missing_is_left_out() -> None:
+    """A column of text must be present in nearly every row."""
+    rows: list[dict[str, Any]] = [
+        {"title": "Corn up", "body": f"{PROSE} {n}", "label": "ab"[n % 2]} for n in range(40)
+    ]
+    assert [column.name for column in guess(rows).text] == ["title", "body"]
+    for row in rows[:3]:
+        row["title"] = None
+    assert [column.name for column in guess(rows).text] == ["body"]
+
+
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["earn", "acq", "grain", "corn"]), min_size=1, max_size=3, unique=True),
+        min_size=8,
+        max_size=30,
+    ),
+    st.sampled_from(["|", ";", ",", "/"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_separator_is_the_one_that_joined_the_labels(rows: list[list[str]], separator: str) -> None:
+    summary = summarize_columns([{"label": separator.join(labels)} for labels in rows])
+    (column,) = summary.columns
+    values_ = {separator.join(labels) for labels in rows}
+    alone = {label for labels in rows for label in labels}
+    expected = separator if any(len(labels) > 1 for labels in rows) and len(alone) < len(values_) else None
+    assert guess_separator(column) == expected
+
+
+def test_spaces_separate_only_labels_that_occur_alone() -> None:
+    def separator(labels: list[str]) -> str | None:
+        return guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0])
+
+    known = ["earn", "acq", "corn", "earn acq", "corn earn", "acq corn", "earn corn"]
+    assert separator(known) == " "
+    assert separator(["New York", "New Delhi", "New York", "Los Angeles", "Los Alamos"]) is None
+
+
+def test_means_count_present_values_only() -> None:
+    table = summarize_columns([{"a": "one two"}, {"a": None}, {"b": 3}, {"a": "one two three four"}])
+    assert table.rows == 4
+    (a, b) = table.columns
+    assert (a.present, a.mean_words, b.present, b.mean_words) == (2, 3.0, 1, 1.0)
+    assert not a.has_repeats
+    assert b.values == {"3": 1}
+
+
+def test_long_columns_are_no_longer_counted_completely(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("textcat.corpora.own.columns._KEPT_CHARACTERS", 6)
+    (column,) = summarize_columns([{"a": value} for value in ("abc", "def", "ghi", "abc")]).columns
+    assert column.values == {"abc": 2, "def": 1}
+    assert not column.is_complete
+    assert column.has_repeats
+
+
+@given(st.lists(st.text(max_size=10), max_size=10))
+def test_text_in_utf8_is_taken_for_utf8(lines: list[str]) -> None:
+    pieces = [line.encode("utf-8", "replace") for line in lines]
+    assert likeliest_encoding(pieces) == "utf-8"
+
+
+@pytest.mark.parametrize(
+    ("damaged", "whole", "expected"), [(1, 2, "utf-8"), (1, 1, "utf-8"), (2, 1, "latin-1"), (1, 0, "latin-1")]
+)
+def test_most_lines_decide_the_encoding(damaged: int, whole: int, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_bytes(b"plain\n" * 5 + b"caf\xe9\n" * damaged + "caf\u00e9\n".encode() * whole)
+    assert detect_encoding(path) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("d.csv", "text,label\na,b\n", "csv"),
+        ("d.txt", "\n\ntext\tlabel\n", "tsv"),
+        ("d.csv", "a,b\tc,d\n", "csv"),
+        ("d.data", '{"text": 1}\n', "jsonl"),
+        ("d.json", ' {"text": 1}\n', "jsonl"),
+        ("d.svm", "a,b 1:0.5 2:1\n", "svmlight"),
+        ("d.csv", "+1 1:0.5 # note\n", "svmlight"),
+    ],
+)
+def test_the_format_is_that_of_the_first_line_with_content(
+    name: str, content: str, expected: str, tmp_path: Path
+) -> None:
+    for mark in ("", "\ufeff"):
+        (tmp_path / name).write_text(mark + content, encoding="utf-8")
+        assert detect_format(tmp_path / name) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("d.json", b'[{"text": 1}]', "a JSON list"),
+        ("d.csv", b"text;label\n", "separated by semicolons"),
+        ("d.csv", b"only words here\n", "neither a header"),
+        ("d.csv", b" \n\n", "the file is empty"),
+        ("d.csv", b"t\0e\0x\0t\0", "utf-16"),
+        ("d.XLSX", b"text,label\n", "cannot read .xlsx files"),
+        ("d.csv.gz", b"", "cannot read .gz files"),
+    ],
+)
+def test_other_files_are_refused_with_a_reason(
+    name: str, content: bytes, message: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises((UsageError, BadDataError), match=message):
+        detect_format(tmp_path / name)
+    with pytest.raises(DataNotAvailableError):
+        detect_format(tmp_path / "absent.csv")
+
+
+@pytest.mark.parametrize(
+    ("folders", "refused"),
+    [
+        (["earn", "acq"], False),
+        (["train", "test"], False),
+        (["train", "dev"], False),
+        (["train", "earn"], True),
+        (["test"], True),
+        ([".hidden"], True),
+        ([], True),
+    ],
+)
+def test_folders_are_classes_or_all_sides(folders: list[str], refused: bool, tmp_path: Path) -> None:
+    for name in folders:
+        (tmp_path / name).mkdir()
+    (tmp_path / "notes.txt").write_text("beside")
+    if refused:
+        with pytest.raises(UsageError):
+            detect_format(tmp_path)
+    else:
+        assert detect_format(tmp_path) == "folders"

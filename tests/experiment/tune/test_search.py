@@ -1,0 +1,154 @@
+"""The order of a search: rounds, rungs, time; with a stand-in for training whose values are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from textcat.experiment.tune.evaluation import PathResult
+from textcat.experiment.tune.findings import answer_more_labels, estimate_effects, extrapolate
+from textcat.experiment.tune.journal import Journal
+from textcat.experiment.tune.search import Search
+from textcat.experiment.tune.space import Configuration, Space
+
+WORTH = {"characters": {"char_wb 2-5": 2.0, "char_wb 1-6": 1.0}, "loss": {"logistic": 0.5, "hinge": -1.0}}
+
+
+def worth_of(configuration: Configuration) -> float:
+    return 80.0 + sum(WORTH.get(choice, {}).get(option, 0.0) for choice, option in configuration.options)
+
+
+class Evaluator:
+    """Values are sums of terms; C 1 (or 10) is best."""
+
+    def __init__(self, *, folds: int = 5, small: bool = False, seconds: float = 0.0) -> None:
+        self.space, self.folds, self.has_small_fold = Space.read(), [(range(8), range(2))] * folds, small
+        self.small, self._seconds = (range(4), range(2)), seconds
+        self.calls: list[tuple[str, int | None, tuple[float, ...]]] = []
+
+    def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+        self.calls.append((configuration.name, fold, tuple(costs)))
+        best = self.space.list_costs(configuration)[2]
+        values = {
+            cost: {"default": worth_of(configuration) - abs(cost - best) / 100 - 5 * (fold is None)}
+            for cost in costs
+        }
+        return PathResult(values, self._seconds, self._seconds)
+
+
+def search_with(folder: Path, evaluator: Any, **settings: Any) -> Search:
+    search = Search(evaluator, Journal(folder / "journal.json", "key"), 1, **settings)
+    search.run()
+    return search
+
+
+def test_the_best_configuration_of_the_space_is_found(tmp_path: Path) -> None:
+    evaluator = Evaluator()
+    search = search_with(tmp_path, evaluator, most=60)
+    assert search.best is not None
+    assert worth_of(search.best.configuration) == max(map(worth_of, evaluator.space.all))
+    assert search.best.folds == [0, 1, 2, 3, 4]
+    assert search.best.find_best()[0] == evaluator.space.list_costs(search.best.configuration)[2]
+    assert search.stopped_by == "configurations"
+
+
+def test_few_go_on_to_all_folds_and_those_are_the_best_of_their_round(tmp_path: Path) -> None:
+    search = search_with(tmp_path, Evaluator(), most=9)
+    by_folds = sorted(search.candidates, key=lambda each: -len(each.folds))
+    assert [len(each.folds) for each in by_folds] == [5, 3, 3, 1, 1, 1, 1, 1, 1]
+    least = min(worth_of(each.configuration) for each in by_folds[:3])
+    assert all(worth_of(each.configuration) <= least for each in by_folds[3:])
+
+
+@pytest.mark.parametrize("small", [False, True])
+def test_nothing_is_measured_twice_and_later_rungs_try_the_best_costs_only(
+    tmp_path: Path, small: bool
+) -> None:
+    evaluator = Evaluator(small=small)
+    search = search_with(tmp_path, evaluator, most=30)
+    assert len({(name, fold) for name, fold, _ in evaluator.calls}) == len(evaluator.calls)
+    first = None if small else 0
+    for _, fold, costs in evaluator.calls:
+        assert len(costs) == (5 if fold == first else 3)
+    assert len(search.candidates) == 30
+    assert len({each.configuration for each in search.candidates}) == 30
+
+
+def test_time_cuts_the_list_and_changes_nothing_else(tmp_path: Path) -> None:
+    whole = search_with(tmp_path / "a", Evaluator(), most=30)
+    ticks = iter(range(100))
+    evaluator = Evaluator(seconds=1.0)
+    search = Search(evaluator, Journal(tmp_path / "b" / "j.json", "k"), 1, None, 40.0)  # type: ignore[arg-type]
+    type(search).elapsed, kept = property(lambda self: float(next(ticks))), type(search).elapsed  # type: ignore[method-assign,assignment,misc]
+    try:
+        search.run()
+    finally:
+        type(search).elapsed = kept  # type: ignore[method-assign]
+    assert search.stopped_by == "time"
+    assert 30 <= len(evaluator.calls) <= 41
+    tried = [each.configuration for each in search.candidates]
+    assert tried == [each.configuration for each in whole.candidates][: len(tried)]
+
+
+def test_each_configuration_is_drawn_once_and_sets_what_it_says() -> None:
+    space = Space.read()
+    tried: list[Configuration] = []
+    while drawn := space.draw_round(len(tried), 1, tried, tried[0] if tried else None):
+        tried += drawn
+    assert len(set(tried)) == len(tried) == len(space.all)
+    for configuration in space.all:
+        groups = space.list_groups(configuration)
+        assert len(groups) == (1 if configuration.chosen["characters"] == "none" else 2)
+        assert groups[0].weighting == configuration.chosen["word weighting"]
+        assert groups[-1].minimum_documents == int(configuration.chosen["minimum documents"])
+    assert space.first[0] in space.all
+
+
+def test_neighbours_differ_in_one_choice() -> None:
+    space = Space.read()
+    best = space.first[0]
+    drawn = space.draw_round(1, 1, space.first, best)
+    distances = [sum(best.chosen[choice] != option for choice, option in each.options) for each in drawn]
+    near = [
+        distance
+        for distance, each in zip(distances, drawn, strict=True)
+        if each.chosen["characters"] != "none"
+    ]
+    assert len(drawn) == space.round
+    assert sum(distance == 1 for distance in near) >= space.neighbours - 1
+
+
+def test_main_effects_of_a_sum_are_its_terms(tmp_path: Path) -> None:
+    search = search_with(tmp_path, Evaluator(), most=80)
+    effects = estimate_effects(search)
+    for choice, options in effects.items():
+        for option, effect in options.items():
+            expected = WORTH.get(choice, {}).get(option, 0.0)
+            assert effect == pytest.approx(expected, abs=0.02), (choice, option)
+
+
+def test_options_that_were_not_tried_have_no_effect(tmp_path: Path) -> None:
+    effects = estimate_effects(search_with(tmp_path, Evaluator(), most=1))
+    assert effects["loss"] == {"squared_hinge": 0.0, "logistic": None, "hinge": None}
+
+
+def test_a_power_law_is_continued() -> None:
+    documents = [100, 200, 400, 800]
+    values = [100 - 40 * (n / 100) ** -0.5 for n in documents]
+    assert extrapolate(documents, values) == pytest.approx(100 - 40 * 16**-0.5)
+    assert extrapolate(documents, [90.0, 90.0, 89.0, 88.0]) is None
+    assert extrapolate(documents, [90.0, 99.0, 100.0, 100.0]) is None
+    assert answer_more_labels(80.0, 85.0, "accuracy").startswith("More labels would help")
+    assert answer_more_labels(80.0, 80.1, "accuracy").startswith("More labels would hardly help")
+    assert "not expected to help" in answer_more_labels(80.0, None, "accuracy")
+
+
+def test_a_journal_keeps_paths_and_is_not_read_under_another_key(tmp_path: Path) -> None:
+    path = tmp_path / "journal.json"
+    result = PathResult({0.1: {"default": 50.0}, 1.0: {"default": 60.0}}, 1.5, 2.5)
+    Journal.open(path, "a").add("one", result)
+    assert Journal.open(path, "a").find("one") == result
+    assert Journal.open(path, "a").find("two") is None
+    assert Journal.open(path, "b").find("one") is None

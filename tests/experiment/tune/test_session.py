@@ -1,0 +1,168 @@
+"""What a tuning session leaves: the same answer from the same settings, and nothing learned from test documents."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+from tests.experiment.tune.tuning import read_own, tune, write_questions
+from textcat.errors import BadDataError, UsageError
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.results import collect_results
+from textcat.experiment.run.runner import run_experiment
+from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.tune.documents import TrainingDocuments
+from textcat.experiment.tune.evaluation import Evaluator
+from textcat.experiment.tune.space import Space
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_tuned_experiment_gives_the_reported_results_elsewhere(tmp_path: Path, several: bool) -> None:
+    result = tune(tmp_path, read_own(write_questions(tmp_path / "questions.csv", several=several)))
+    context = RunContext(tmp_path / "another")
+    plan, _ = run_experiment(load_experiment(tmp_path / "out" / "tuned.yaml"), context)
+    again = collect_results(plan, context)["runs"]["tuned"]["measures"]
+    assert again == result.report["test"]["measures"]
+    assert result.report["metric"] == ("micro.f1" if several else "accuracy")
+
+
+def _without_path(folder: Path) -> Any:
+    data = yaml.safe_load((folder / "out" / "tuned.yaml").read_text())
+    data["corpus"].pop("path")
+    return data
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_test_documents_have_no_part_in_the_choice(tmp_path: Path, several: bool) -> None:
+    reports, files = [], []
+    for spoilt in (False, True):
+        folder = tmp_path / str(spoilt)
+        folder.mkdir()
+        table = write_questions(folder / "questions.csv", several=several, spoilt=spoilt)
+        experiment = read_own(write_questions(tmp_path / "questions.csv", several=several))
+        moved = experiment.model_copy(
+            update={"corpus": experiment.corpus.model_copy(update={"path": str(table)})}
+        )
+        reports.append(tune(folder, moved.set_folder(folder), configurations=9).report)
+        files.append(_without_path(folder))
+    for part in ("candidates", "best", "effects"):
+        for report in reports:
+            for each in report["candidates"]:
+                each.pop("processor_seconds", None)
+        assert reports[0][part] == reports[1][part]
+    assert files[0] == files[1]
+    assert reports[0]["test"]["metric"] != reports[1]["test"]["metric"]
+
+
+def test_vectors_of_a_fold_are_those_of_an_experiment_on_its_documents(tmp_path: Path) -> None:
+    table = write_questions(tmp_path / "questions.csv")
+    documents = TrainingDocuments.read(read_own(table), RunContext(tmp_path / "data"))
+    fold = documents.make_folds(3, 1)[1]
+    held = {documents.ids[row] for row in fold[1]}
+    lines = [line.rsplit(",", 1) for line in table.read_text().splitlines() if not line.endswith(",test")]
+    sides = ["split", *("test" if start.split(",")[0] in held else "train" for start, _ in lines[1:])]
+    other = tmp_path / "fold.csv"
+    other.write_text("\n".join(f"{line[0]},{side}" for line, side in zip(lines, sides, strict=True)) + "\n")
+    space = Space.read()
+    for configuration in space.first:
+        groups = space.list_groups(configuration)
+        found = documents.make_vectors(groups, fold, "fold 1")
+        data = yaml.safe_load((tmp_path / "questions.yaml").read_text())
+        data["corpus"]["path"] = "fold.csv"
+        data["text"]["groups"] = [
+            {**group.model_dump(mode="json"), "ngrams": list(group.ngrams)} for group in groups
+        ]
+        (tmp_path / "fold.yaml").write_text(yaml.safe_dump(data))
+        context = RunContext(tmp_path / "data")
+        plan, _ = run_experiment(load_experiment(tmp_path / "fold.yaml"), context, "select")
+        vectors = read_vectors(plan.chains[0].vectorized.build_artifact(context).folder)
+        for own, ordinary in ((found.kept, vectors.train), (found.held, vectors.test)):
+            assert own.shape == ordinary.shape
+            assert np.array_equal(own.toarray(), ordinary.toarray())
+
+
+def test_a_search_that_was_stopped_continues_to_the_same_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    at_once = tune(tmp_path / "a", experiment, configurations=12)
+    few = tune(tmp_path / "b", experiment, configurations=4)
+    measured = len(json.loads((tmp_path / "b" / "out" / "journal.json").read_text())["entries"])
+    calls: list[object] = []
+    evaluate = Evaluator.evaluate
+    monkeypatch.setattr(Evaluator, "evaluate", lambda *args: calls.append(args) or evaluate(*args))
+    continued = tune(tmp_path / "b", experiment, configurations=12)
+    assert len(few.report["candidates"]) == 4 and measured > 4
+    whole = len(json.loads((tmp_path / "a" / "out" / "journal.json").read_text())["entries"])
+    assert 0 < len(calls) < whole
+    assert continued.report["best"] == at_once.report["best"]
+    assert _without_path(tmp_path / "a") == _without_path(tmp_path / "b")
+
+
+def test_another_seed_or_metric_does_not_read_the_journal(tmp_path: Path) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv", several=True))
+    keys = set()
+    for settings in ({}, {"seed": 2}, {"metric": "macro.f1"}, {"metric": "p@3"}):
+        result = tune(tmp_path, experiment, configurations=1, **settings)
+        keys.add(json.loads((tmp_path / "out" / "journal.json").read_text())["key"])
+        assert result.report["metric"] == settings.get("metric", "micro.f1")
+    assert len(keys) == 4
+
+
+def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    seen = []
+
+    def interrupt(search: Any, candidate: Any) -> None:
+        seen.append(candidate)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    result = tune(tmp_path, experiment, listener=interrupt, configurations=9)
+    assert result.report["stopped_by"] == "interrupt"
+    assert len(result.report["candidates"]) == 3
+    assert result.report["best"]["name"] == result.report["candidates"][0]["name"]
+
+
+def test_without_time_the_first_configuration_is_the_answer(tmp_path: Path) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    report = tune(tmp_path, experiment, configurations=None, seconds=1e-6).report
+    assert report["stopped_by"] == "time"
+    assert [each["number"] for each in report["candidates"]] == [0]
+
+
+def test_documents_that_are_vectors_are_tuned_by_learner_only(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    lines = []
+    for number in range(90):
+        label = number % 2
+        features = sorted({label + 1, *draw.integers(3, 9, 3).tolist()})
+        lines.append(f"c{label} " + " ".join(f"{feature}:{draw.random() + 0.1:.3f}" for feature in features))
+    path = tmp_path / "vectors.svm"
+    path.write_text("\n".join(lines) + "\n")
+    report = tune(tmp_path, read_own(path), configurations=9).report
+    assert {each["name"] for each in report["candidates"]} == {
+        f"loss {loss}" for loss in ("squared_hinge", "logistic", "hinge")
+    }
+    assert report["test"]["metric"] > 80
+
+
+def test_what_cannot_be_tuned_is_refused_with_a_reason(tmp_path: Path) -> None:
+    several = read_own(write_questions(tmp_path / "several.csv", several=True))
+    with pytest.raises(UsageError, match="one label each"):
+        tune(tmp_path, several, metric="accuracy")
+    with pytest.raises(UsageError, match="too few for 60 folds"):
+        tune(tmp_path, several, folds=60)
+    data = several.model_dump(mode="json") | {"resample": {"kind": "folds", "number": 3}}
+    with pytest.raises(UsageError, match="one division"):
+        tune(tmp_path, type(several).model_validate(data).set_folder(tmp_path))
+    (tmp_path / "out").mkdir(exist_ok=True)
+    (tmp_path / "out" / "journal.json").write_text("[")
+    with pytest.raises(BadDataError, match="not readable as a journal"):
+        tune(tmp_path, several)

@@ -1,0 +1,223 @@
+"""`textcat tune`: the best model for given documents within a time."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from textcat.cli.completions import complete_experiments
+from textcat.cli.durations import Duration
+from textcat.cli.options import CommandSettings, add_work_options, read_command_settings
+from textcat.cli.output import print_json
+
+if TYPE_CHECKING:
+    from textcat.experiment.spec.experiment import Experiment
+    from textcat.experiment.tune.search import Candidate, Search
+    from textcat.experiment.tune.session import TuneResult, TuneSettings
+
+METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
+
+
+@click.command("tune", epilog="Example:  textcat tune documents.csv --time 5m")
+@click.argument("documents", metavar="FILE|EXPERIMENT", shell_complete=complete_experiments)
+@click.option(
+    "--time", "seconds", type=Duration(), help="Time for the search, such as 90s, 5m or 1h.  [default: 5m]"
+)
+@click.option(
+    "--metric",
+    type=click.Choice(METRICS),
+    help="What is optimized.  [default: accuracy for one label a document, else micro.f1]",
+)
+@click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Number of folds.")
+@click.option(
+    "--configurations",
+    type=click.IntRange(min=1),
+    help="Number of configurations to try; without --time there is then no time limit.",
+)
+@click.option(
+    "--seed", type=click.IntRange(min=0), default=1, show_default=True, help="Seed of folds and draws."
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder to write.  [default: NAME-tuned]",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print tune.json on standard output.")
+@add_work_options
+def command(
+    documents: str,
+    seconds: float | None,
+    metric: str | None,
+    folds: int,
+    configurations: int | None,
+    seed: int,
+    output: Path | None,
+    as_json: bool,
+    **settings: Any,
+) -> int:
+    """Find the best model for your documents.
+
+    FILE is what `textcat init` reads: a CSV, TSV, JSON Lines or svmlight file or a folder with one folder per class.
+    EXPERIMENT is an experiment file or name. Features, learner and thresholds are chosen on training documents only,
+    by cross-validation; test documents are looked at once, at the end.
+
+    The folder gets tuned.yaml (an experiment for `textcat run`), a model for `textcat predict`, tune.json and
+    tune.html. Ctrl-C ends the search and keeps the best so far (exit code 0); a second Ctrl-C stops the command
+    (exit code 130). The same command again continues the search for another --time.
+    """
+    from textcat.experiment.tune.session import TuneSettings
+
+    place = read_command_settings(settings)
+    limit = 300.0 if seconds is None and configurations is None else seconds
+    options = TuneSettings(metric, folds, configurations, limit, seed)
+    target = output or Path(f"{_choose_name(documents)}-tuned")
+    if place.dry_run:
+        with TemporaryDirectory() as folder:
+            _print_plan(_read_experiment(documents, Path(folder), place), options, target)
+        return 0
+    experiment = _read_experiment(documents, target, place)
+    result = _tune(experiment, options, target, place)
+    if as_json:
+        print_json(result.report)
+    else:
+        _print_result(result, target, place)
+    return 0
+
+
+def _choose_name(documents: str) -> str:
+    """Return a name for the output folder."""
+    from textcat.cli.init_command import choose_name
+
+    return choose_name(Path(documents))
+
+
+def _read_experiment(documents: str, target: Path, place: CommandSettings) -> Experiment:
+    """Return the experiment of a YAML file or a name, or the one that `textcat init` would write for documents."""
+    import os
+
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
+
+    path = Path(documents)
+    if not path.exists() or path.suffix in (".yaml", ".yml") or documents in find_experiment_files():
+        return load_experiment(documents)
+    from textcat.corpora.own.inspect import inspect_documents
+    from textcat.experiment.spec.first_experiment import render_first_experiment
+    from textcat.store.files import write_atomically
+
+    inspection = inspect_documents(path)
+    for line in inspection.report:
+        if not place.quiet:
+            click.echo(line, err=True)
+    name = _choose_name(documents)
+    relative = os.path.relpath(path.resolve(), target.resolve())
+    written = target / f"{name}.yaml"
+    write_atomically(written, render_first_experiment(inspection, name, relative))
+    return load_experiment(written)
+
+
+def _print_plan(experiment: Experiment, options: TuneSettings, target: Path) -> None:
+    from textcat.experiment.tune.space import Space
+
+    limits = [f"{options.seconds:.0f} s"] if options.seconds is not None else []
+    limits += [f"{options.configurations} configurations"] if options.configurations is not None else []
+    click.echo(
+        f"search {len(Space.read().all)} configurations of {experiment.corpus.name}: {', '.join(limits)}"
+    )
+    click.echo(f"write {target}")
+
+
+def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: CommandSettings) -> TuneResult:
+    """Search, and write the experiment, the model, the report and the page."""
+    from textcat.experiment.tune.session import tune_experiment, write_report
+    from textcat.report.tune_page import write_tune_page
+    from textcat.serving.export import assemble_categorizer, replace_model
+    from textcat.store.files import hold_lock
+
+    with hold_lock(target / ".lock"), _LiveTable(place.quiet) as table:
+        result = tune_experiment(experiment, place, options, target, table.show, table.report_step)
+        replace_model(target / "model", assemble_categorizer(result.plan, result.plan.chains[0], place))
+        write_report(result.report, target)
+        write_tune_page(target, result.report, result.experiment, place)
+    return result
+
+
+class _LiveTable:
+    """The best configurations so far and the time left, on standard error: a table on a terminal, else lines."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._live: Any = None
+        self._last = -1.0
+
+    def __enter__(self) -> _LiveTable:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.console import Console
+            from rich.live import Live
+
+            self._live = Live(console=Console(stderr=True), refresh_per_second=4, transient=True)
+            self._live.start()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def report_step(self, what: str) -> None:
+        """Print the name of a step."""
+        if not self._quiet and self._live is None:
+            click.echo(what, err=True)
+
+    def show(self, search: Search, candidate: Candidate) -> None:
+        """Show the best configurations, or print a line where the best so far has changed."""
+        if self._live is not None:
+            self._live.update(_make_table(search))
+            return
+        best = search.best
+        if best is not None and not self._quiet and best.number != self._last:
+            self._last = best.number
+            cost, _, value = best.find_best()
+            left = (
+                f", {max(search.seconds - search.elapsed, 0):.0f} s left"
+                if search.seconds is not None
+                else ""
+            )
+            click.echo(
+                f"[{len(search.candidates)} configurations{left}] best so far {value:.2f}: "
+                f"{best.configuration.name}, C {cost:g}",
+                err=True,
+            )
+
+
+def _make_table(search: Search) -> Any:
+    from rich.table import Table
+
+    left = f", {max(search.seconds - search.elapsed, 0):.0f} s left" if search.seconds is not None else ""
+    table = Table(title=f"{len(search.candidates)} configurations{left}; Ctrl-C keeps the best so far")
+    for name in (search.evaluator.metric, "folds", "C", "configuration"):
+        table.add_column(name)
+    for each, _ in zip(search.rank(), range(8), strict=False):
+        cost, _, value = each.find_best()
+        table.add_row(f"{value:.2f}", str(len(each.folds)), f"{cost:g}", each.configuration.name)
+    return table
+
+
+def _print_result(result: TuneResult, target: Path, place: CommandSettings) -> None:
+    """Print what was chosen and what it scores."""
+    report = result.report
+    best, test = report["best"], report["test"]["metric"]
+    place.print_unless_quiet(f"{best['name']}, C {best['cost']:g}, threshold: {best['threshold']}")
+    measured = (
+        f"{len(report['candidates'])} configurations, {report['processor_seconds']['all']:.1f} s of processor"
+    )
+    tests = f"{report['documents']['test']:,} test documents"
+    place.print_unless_quiet(
+        f"{report['metric']}: {best['value']:.2f} in cross-validation, {test:.2f} on {tests} ({measured})"
+    )
+    place.print_unless_quiet(report["learning_curve"]["answer"])
+    for name, file in (("experiment", "tuned.yaml"), ("model", "model"), ("page", "tune.html")):
+        place.print_unless_quiet(f"{name}: {target / file}")

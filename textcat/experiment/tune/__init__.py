@@ -1,0 +1,1 @@
+"""Search the best representation, learner and threshold rule for given documents within a time."""

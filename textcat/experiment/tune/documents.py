@@ -1,0 +1,144 @@
+"""The training documents of an experiment, counted once for each group of terms, as vectors of folds."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack
+
+from textcat.corpora import list_vector_corpora
+from textcat.errors import UsageError
+from textcat.experiment.context import RunContext
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.steps.divide import divide_documents
+from textcat.experiment.steps.fetch import fetch_documents
+from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts
+from textcat.splits import RowNumbers, make_folds
+from textcat.text.term_groups import COUNTING_KEYS, TermGroup
+from textcat.text.vectorizer import Vectorizer, VectorSettings
+
+Fold = tuple[RowNumbers, RowNumbers]
+SINGLE_WORDS = TermGroup()
+# Vectors of folds are kept for other configurations up to this many bytes.
+KEPT_BYTES = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class FoldVectors:
+    """Vectors to train on and vectors to score."""
+
+    kept: csr_array
+    held: csr_array
+
+    @property
+    def bytes(self) -> int:
+        """The memory of both."""
+        return sum(part.data.nbytes + part.indices.nbytes for part in (self.kept, self.held))
+
+
+@dataclass
+class TrainingDocuments:
+    """Training documents: `rows` of the collection with their `labels`, and the counts of the groups used so far.
+
+    Test documents are counted with the others but their rows are never taken.
+    """
+
+    experiment: Experiment
+    context: RunContext
+    folder: Path
+    fingerprint: str
+    rows: RowNumbers
+    labels: NDArray[np.bool_]
+    categories: list[str]
+    ids: list[str]
+    is_vectors: bool
+    _counts: dict[str, Counts] = field(default_factory=dict)
+    _vectors: OrderedDict[tuple[Any, ...], FoldVectors] = field(default_factory=OrderedDict)
+
+    @classmethod
+    def read(cls, experiment: Experiment, context: RunContext) -> TrainingDocuments:
+        """Fetch and count the documents of an experiment, and divide them as it says."""
+        if experiment.resample is not None:
+            raise UsageError(
+                "tune needs one division into training and test documents",
+                where="resample",
+                hint="Remove `resample`; for your own documents `corpus.options.ratio` draws test documents.",
+            )
+        source = fetch_documents(experiment, context)
+        is_vectors = experiment.corpus.name in list_vector_corpora()
+        found = cls(
+            experiment, context, source.path, source.fingerprint, np.empty(0, np.int64), np.empty((0, 0), np.bool_),
+            [], [], is_vectors,
+        )  # fmt: skip
+        counts = found.count(SINGLE_WORDS)
+        division = divide_documents(counts, experiment.corpus, None, 0)
+        found.rows, found.categories = division.train, list(division.categories)
+        found.labels = division.labels[division.train]
+        found.ids = [counts.documents.ids[row] for row in division.train]
+        return found
+
+    def count(self, group: TermGroup) -> Counts:
+        """Return the counts of a group, from memory, the cache or the text."""
+        key = f"{group.analyzer} {group.ngrams} {group.minimum_documents}"
+        if key not in self._counts:
+            counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
+            text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
+            step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
+            self._counts[key] = read_counts(step.build_artifact(self.context).folder)
+        return self._counts[key]
+
+    def make_folds(self, folds: int, seed: int) -> list[Fold]:
+        """Return the folds, as positions among the training documents; one label a document: with equal shares."""
+        strata = self.labels.argmax(axis=1) if self.experiment.corpus.single_label else None
+        return make_folds(len(self.rows), folds, seed=seed, strata=strata)
+
+    def count_words(self) -> NDArray[np.int64]:
+        """Return the number of different words of each training document."""
+        return np.diff(self.count(SINGLE_WORDS).documents.counts.indptr)[self.rows].astype(np.int64)
+
+    def make_vectors(self, groups: Sequence[TermGroup], fold: Fold, name: str) -> FoldVectors:
+        """Return the vectors of a fold; vocabulary and document frequencies are those of the rows to train on.
+
+        `name` identifies the fold among those of this search.
+        """
+        if self.is_vectors:
+            X = self.count(SINGLE_WORDS).documents.counts
+            return FoldVectors(*(csr_array(X[self.rows[part]]) for part in fold))
+        parts = [self._make_group(group, fold, name) for group in groups]
+        weights = [group.weight for group in groups]
+        return FoldVectors(
+            _join([part.kept for part in parts], weights), _join([part.held for part in parts], weights)
+        )
+
+    def _make_group(self, group: TermGroup, fold: Fold, name: str) -> FoldVectors:
+        """Return the vectors of one group with weight 1, which configurations share."""
+        key = (name, group.model_copy(update={"weight": 1.0}).model_dump_json())
+        if key not in self._vectors:
+            documents = self.count(group).documents
+            kept, held = self.rows[fold[0]], self.rows[fold[1]]
+            training = np.zeros(len(documents.ids), dtype=np.bool_)
+            training[kept] = True
+            one = group.model_copy(update={"weight": 1.0})
+            vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
+            seen = np.arange(len(documents.terms), dtype=np.intp)
+            self._vectors[key] = FoldVectors(
+                *(vectorizer.weighted(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
+            )
+            while sum(each.bytes for each in self._vectors.values()) > KEPT_BYTES and len(self._vectors) > 1:
+                self._vectors.popitem(last=False)
+        self._vectors.move_to_end(key)
+        return self._vectors[key]
+
+
+def _join(parts: Sequence[csr_array], weights: Sequence[float]) -> csr_array:
+    """Return weighted groups of terms side by side."""
+    if len(parts) == 1 and weights[0] == 1.0:
+        return parts[0]
+    scaled = [part if weight == 1.0 else part * weight for part, weight in zip(parts, weights, strict=True)]
+    return csr_array(hstack(scaled, format="csr"))

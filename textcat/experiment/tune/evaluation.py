@@ -1,0 +1,207 @@
+"""Train a configuration on part of the documents and measure it on others, for a path of values of C."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.errors import UsageError
+from textcat.evaluation.contingency import count_contingency
+from textcat.evaluation.measures import argmax_accuracy, macro_f1, micro_f1
+from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
+from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocuments
+from textcat.experiment.tune.space import SEARCH_TOLERANCE, Configuration, Space
+from textcat.linear import fit
+from textcat.linear.regularization import lam_from_c
+from textcat.thresholds.cuts import apply_thresholds
+from textcat.thresholds.rules import ThresholdSettings, set_thresholds
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
+# How scores become decisions while configurations are compared.
+DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE = "default", "shared", "per category"
+# A path ends when this many values of C in a row are below the best.
+WORSE_IN_A_ROW = 2
+
+
+def choose_metric(metric: str | None, *, single_label: bool) -> str:
+    """Return the metric that was asked for, or accuracy for one label a document and else micro F1."""
+    if metric is None:
+        return "accuracy" if single_label else "micro.f1"
+    if metric == "accuracy" and not single_label:
+        raise UsageError(
+            "accuracy needs documents with one label each",
+            where="--metric",
+            hint="Choose micro.f1, macro.f1 or p@5, or set `corpus: {single_label: true}` if that is so.",
+        )
+    return metric
+
+
+def measure_decisions(
+    metric: str, scores: Floats, decisions: Bools, labels: Bools, train_counts: Any
+) -> float:
+    """Return a metric in percent; macro F1 leaves out categories without documents."""
+    if metric == "accuracy":
+        return argmax_accuracy(scores, labels)
+    if metric.startswith("p@"):
+        k = int(metric.removeprefix("p@"))
+        top = find_top_labels(split_labels(scores), len(scores), k)
+        return measure_ranking(top, labels, (k,), train_counts, len(labels))[f"precision@{k}"]
+    table = count_contingency(decisions, labels)
+    if metric == "micro.f1":
+        return micro_f1(table, 0)
+    return macro_f1(table.restricted(np.flatnonzero(labels.any(axis=0))), 0)
+
+
+def accept_highest(scores: Floats) -> Bools:
+    """Return decisions for the category with the highest score."""
+    chosen = np.zeros(scores.shape, dtype=np.bool_)
+    chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
+    return chosen
+
+
+def find_shared_threshold(scores: Floats, labels: Bools) -> float:
+    """Return the one threshold for all categories with the best micro F1 on these scores."""
+    order = np.argsort(-scores, axis=None, kind="stable")
+    hits = np.cumsum(labels.ravel()[order])
+    accepted = np.arange(1, len(order) + 1)
+    best = int(np.argmax(2.0 * hits / (accepted + labels.sum())))
+    ranked = scores.ravel()[order]
+    following = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
+    return float((ranked[best] + following) / 2)
+
+
+def decide_held_out(rule: str, scores: Floats, labels: Bools, parts: NDArray[np.int64]) -> Bools:
+    """Return decisions on each part of the documents by thresholds of the other parts."""
+    if rule == DEFAULT_RULE:
+        return apply_thresholds(scores, np.zeros(scores.shape[1]))
+    decisions = np.zeros(scores.shape, dtype=np.bool_)
+    for part in np.unique(parts):
+        own, others = parts == part, parts != part
+        if rule == SHARED_RULE:
+            thresholds = np.full(scores.shape[1], find_shared_threshold(scores[others], labels[others]))
+        else:
+            thresholds = set_thresholds(ThresholdSettings(rule="scut"), scores[others], labels[others])
+        decisions[own] = apply_thresholds(scores[own], thresholds)
+    return decisions
+
+
+@dataclass(frozen=True)
+class PathResult:
+    """The metric for each value of C and threshold rule, with the time that it took."""
+
+    values: dict[float, dict[str, float]]
+    seconds: float
+    processor_seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return {
+            "values": {f"{cost:g}": rules for cost, rules in self.values.items()},
+            "seconds": round(self.seconds, 3),
+            "processor_seconds": round(self.processor_seconds, 3),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> PathResult:
+        """Return the result that `as_dict` wrote."""
+        values = {float(cost): dict(rules) for cost, rules in data["values"].items()}
+        return cls(values, float(data["seconds"]), float(data["processor_seconds"]))
+
+
+@dataclass
+class Evaluator:
+    """Evaluates configurations on folds of the training documents."""
+
+    documents: TrainingDocuments
+    space: Space
+    metric: str
+    folds: Sequence[Fold]
+    seed: int
+    jobs: int = 1
+    small: Fold = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.small = self._draw_small_fold()
+
+    @property
+    def single_label(self) -> bool:
+        """Whether each document has one label."""
+        return self.documents.experiment.corpus.single_label
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The threshold rules that are compared."""
+        if self.single_label or self.metric.startswith("p@"):
+            return (DEFAULT_RULE,)
+        return (DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE)
+
+    def _draw_small_fold(self) -> Fold:
+        """Return the first fold with part of its documents to train on, so that long documents cost less."""
+        kept, held = self.folds[0]
+        if self.documents.is_vectors:
+            return kept, held
+        words = self.documents.count_words()[kept]
+        order = np.random.default_rng(self.seed).permutation(len(kept))
+        wanted = int(np.searchsorted(np.cumsum(words[order]), self.space.first_rung_words)) + 1
+        return np.sort(kept[order[:wanted]]), held
+
+    @property
+    def has_small_fold(self) -> bool:
+        """Whether the first rung trains on part of a fold."""
+        return len(self.small[0]) < len(self.folds[0][0])
+
+    def evaluate(self, configuration: Configuration, fold: int | None, costs: Sequence[float]) -> PathResult:
+        """Return the metric on a fold, or with None on the small one, for each C from strong to weak."""
+        wall, processor = time.perf_counter(), time.process_time()
+        rows = self.small if fold is None else self.folds[fold]
+        values = self.measure_rows(configuration, rows, "small" if fold is None else f"fold {fold}", costs)
+        return PathResult(values, time.perf_counter() - wall, time.process_time() - processor)
+
+    def measure_rows(
+        self, configuration: Configuration, rows: Fold, name: str, costs: Sequence[float]
+    ) -> dict[float, dict[str, float]]:
+        """Return the metric by C and threshold rule; the path ends where more C makes it worse."""
+        groups = () if self.documents.is_vectors else self.space.list_groups(configuration)
+        vectors = self.documents.make_vectors(groups, rows, name)
+        values: dict[float, dict[str, float]] = {}
+        for cost, scores in self.score_path(configuration, vectors, rows, costs):
+            values[cost] = self.measure(scores, rows)
+            best = [max(rules.values()) for rules in values.values()]
+            if len(best) > WORSE_IN_A_ROW and max(best[-WORSE_IN_A_ROW:]) < max(best[:-WORSE_IN_A_ROW]):
+                break
+        return values
+
+    def score_path(
+        self, configuration: Configuration, vectors: FoldVectors, rows: Fold, costs: Sequence[float]
+    ) -> Iterator[tuple[float, Floats]]:
+        """Yield each C with the scores of the documents of a fold; each model starts from the one before."""
+        labels, model = self.documents.labels[rows[0]], None
+        for cost in costs:
+            parameters = self.space.make_parameters(configuration, cost, SEARCH_TOLERANCE)
+            model = fit(
+                vectors.kept, labels, loss=parameters["loss"], lam=lam_from_c(cost, len(rows[0])), algorithm="fast",
+                tol=SEARCH_TOLERANCE, n_jobs=self.jobs, init=model, seed=self.seed,
+            )  # fmt: skip
+            yield cost, model.scores(vectors.held)
+
+    def measure(self, scores: Floats, rows: Fold) -> dict[str, float]:
+        """Return the metric under each rule; thresholds of one half of the documents decide on the other."""
+        labels = self.documents.labels[rows[1]]
+        if self.single_label:
+            decided = {DEFAULT_RULE: accept_highest(scores)}
+        else:
+            halves = np.arange(len(scores)) % 2
+            decided = {rule: decide_held_out(rule, scores, labels, halves) for rule in self.rules}
+        counts = self.documents.labels[rows[0]].sum(axis=0)
+        return {
+            rule: measure_decisions(self.metric, scores, decisions, labels, counts)
+            for rule, decisions in decided.items()
+        }

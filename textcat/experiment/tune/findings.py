@@ -1,0 +1,223 @@
+"""What a search shows: main effects, learning curve, confusions, probable label errors, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.evaluation.one_label import (
+    compute_calibration_error,
+    count_confusions,
+    find_columns,
+    measure_reliability,
+    rank_label_errors,
+)
+from textcat.experiment.tune.evaluation import Evaluator
+from textcat.experiment.tune.search import Candidate, Search
+from textcat.experiment.tune.tuned import HeldOut
+from textcat.thresholds.calibration import fit_platt, fit_temperature
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+SHARES = (0.125, 0.25, 0.5)
+FOLDS_OF_CURVE = 2
+# More labels are worth their cost where twice as many are expected to gain this much, in percent.
+WORTH = 0.5
+MOST_CONFUSIONS, MOST_LABEL_ERRORS = 30, 50
+# Calibration is left out above this many scores.
+MOST_SCORES = 20_000_000
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """The metric by number of training documents, its expected value with twice as many, and the answer."""
+
+    documents: list[int]
+    values: list[float]
+    twice: float | None
+    answer: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return JSON-able data."""
+        return {
+            "documents": self.documents,
+            "values": [round(value, 3) for value in self.values],
+            "twice": None if self.twice is None else round(self.twice, 3),
+            "answer": self.answer,
+        }
+
+
+def measure_learning_curve(evaluator: Evaluator, best: Candidate) -> LearningCurve:
+    """Train the best configuration on shares of the documents, each part of the next, and extrapolate."""
+    cost, rule, _ = best.find_best()
+    folds = best.folds[:FOLDS_OF_CURVE] or [0]
+    documents, values = [], []
+    for share in SHARES:
+        rows = [_take_share(evaluator, fold, share) for fold in folds]
+        measured = [
+            evaluator.measure_rows(best.configuration, part, f"share {share} of {fold}", [cost])
+            for fold, part in zip(folds, rows, strict=True)
+        ]
+        documents.append(round(float(np.mean([len(part[0]) for part in rows]))))
+        values.append(float(np.mean([found[cost][rule] for found in measured])))
+    whole = evaluator.small if not best.folds else evaluator.folds[folds[0]]
+    documents.append(len(whole[0]))
+    values.append(best.find_best(folds if best.folds else None)[2])
+    twice = extrapolate(documents, values)
+    return LearningCurve(documents, values, twice, answer_more_labels(values[-1], twice, evaluator.metric))
+
+
+def _take_share(evaluator: Evaluator, fold: int, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    kept, held = evaluator.folds[fold]
+    order = np.random.default_rng([evaluator.seed, fold]).permutation(len(kept))
+    return np.sort(kept[order[: max(round(share * len(kept)), 2)]]), held
+
+
+def extrapolate(documents: Sequence[int], values: Sequence[float]) -> float | None:
+    """Return the expected value with twice the most documents: the error as a power of their number.
+
+    The power is fitted to the last three points. None if the error is 0 somewhere or grows with more documents.
+    """
+    errors = 100.0 - np.asarray(values[-3:])
+    if (errors <= 0).any():
+        return None
+    slope = float(np.polyfit(np.log(np.asarray(documents[-3:], dtype=np.float64)), np.log(errors), 1)[0])
+    return None if slope >= 0 else float(100.0 - errors[-1] * 2.0**slope)
+
+
+def answer_more_labels(value: float, twice: float | None, metric: str) -> str:
+    """Return the answer to whether more labels would help, as a sentence."""
+    if twice is None:
+        return (
+            "The curve does not rise with more documents: more labels of this kind are not expected to help."
+        )
+    gain = twice - value
+    expected = f"twice as many labelled documents are expected to raise {metric} by about {gain:.1f} points"
+    if gain >= WORTH:
+        return f"More labels would help: {expected}, from {value:.1f} to {twice:.1f}."
+    return f"More labels would hardly help: {expected}."
+
+
+def list_confusions(held_out: HeldOut, labels: Bools, categories: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the pairs of categories that are confused most often, for one label a document."""
+    totals = labels.sum(axis=0)
+    found = count_confusions(find_columns(labels), held_out.scores.argmax(axis=1), MOST_CONFUSIONS)
+    return [
+        {
+            "label": categories[own],
+            "predicted": categories[given],
+            "documents": documents,
+            "of": int(totals[own]),
+        }
+        for own, given, documents in found
+    ]
+
+
+def list_label_errors(
+    probabilities: Floats, labels: Bools, ids: Sequence[str], categories: Sequence[str], *, single_label: bool
+) -> list[dict[str, Any]]:
+    """Return training documents whose held-out probabilities contradict a label most, the clearest first.
+
+    The label in doubt is that of the document, or with several labels the one, given or missing, with the least
+    probable answer.
+    """
+    if single_label:
+        own = find_columns(labels)
+        found = [
+            (row, int(own[row])) for row in rank_label_errors(probabilities, own, MOST_LABEL_ERRORS).tolist()
+        ]
+    else:
+        doubt = np.where(labels, 1.0 - probabilities, probabilities)
+        suspects = doubt.argmax(axis=1)
+        worst = doubt[np.arange(len(doubt)), suspects]
+        order = np.argsort(-worst, kind="stable")[:MOST_LABEL_ERRORS]
+        found = [(int(row), int(suspects[row])) for row in order if worst[row] > 0.5]
+    return [_describe_error(row, column, probabilities, labels, ids, categories) for row, column in found]
+
+
+def _describe_error(
+    row: int, column: int, probabilities: Floats, labels: Bools, ids: Sequence[str], categories: Sequence[str]
+) -> dict[str, Any]:
+    likely = int(np.where(labels[row], -1.0, probabilities[row]).argmax())
+    return {
+        "document": ids[row],
+        "labels": [categories[int(k)] for k in np.flatnonzero(labels[row])],
+        "suspect": categories[column],
+        "kind": "wrong" if labels[row, column] else "missing",
+        "likely": categories[likely],
+        "probability": round(float(probabilities[row, likely]), 4),
+        "of_label": round(float(probabilities[row, column]), 4),
+    }
+
+
+def measure_calibration_of_folds(
+    probabilities: Floats, labels: Bools, *, single_label: bool
+) -> dict[str, Any]:
+    """Return (mean probability, share right, decisions) of bins, and the calibration error in percent.
+
+    For one label a document these are the highest probabilities, otherwise those of all decisions of at least 1%.
+    """
+    if single_label:
+        bins = measure_reliability(probabilities, find_columns(labels))
+    else:
+        kept = probabilities >= 0.01
+        bins = measure_reliability(probabilities[kept][:, None], labels[kept].astype(np.int64) - 1)
+    return {
+        "bins": [[round(mean, 4), round(right, 4), number] for mean, right, number in bins],
+        "error": round(100.0 * compute_calibration_error(bins), 3),
+    }
+
+
+def estimate_effects(search: Search) -> dict[str, dict[str, float | None]]:
+    """Return what each option is worth on the first rung: its difference from the first option of its choice.
+
+    The values of all candidates are fitted by a sum of one term for each option but the first (least squares, of
+    minimum norm where options are not told apart). Options that no candidate has are None.
+    """
+    space = search.evaluator.space
+    first: int | None = search.rungs[0][0]
+    measured = [each for each in search.candidates if first in each.paths]
+    columns = [(choice, option) for choice, options in space.choices.items() for option in list(options)[1:]]
+    design = np.array(
+        [[1.0, *(_has_option(each, *column) for column in columns)] for each in measured], dtype=np.float64
+    ).reshape(len(measured), len(columns) + 1)
+    values = np.array([each.find_best([first])[2] for each in measured])
+    terms = np.linalg.lstsq(design, values, rcond=None)[0][1:] if len(values) else np.zeros(len(columns))
+    worth = dict(zip(columns, terms, strict=True))
+    effects: dict[str, dict[str, float | None]] = {}
+    for choice, options in space.choices.items():
+        effects[choice] = {}
+        for option in options:
+            tried = any(_has_option(each, choice, option) for each in measured)
+            effect = float(worth.get((choice, option), 0.0))
+            effects[choice][option] = round(effect, 3) if tried else None
+    return effects
+
+
+def _has_option(candidate: Candidate, choice: str, option: str) -> bool:
+    configuration = candidate.configuration
+    return choice not in configuration.idle_choices and configuration.chosen[choice] == option
+
+
+def collect_findings(search: Search, best: Candidate, held_out: HeldOut) -> dict[str, Any]:
+    """Return all findings as JSON-able data."""
+    evaluator = search.evaluator
+    documents = evaluator.documents
+    labels, single = documents.labels, evaluator.single_label
+    found: dict[str, Any] = {"effects": estimate_effects(search)}
+    found["learning_curve"] = measure_learning_curve(evaluator, best).as_dict()
+    found["confusions"] = list_confusions(held_out, labels, documents.categories) if single else []
+    if held_out.scores.size > MOST_SCORES:
+        return {**found, "label_errors": [], "calibration": None}
+    fitted = fit_temperature(held_out.scores, labels) if single else fit_platt(held_out.scores, labels)
+    probabilities = fitted.probabilities(held_out.scores)
+    found["label_errors"] = list_label_errors(
+        probabilities, labels, documents.ids, documents.categories, single_label=single
+    )
+    found["calibration"] = measure_calibration_of_folds(probabilities, labels, single_label=single)
+    return found

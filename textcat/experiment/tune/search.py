@@ -1,0 +1,234 @@
+"""Successive halving over folds: many configurations on one fold, the best of them on more, the winner on all.
+
+Rounds follow one another while there is time. Each draws new configurations (space.yaml, then neighbours of the best
+so far and random ones), measures them on the first rung and lets one in three go on to the next. What is drawn depends
+on the seed and on values measured before, never on the clock: time only cuts the list.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from textcat.experiment.tune.evaluation import Evaluator, PathResult
+from textcat.experiment.tune.journal import Journal
+from textcat.experiment.tune.space import Configuration
+
+# After the first rung only this many values of C on each side of the best are tried again.
+COSTS_BESIDE_BEST = 1
+# A configuration this far (in percent) below the best so far on the same folds does not go on.
+HOPELESS = 1.0
+
+
+@dataclass
+class Candidate:
+    """A configuration with the paths measured so far; the key None is the small fold."""
+
+    configuration: Configuration
+    number: int
+    paths: dict[int | None, PathResult] = field(default_factory=dict)
+    finished_at: float = 0.0
+
+    @property
+    def folds(self) -> list[int]:
+        """The whole folds that were measured."""
+        return sorted(fold for fold in self.paths if fold is not None)
+
+    @property
+    def comparable(self) -> list[int | None]:
+        """The folds whose mean counts: the whole ones, or else the small one."""
+        return [fold for fold in self.paths if fold is not None] or list(self.paths)
+
+    def list_values(self, folds: Sequence[int | None]) -> dict[tuple[float, str], float]:
+        """Return the mean over folds for each C and threshold rule that was measured on all of them."""
+        measured = [self.paths[fold].values for fold in folds]
+        return {
+            (cost, rule): sum(values[cost][rule] for values in measured) / len(measured)
+            for cost in measured[0]
+            if all(cost in values for values in measured)
+            for rule in measured[0][cost]
+        }
+
+    def find_best(self, folds: Sequence[int | None] | None = None) -> tuple[float, str, float]:
+        """Return C, threshold rule and metric where the mean is best; of equals the strongest regularization."""
+        values = self.list_values(self.comparable if folds is None else folds)
+        (cost, rule), value = max(values.items(), key=lambda item: item[1])
+        return cost, rule, value
+
+    def list_fold_values(self) -> dict[str, float]:
+        """Return the metric of each fold at the best C and threshold rule."""
+        cost, rule, _ = self.find_best()
+        return {str(fold): self.paths[fold].values[cost][rule] for fold in self.comparable}
+
+
+class SearchListener(Protocol):
+    """Receives the state of a search after each measured path."""
+
+    def __call__(self, search: Search, candidate: Candidate) -> None:
+        """Show the state."""
+        ...
+
+
+@dataclass
+class Search:
+    """A search and what it has measured so far."""
+
+    evaluator: Evaluator
+    journal: Journal
+    seed: int
+    most: int | None = None
+    seconds: float | None = None
+    listener: SearchListener | None = None
+    reserved_paths: float = 0.0
+    candidates: list[Candidate] = field(default_factory=list)
+    history: list[dict[str, Any]] = field(default_factory=list)
+    spent: float = 0.0
+    processor_spent: float = 0.0
+    stopped_by: str = ""
+
+    def __post_init__(self) -> None:
+        self._started = time.monotonic()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the search was made."""
+        return time.monotonic() - self._started
+
+    @property
+    def rungs(self) -> list[list[int | None]]:
+        """The folds that each rung adds."""
+        folds = list(range(len(self.evaluator.folds)))
+        first: list[int | None] = [None] if self.evaluator.has_small_fold else [0]
+        middle = [fold for fold in folds[: max(2, math.ceil(len(folds) / 2))] if fold not in first]
+        last = [fold for fold in folds if fold not in middle and fold not in first]
+        return [first, [*middle], [*last]]
+
+    @property
+    def best(self) -> Candidate | None:
+        """The candidate with the highest mean among those measured on the most folds."""
+        most = max((len(each.folds) for each in self.candidates if each.paths), default=None)
+        if most is None:
+            return None
+        longest = [each for each in self.candidates if each.paths and len(each.folds) == most]
+        return max(longest, key=lambda each: (each.find_best()[2], -each.number))
+
+    def run(self) -> None:
+        """Search until the configurations or the time are used up, or the user interrupts."""
+        try:
+            for number in range(len(self.evaluator.space.all)):
+                if not self._run_round(number):
+                    return
+        except KeyboardInterrupt:
+            self.stopped_by = "interrupt"
+            if self.best is None:
+                raise
+
+    def _run_round(self, number: int) -> bool:
+        """Run one round; return False when nothing is left to do."""
+        space = self.evaluator.space
+        tried = [each.configuration for each in self.candidates]
+        best = self.best.configuration if self.best else None
+        drawn = space.draw_round(number, self.seed, tried, best)
+        if self.most is not None:
+            drawn = drawn[: max(self.most - len(tried), 0)]
+        if not drawn:
+            self.stopped_by = "configurations" if self.most is not None else "space"
+            return False
+        before = self.best
+        entrants = [Candidate(each, len(tried) + place) for place, each in enumerate(drawn)]
+        for place, rung in enumerate(self.rungs):
+            for candidate in entrants:
+                if place == 0:
+                    self.candidates.append(candidate)
+                if not self._measure(candidate, rung):
+                    self.stopped_by = "time"
+                    if not candidate.paths:
+                        self.candidates.remove(candidate)
+                    return False
+            entrants = self._promote(entrants, before)
+        return True
+
+    def _promote(self, entrants: list[Candidate], before: Candidate | None) -> list[Candidate]:
+        """Return the candidates that go on: the best share of them, unless the best so far is far above."""
+        number = math.ceil(len(entrants) / self.evaluator.space.reduction)
+        ranked = sorted(entrants, key=lambda each: (-_get_value(each), each.number))[:number]
+        if before is None:
+            return ranked
+        return [each for each in ranked if _get_value(each) > before.find_best(each.comparable)[2] - HOPELESS]
+
+    def _measure(self, candidate: Candidate, folds: Sequence[int | None]) -> bool:
+        """Measure a candidate on some folds; return False if there is no time."""
+        for fold in folds:
+            costs = self._choose_costs(candidate)
+            entry = f"{candidate.configuration.name} | {fold} | {' '.join(f'{cost:g}' for cost in costs)}"
+            result = self.journal.find(entry)
+            if result is None:
+                if not self._has_time(candidate, fold):
+                    return False
+                result = self.evaluator.evaluate(candidate.configuration, fold, costs)
+                self.journal.add(entry, result)
+            self._note(candidate, fold, result)
+        return True
+
+    def _choose_costs(self, candidate: Candidate) -> list[float]:
+        """Return the values of C to measure: all, and after the first rung those beside the best."""
+        costs = self.evaluator.space.list_costs(candidate.configuration)
+        if not candidate.paths:
+            return costs
+        first = next(iter(candidate.paths))
+        place = costs.index(candidate.find_best([first])[0])
+        return costs[max(place - COSTS_BESIDE_BEST, 0) : place + COSTS_BESIDE_BEST + 1]
+
+    def _has_time(self, candidate: Candidate, fold: int | None) -> bool:
+        """Return whether measuring a path, and what follows the search, fit in the time left; the first always does."""
+        if self.seconds is None or self.best is None:
+            return True
+        expected = self._estimate_seconds(candidate, fold)
+        reserved = self.reserved_paths * self._estimate_seconds(self.best, 0)
+        return self.elapsed + expected + reserved < self.seconds
+
+    def _estimate_seconds(self, candidate: Candidate, fold: int | None) -> float:
+        """Return the expected seconds of a path: as long as the candidate's last, or as the mean of such folds."""
+        scale = 1.0
+        if fold is not None and self.evaluator.has_small_fold:
+            scale = len(self.evaluator.folds[0][0]) / len(self.evaluator.small[0])
+        whole = [path.seconds for each_fold, path in candidate.paths.items() if each_fold is not None]
+        if whole:
+            return sum(whole) / len(whole)
+        if candidate.paths:
+            return scale * next(iter(candidate.paths.values())).seconds
+        same = [path.seconds for each in self.candidates for key, path in each.paths.items() if key == fold]
+        return max(same[-3:], default=0.0)
+
+    def _note(self, candidate: Candidate, fold: int | None, result: PathResult) -> None:
+        candidate.paths[fold] = result
+        self.spent += result.seconds
+        self.processor_spent += result.processor_seconds
+        best = self.best
+        if best is not None:
+            value = best.find_best()[2]
+            self.history.append(
+                {
+                    "seconds": round(self.spent, 3),
+                    "configuration": candidate.configuration.name,
+                    "fold": fold,
+                    "value": candidate.find_best([fold])[2],
+                    "best": value,
+                    "folds_of_best": len(best.folds),
+                }
+            )
+        if self.listener is not None:
+            self.listener(self, candidate)
+
+    def rank(self) -> Iterator[Candidate]:
+        """Yield the measured candidates, the best first."""
+        measured = [each for each in self.candidates if each.paths]
+        yield from sorted(measured, key=lambda each: (-len(each.folds), -each.find_best()[2], each.number))
+
+
+def _get_value(candidate: Candidate) -> float:
+    """Return the best mean of a candidate over the folds that it has."""
+    return candidate.find_best()[2]

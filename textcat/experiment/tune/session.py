@@ -1,0 +1,216 @@
+"""A whole tuning session: search, threshold rule, tuned experiment, its one look at the test documents, tune.json."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import textcat
+from textcat.errors import UsageError
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.plan import Plan
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.tune.documents import TrainingDocuments
+from textcat.experiment.tune.evaluation import Evaluator, choose_metric
+from textcat.experiment.tune.findings import collect_findings
+from textcat.experiment.tune.journal import Journal, make_journal_key
+from textcat.experiment.tune.search import Candidate, Search, SearchListener
+from textcat.experiment.tune.space import SEARCH_TOLERANCE, Space
+from textcat.experiment.tune.tuned import (
+    FILE,
+    RUN,
+    HeldOut,
+    compute_held_out,
+    make_experiment,
+    run_tuned,
+    write_experiment,
+)
+from textcat.store.files import write_atomically
+
+JOURNAL_FILE, REPORT_FILE = "journal.json", "tune.json"
+# What follows the search takes about as long as this many paths of the best configuration: training on all documents,
+# held-out scores and the learning curve.
+PATHS_AFTER_SEARCH = 4.0
+
+
+@dataclass(frozen=True)
+class TuneSettings:
+    """The options of a session; `configurations` and `seconds` of None mean no limit."""
+
+    metric: str | None = None
+    folds: int = 5
+    configurations: int | None = None
+    seconds: float | None = None
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class TuneResult:
+    """The tuned experiment with its plan, the search, held-out scores and the report as JSON-able data."""
+
+    experiment: Experiment
+    plan: Plan
+    search: Search
+    held_out: HeldOut
+    report: dict[str, Any]
+
+
+def tune_experiment(
+    base: Experiment,
+    context: RunContext,
+    settings: TuneSettings,
+    output: Path,
+    listener: SearchListener | None = None,
+    report_step: Callable[[str], None] = lambda what: None,
+) -> TuneResult:
+    """Search the best configuration for an experiment's documents and write tuned.yaml and tune.json."""
+    processor = time.process_time()
+    report_step("Counting words")
+    documents = TrainingDocuments.read(base, context)
+    evaluator = _make_evaluator(documents, settings, context)
+    key = make_journal_key(_list_key_facts(base, documents, evaluator, settings))
+    journal = Journal.open(output / JOURNAL_FILE, key)
+    search = Search(
+        evaluator,
+        journal,
+        settings.seed,
+        settings.configurations,
+        settings.seconds,
+        listener,
+        PATHS_AFTER_SEARCH,
+    )
+    search.run()
+    best = search.best
+    if best is None:
+        raise UsageError("no configuration was tried", where="--configurations", hint="Allow one or more.")
+    report_step("Training the best configuration on all training documents")
+    held_out, experiment = _choose_thresholds(base, context, evaluator, best, settings, output)
+    report_step("Evaluating on the test documents")
+    plan, results = run_tuned(experiment, context)
+    report_step("Measuring the learning curve and calibration")
+    report = _make_report(search, documents, held_out, results, settings)
+    report |= collect_findings(search, best, held_out)
+    report["processor_seconds"]["all"] = round(time.process_time() - processor, 2)
+    return TuneResult(experiment, plan, search, held_out, report)
+
+
+def write_report(report: dict[str, Any], output: Path) -> Path:
+    """Write tune.json and return its path."""
+    write_atomically(output / REPORT_FILE, json.dumps(report, indent=1, ensure_ascii=False) + "\n")
+    return output / REPORT_FILE
+
+
+def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, context: RunContext) -> Evaluator:
+    single = documents.experiment.corpus.single_label
+    metric = choose_metric(settings.metric, single_label=single)
+    number = len(documents.rows)
+    if number < 2 * settings.folds:
+        raise UsageError(
+            f"{number} training documents are too few for {settings.folds} folds",
+            where="--folds",
+            hint="Add labelled documents, or use fewer folds.",
+        )
+    folds = documents.make_folds(settings.folds, settings.seed)
+    space = Space.read(vectors=documents.is_vectors)
+    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs)
+
+
+def _list_key_facts(
+    base: Experiment, documents: TrainingDocuments, evaluator: Evaluator, settings: TuneSettings
+) -> dict[str, Any]:
+    """Return what decides the values of the journal: documents, settings, folds and the version."""
+    return {
+        "version": textcat.__version__,
+        "documents": documents.fingerprint,
+        "corpus": base.corpus.model_dump(mode="json", exclude={"path"}),
+        "text": base.text.model_dump(mode="json", exclude={"groups"}),
+        "metric": evaluator.metric,
+        "folds": settings.folds,
+        "seed": settings.seed,
+        "tolerance": SEARCH_TOLERANCE,
+        "first_rung_words": evaluator.space.first_rung_words,
+    }
+
+
+def _choose_thresholds(
+    base: Experiment,
+    context: RunContext,
+    evaluator: Evaluator,
+    best: Candidate,
+    settings: TuneSettings,
+    output: Path,
+) -> tuple[HeldOut, Experiment]:
+    """Choose the threshold rule by held-out scores and write the tuned experiment."""
+    path = output / FILE
+    plain = write_experiment(make_experiment(base, evaluator, best, {}, output), path)
+    held_out, threshold = compute_held_out(plain, context, evaluator, settings.folds)
+    return held_out, write_experiment(make_experiment(base, evaluator, best, threshold, output), path)
+
+
+def _make_report(
+    search: Search,
+    documents: TrainingDocuments,
+    held_out: HeldOut,
+    results: dict[str, Any],
+    settings: TuneSettings,
+) -> dict[str, Any]:
+    """Return the report: the choice, the test result and all candidates."""
+    evaluator, best = search.evaluator, search.best
+    if best is None:
+        raise ValueError("the search has measured nothing")
+    measures = results["runs"][RUN]["measures"]
+    cost, _, value = best.find_best()
+    name = evaluator.metric.replace("p@", "precision@")
+    return {
+        "format": 1,
+        "version": textcat.__version__,
+        "experiment": results["experiment"],
+        "title": documents.experiment.title,
+        "metric": evaluator.metric,
+        "single_label": evaluator.single_label,
+        "seed": settings.seed,
+        "folds": settings.folds,
+        "documents": {
+            "train": len(documents.rows),
+            "test": results["corpus"]["test_documents"],
+            "categories": len(documents.categories),
+            "first_rung": len(evaluator.small[0]),
+        },
+        "best": {
+            "options": best.configuration.chosen,
+            "name": best.configuration.name,
+            "cost": cost,
+            "threshold": held_out.rule,
+            "value": value,
+            "held_out": held_out.values,
+            "measured_folds": len(best.folds),
+        },
+        "test": {"metric": measures.get(name), "measures": measures},
+        "stopped_by": search.stopped_by,
+        "processor_seconds": {"search": round(search.processor_spent, 2)},
+        "seconds": {"search": round(search.spent, 2)},
+        "history": search.history,
+        "candidates": [_describe_candidate(each) for each in search.rank()],
+    }
+
+
+def _describe_candidate(candidate: Candidate) -> dict[str, Any]:
+    cost, rule, value = candidate.find_best()
+    return {
+        "number": candidate.number,
+        "name": candidate.configuration.name,
+        "options": candidate.configuration.chosen,
+        "cost": cost,
+        "threshold": rule,
+        "value": value,
+        "folds": candidate.list_fold_values(),
+        "processor_seconds": round(sum(path.processor_seconds for path in candidate.paths.values()), 3),
+        "paths": {
+            "part of fold 0" if fold is None else f"fold {fold}": path.as_dict()["values"]
+            for fold, path in candidate.paths.items()
+        },
+    }

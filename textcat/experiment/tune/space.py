@@ -1,0 +1,144 @@
+"""The configurations of `textcat tune`: the choices in space.yaml, how to draw them, and what they set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from textcat.experiment.spec.learner_table import validate_parameters
+from textcat.text.term_groups import TermGroup
+from textcat.yaml_reader import read_packaged_yaml
+
+# Choices that decide how text becomes vectors; they do not apply to documents that are vectors.
+CHARACTER_CHOICES = ("character weight", "character weighting")
+TEXT_CHOICES = ("words", "characters", *CHARACTER_CHOICES, "word weighting", "minimum documents")
+SEARCH_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-4
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """One option for each choice, by name, in the order of the space."""
+
+    options: tuple[tuple[str, str], ...]
+
+    @property
+    def name(self) -> str:
+        """The options in one line: the key of the journal."""
+        return ", ".join(
+            f"{choice} {option}" for choice, option in self.options if choice not in self.idle_choices
+        )
+
+    @cached_property
+    def chosen(self) -> dict[str, str]:
+        """The option of each choice."""
+        return dict(self.options)
+
+    @property
+    def idle_choices(self) -> tuple[str, ...]:
+        """Choices that have no effect beside the others."""
+        return CHARACTER_CHOICES if self.chosen.get("characters") == "none" else ()
+
+
+@dataclass(frozen=True)
+class Space:
+    """All configurations, in the order in which they are tried at first."""
+
+    choices: Mapping[str, Mapping[str, Any]]
+    costs: Mapping[str, Sequence[float]]
+    first: Sequence[Configuration]
+    first_rung_words: int
+    round: int
+    neighbours: int
+    reduction: int
+
+    @classmethod
+    def read(cls, *, vectors: bool = False) -> Space:
+        """Return the packaged space; for documents that are `vectors` without the choices about text."""
+        data = read_packaged_yaml("experiment/tune/space.yaml")
+        names = list(data["choices"])
+        used = [name for name in names if not vectors or name not in TEXT_CHOICES]
+        first = [
+            Configuration(
+                tuple((name, str(option)) for name, option in zip(names, row, strict=True) if name in used)
+            )
+            for row in data["first"]
+        ]
+        return cls(
+            {name: data["choices"][name] for name in used},
+            data["costs"],
+            list(dict.fromkeys(first)),
+            *(data[key] for key in ("first_rung_words", "round", "neighbours", "reduction")),
+        )
+
+    @cached_property
+    def all(self) -> list[Configuration]:
+        """Every configuration once; choices without effect have their first option."""
+        found = []
+        for options in product(*self.choices.values()):
+            found.append(self.normalize(Configuration(tuple(zip(self.choices, options, strict=True)))))
+        return list(dict.fromkeys(found))
+
+    def normalize(self, configuration: Configuration) -> Configuration:
+        """Return the configuration with the first option of each choice that has no effect."""
+        idle = configuration.idle_choices
+        return Configuration(
+            tuple(
+                (choice, next(iter(self.choices[choice])) if choice in idle else option)
+                for choice, option in configuration.options
+            )
+        )
+
+    def draw_round(
+        self, number: int, seed: int, tried: Sequence[Configuration], best: Configuration | None
+    ) -> list[Configuration]:
+        """Return the new configurations of a round: the first of the space, then neighbours of the best and others."""
+        known = set(tried)
+        found = [each for each in map(self.normalize, self.first) if each not in known][: self.round]
+        generator = np.random.default_rng([seed, number])
+        if best is not None and not found:
+            near = [each for each in self._list_neighbours(best) if each not in known]
+            found = [near[place] for place in generator.permutation(len(near))[: self.neighbours]]
+        others = [each for each in self.all if each not in known and each not in found]
+        missing = max(self.round - len(found), 0)
+        return found + [others[place] for place in generator.permutation(len(others))[:missing]]
+
+    def _list_neighbours(self, configuration: Configuration) -> Iterator[Configuration]:
+        """Yield the configurations that differ in one choice."""
+        for choice, options in self.choices.items():
+            for option in options:
+                changed = {**configuration.chosen, choice: option}
+                other = self.normalize(Configuration(tuple(changed.items())))
+                if other != configuration:
+                    yield other
+
+    def list_groups(self, configuration: Configuration) -> tuple[TermGroup, ...]:
+        """Return the groups of terms of a configuration."""
+        chosen = {choice: self.choices[choice][option] for choice, option in configuration.options}
+        shared: dict[str, Any] = {"minimum_documents": chosen["minimum documents"], "norm": "l2"}
+        words = TermGroup(ngrams=tuple(chosen["words"]), weighting=chosen["word weighting"], **shared)
+        if not chosen["characters"]:
+            return (words,)
+        characters = TermGroup(
+            analyzer="char_wb",
+            ngrams=tuple(chosen["characters"]),
+            weight=chosen["character weight"],
+            weighting=chosen["character weighting"],
+            **shared,
+        )
+        return words, characters
+
+    def list_costs(self, configuration: Configuration) -> list[float]:
+        """Return the values of C to try, from strong to weak regularization."""
+        return [float(cost) for cost in self.costs[configuration.chosen["loss"]]]
+
+    def make_parameters(self, configuration: Configuration, cost: float, tolerance: float) -> dict[str, Any]:
+        """Return the parameters of the linear learner."""
+        given = {"loss": self.choices["loss"][configuration.chosen["loss"]], "cost": cost}
+        parameters = {**given, "algorithm": "fast", "tolerance": tolerance}
+        validate_parameters("linear", parameters)
+        return parameters

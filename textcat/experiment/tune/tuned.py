@@ -1,0 +1,138 @@
+"""From the best configuration to an ordinary experiment: its threshold rule, its file, its results and its model."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.plan import Plan
+from textcat.experiment.run.results import collect_results
+from textcat.experiment.run.runner import run_experiment
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps.assemble import assemble_problem
+from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.tune.evaluation import (
+    CATEGORY_RULE,
+    DEFAULT_RULE,
+    SHARED_RULE,
+    Evaluator,
+    accept_highest,
+    decide_held_out,
+    find_shared_threshold,
+    measure_decisions,
+)
+from textcat.experiment.tune.search import Candidate
+from textcat.experiment.tune.space import FINAL_TOLERANCE
+from textcat.store.files import write_atomically
+
+RUN = "tuned"
+FILE = "tuned.yaml"
+_HEADER = """# The best experiment that `textcat tune` found: textcat run THIS_FILE
+# tune.json has all that were tried. Test documents had no part in the choice.
+"""
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Scores of all training documents by models trained without them, and the decisions of the chosen rule."""
+
+    scores: NDArray[np.float64]
+    decisions: NDArray[np.bool_]
+    folds: NDArray[np.int64]
+    values: dict[str, float]
+    rule: str
+
+
+def make_experiment(
+    base: Experiment, evaluator: Evaluator, candidate: Candidate, threshold: Mapping[str, Any], folder: Path
+) -> dict[str, Any]:
+    """Return the data of the tuned experiment; paths are relative to `folder`."""
+    name = base.name.removesuffix("-tuned")
+    corpus: dict[str, Any] = base.corpus.model_dump(mode="json", exclude_defaults=True)
+    if base.corpus.path:
+        corpus["path"] = os.path.relpath(base.own_documents.resolve(), folder.resolve())
+    text = base.text.model_dump(mode="json", exclude_defaults=True)
+    data: dict[str, Any] = {
+        "name": f"{name}-tuned",
+        "title": f"{base.title or name}, tuned",
+        "seed": base.seed,
+        "corpus": corpus,
+    }
+    if not evaluator.documents.is_vectors:
+        groups = evaluator.space.list_groups(candidate.configuration)
+        text["tokenizer"] = base.text.tokenizer
+        text["groups"] = [group.model_dump(mode="json", exclude_defaults=True) for group in groups]
+        for group in text["groups"]:
+            group["ngrams"] = list(group.get("ngrams", (1, 1)))
+        data["text"] = text
+    cost = candidate.find_best()[0]
+    parameters = evaluator.space.make_parameters(candidate.configuration, cost, FINAL_TOLERANCE)
+    if threshold:
+        data["threshold"] = dict(threshold)
+    if evaluator.single_label:
+        data["calibration"] = {"method": "temperature", "folds": len(evaluator.folds)}
+    evaluation = base.evaluation.model_dump(mode="json", exclude_defaults=True)
+    k = int(evaluator.metric.removeprefix("p@")) if evaluator.metric.startswith("p@") else 0
+    if k and k not in evaluation.get("ranking", []):
+        evaluation["ranking"] = sorted({*evaluation.get("ranking", []), k})
+    data["evaluation"] = {"zero_division": "skip", **evaluation}
+    data["runs"] = {RUN: {"title": "Tuned", "learner": "linear", "parameters": parameters}}
+    return data
+
+
+def write_experiment(data: Mapping[str, Any], path: Path) -> Experiment:
+    """Write the experiment file and return the experiment as `textcat run` reads it."""
+    text = yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True, width=100, default_flow_style=None)
+    write_atomically(path, _HEADER + text)
+    return load_experiment(path)
+
+
+def compute_held_out(
+    experiment: Experiment, context: RunContext, evaluator: Evaluator, folds: int
+) -> tuple[HeldOut, dict[str, Any]]:
+    """Train the experiment without test documents; return held-out scores and settings of the best threshold rule.
+
+    Each rule decides on a fold by thresholds that were set without it.
+    """
+    plan, _ = run_experiment(experiment, context, "train")
+    chain = plan.chains[0]
+    sources = (chain.vectorized, chain.selected, chain.projected)
+    problem = assemble_problem(context, chain.settings, experiment.seed, *sources)
+    scores, numbers = load_held_out_scores(
+        context, chain.settings, problem, chain.trained, experiment.seed, folds
+    )
+    counts = problem.labels.sum(axis=0)
+    decided = {
+        rule: accept_highest(scores)
+        if evaluator.single_label
+        else decide_held_out(rule, scores, problem.labels, numbers)
+        for rule in evaluator.rules
+    }
+    values = {
+        rule: measure_decisions(evaluator.metric, scores, decisions, problem.labels, counts)
+        for rule, decisions in decided.items()
+    }
+    best = max(values, key=lambda rule: values[rule])
+    settings: dict[str, dict[str, Any]] = {
+        DEFAULT_RULE: {},
+        CATEGORY_RULE: {"rule": "scut", "cross_validated": True, "folds": folds},
+    }
+    if best == SHARED_RULE:
+        shared = find_shared_threshold(scores, problem.labels)
+        settings[SHARED_RULE] = {"rule": "default", "value": round(shared, 6)}
+    return HeldOut(scores, decided[best], numbers, values, best), settings[best]
+
+
+def run_tuned(experiment: Experiment, context: RunContext) -> tuple[Plan, dict[str, Any]]:
+    """Run the tuned experiment up to its evaluation: the only time that test documents are looked at."""
+    plan, _ = run_experiment(experiment, context, "evaluate")
+    return plan, collect_results(plan, context)

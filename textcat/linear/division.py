@@ -1,0 +1,232 @@
+"""Division of categories into blocks and parts: how few numbers a pass can read, and work for several threads.
+
+A block costs the nonzeros of every feature that any of its categories may use. Where categories have different
+selected features it can be cheaper to solve them apart. A block becomes a problem on its own features; its parts keep
+these features, so that sums over a document are made in the same order, and share the matrix. The weights
+do not depend on the division: a lane never moves a feature that its category did not select.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from textcat.linear.problem import (
+    LANE_STEP,
+    Bools,
+    Floats,
+    LinearProblem,
+    Penalty,
+    ProblemMatrix,
+    compute_lane_width,
+)
+from textcat.linear.stopping import BlockResult
+
+# The cost of reading a number of the matrix, in lanes of arithmetic.
+READING_COST = 8
+# A part is divided further for the threads until none has more than this multiple of its share of the cost.
+BALANCE = 1.1
+
+SolveBlock = Callable[..., BlockResult]
+PassCost = Callable[[LinearProblem, NDArray[np.int64]], int]
+
+
+def divide_blocks(problem: LinearProblem, blocks: list[slice]) -> list[slice]:
+    """Halve blocks repeatedly wherever the halves together cost less than the whole."""
+    if problem.mask is None:
+        return blocks
+    sizes = np.diff(problem.columns.indptr)
+    return [
+        part
+        for block in blocks
+        for part in _find_cheapest_division(problem.mask, sizes, problem.documents, block)[1]
+    ]
+
+
+def _find_cheapest_division(
+    mask: Bools, sizes: NDArray[Any], documents: int, block: slice
+) -> tuple[int, list[slice]]:
+    """Return the least cost of a pass, in lanes times numbers read, and the division of the block that has it."""
+    width = block.stop - block.start
+    cost = (READING_COST + compute_lane_width(width)) * (
+        documents + int(sizes[mask[:, block].any(axis=1)].sum())
+    )
+    if width < 2:
+        return cost, [block]
+    middle = block.start + width // 2
+    halves = [
+        _find_cheapest_division(mask, sizes, documents, half)
+        for half in (slice(block.start, middle), slice(middle, block.stop))
+    ]
+    apart = sum(each for each, _ in halves)
+    return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
+
+
+def solve_on_used_features(
+    solve_block: SolveBlock, problem: LinearProblem, block: slice, options: Any, start: Floats, *, dual: bool
+) -> BlockResult:
+    """Solve a block on the features that it uses; with `dual`, `start` holds dual variables, not weights."""
+    used = np.asarray(problem.free(block).any(axis=1))
+    if used.all():
+        return solve_block(problem, block, options, start)
+    found = solve_block(_restrict_problem(problem, used), block, options, start if dual else start[used])
+    weights = np.zeros((problem.features, found.weights.shape[1]))
+    weights[used] = found.weights
+    return replace(found, weights=weights)
+
+
+def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
+    """Return the same problem on some of the features."""
+    columns = problem.columns[:, used]
+    mask = None if problem.mask is None else problem.mask[used]
+    penalty = _restrict_penalty(problem.penalty, used)
+    return replace(problem, matrix=ProblemMatrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
+
+
+def _restrict_penalty(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
+    mode, low, high = (
+        values if values is None else values[used] for values in (penalty.mode, penalty.low, penalty.high)
+    )
+    return replace(penalty, strength=penalty.strength[used], mode=mode, low=low, high=high)
+
+
+def _take_categories(problem: LinearProblem, categories: NDArray[np.int64]) -> LinearProblem:
+    """Return the same problem with some of the categories."""
+
+    def take(values: Any) -> Any:
+        return None if values is None else np.take(values, categories, axis=1)
+
+    given = problem.penalty
+    penalty = replace(
+        given,
+        strength=take(given.strength),
+        mode=take(given.mode),
+        low=take(given.low),
+        high=take(given.high),
+    )
+    return replace(
+        problem,
+        positive=take(problem.positive),
+        mask=take(problem.mask),
+        weights=take(problem.weights),
+        penalty=penalty,
+    )
+
+
+class BlockProblem:
+    """The problem of a block on the features that it uses, made when the first of its parts asks for it."""
+
+    def __init__(self, problem: LinearProblem, block: slice) -> None:
+        self.used = np.asarray(problem.free(block).any(axis=1)) if problem.mask is not None else None
+        self.block = block
+        self._whole, self._narrowed = problem, None if self.narrow else problem
+        self._lock = Lock()
+        self.share(1)
+
+    def share(self, parts: int) -> None:
+        """Set the number of parts."""
+        self._count = self._left = parts
+
+    @property
+    def narrow(self) -> bool:
+        """Whether the block uses only some of the features."""
+        return self.used is not None and not self.used.all()
+
+    def take_part(self, categories: NDArray[np.int64]) -> tuple[LinearProblem, slice]:
+        """Return a problem and the block of it that has these categories; the last part frees the matrix."""
+        with self._lock:
+            if self._narrowed is None and self.used is not None:
+                self._narrowed = _restrict_problem(self._whole, self.used)
+            narrowed, undivided = self._narrowed or self._whole, self._count == 1
+            self._left -= 1
+            if not self._left:
+                self._narrowed = None
+        if undivided:
+            return narrowed, self.block
+        return _take_categories(narrowed, categories), slice(0, len(categories))
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some categories of a block, and the cost of a pass over them."""
+
+    block: BlockProblem
+    categories: NDArray[np.int64]
+    cost: int
+
+
+def estimate_column_pass(problem: LinearProblem, categories: NDArray[np.int64]) -> int:
+    """Return the cost of a pass by columns, which skips the features that none of the categories may use."""
+    width, nonzeros = compute_lane_width(len(categories)), problem.columns.nnz
+    if problem.mask is not None:
+        wanted = problem.mask[:, categories].any(axis=1)
+        nonzeros = int(np.diff(problem.columns.indptr)[wanted].sum())
+    return (READING_COST + width) * nonzeros
+
+
+def estimate_row_pass(problem: LinearProblem, categories: NDArray[np.int64]) -> int:
+    """Return the cost of a pass by rows, which reads every feature."""
+    return (READING_COST + compute_lane_width(len(categories))) * int(problem.columns.nnz)
+
+
+def divide_block(problem: LinearProblem, block: slice, estimate: PassCost | None, threads: int) -> list[Part]:
+    """Divide a block into parts: where they are cheaper than the whole, and until all threads have work.
+
+    Categories that use many features come first, so that a part has categories alike. No part has a single category:
+    numpy sums a single column in another order.
+    """
+    shared, categories = BlockProblem(problem, block), np.arange(block.start, block.stop)
+    if estimate is None:
+        return [Part(shared, categories, 0)]
+    order = categories
+    if problem.mask is not None:
+        reads = np.diff(problem.columns.indptr) @ problem.mask[:, block]
+        order = categories[np.argsort(-reads, kind="stable")]
+
+    def make_part(chosen: NDArray[np.int64]) -> Part:
+        return Part(shared, chosen, estimate(problem, chosen))
+
+    parts = _divide_where_cheaper(make_part(order), make_part)
+    while True:
+        largest = max(parts, key=lambda part: part.cost)
+        halves = _halve(largest, make_part)
+        if not halves or largest.cost * threads <= BALANCE * sum(part.cost for part in parts):
+            break
+        parts = [part for part in parts if part is not largest] + halves
+    shared.share(len(parts))
+    return parts if len(parts) > 1 else [replace(parts[0], categories=categories)]
+
+
+def _divide_where_cheaper(part: Part, make_part: Callable[[NDArray[np.int64]], Part]) -> list[Part]:
+    found = [each for half in _halve(part, make_part) for each in _divide_where_cheaper(half, make_part)]
+    return found if found and sum(each.cost for each in found) < part.cost else [part]
+
+
+def _halve(part: Part, make_part: Callable[[NDArray[np.int64]], Part]) -> list[Part]:
+    """Return two parts of whole vectors, or nothing if the part is too small."""
+    width = len(part.categories)
+    middle = -(-width // (2 * LANE_STEP)) * LANE_STEP
+    if width - middle < 2:
+        middle -= LANE_STEP
+    if middle < LANE_STEP:
+        return []
+    return [make_part(part.categories[:middle]), make_part(part.categories[middle:])]
+
+
+def solve_part(
+    solve_block: SolveBlock, part: Part, options: Any, start: Floats, *, dual: bool
+) -> BlockResult:
+    """Solve a part of a block; with `dual`, `start` holds dual variables, not weights."""
+    problem, block = part.block.take_part(part.categories)
+    used = part.block.used
+    if not part.block.narrow or used is None:
+        return solve_block(problem, block, options, start)
+    found = solve_block(problem, block, options, start if dual else start[used])
+    weights = np.zeros((len(used), found.weights.shape[1]))
+    weights[used] = found.weights
+    return replace(found, weights=weights)
