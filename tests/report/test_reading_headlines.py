@@ -21,6 +21,7 @@ from textcat.report.reading_headlines import (
     Departures,
     describe_choices,
     find_departures,
+    format_reading_rows,
     read_multiverses,
     summarize_by_reading,
 )
@@ -72,6 +73,9 @@ def test_the_counts_of_the_readings_are_apart_and_add_up(tmp_path: Path) -> None
     assert nearest["headline"] == {"reproduced": len(BEP), "close": 0, "off": 0}
     assert nearest["default_headline"] == {"reproduced": 0, "close": 0, "off": len(BEP)}
     assert nearest["experiments"] == {"reuters_modapte": 2}
+    rows = format_reading_rows(found)
+    assert sum(int(row[-1]) for row in rows[:-2]) == tables
+    assert rows[-2][1:4] == [str(len(BEP)), "0", "0"]
     assert summarize_by_reading(verdicts, None)["nearest"]["cells"] == 0
 
 

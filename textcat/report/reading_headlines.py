@@ -144,13 +144,12 @@ def _count_places(verdicts: Iterable[str]) -> dict[str, int]:
 
 def format_reading_rows(by_reading: Mapping[str, Any]) -> list[list[str]]:
     """The rows of the headline's table: label, the counts of HEADLINE, and all."""
-    default, fitted, nearest = (by_reading[name] for name in ("default", "fitted", "nearest"))
-    rows = [
-        _make_row("**default reading**: no test result involved", default["headline"], default["counted"])
-    ]
-    if fitted["counted"]:
-        named = ", ".join(fitted["experiments"])
-        rows.append(_make_row(f"{named}: {FITTED}", fitted["headline"], fitted["counted"]))
+    default, nearest = by_reading["default"], by_reading["nearest"]
+    rows = [_make_row(f"**default reading**: {default['how']}", default["headline"], default["counted"])]
+    for group in (by_reading["fitted"], by_reading["other"]):
+        if group["counted"]:
+            label = f"{', '.join(group['experiments'])}: {group['how']}"
+            rows.append(_make_row(label, group["headline"], group["counted"]))
     if nearest["cells"]:
         cells = f"{nearest['cells']} cells of {len(nearest['papers'])} papers"
         rows += [
