@@ -20,14 +20,14 @@ ALLOWED = {
     "text": {"parallel"},
     "selection": set(),
     "linear": {"parallel"},
-    "learners": {"linear"},
+    "learners": {"linear", "parallel"},
     "thresholds": set(),
-    "evaluation": set(),
+    "evaluation": {"thresholds"},
     "published": set(),
     "experiment": LEARNING | {"corpora", "published", "store", "parallel"},
-    "serving": {"corpora", "experiment", "store", "text"},
+    "serving": {"corpora", "experiment", "selection", "store", "text", "thresholds"},
     "report": {"corpora", "evaluation", "experiment", "published", "store"},
-    "sklearn": {"learners", "linear", "selection", "text", "thresholds"},
+    "sklearn": {"learners", "linear", "selection", "serving", "text", "thresholds"},
 }
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 
 from textcat.plugins import KnownName
 from textcat.settings import GrowingSettings
+from textcat.text.cleaning import DigitHandling, TextCleaner, make_cleaner
 from textcat.text.stemming import StemmerName
 from textcat.text.term_groups import COUNTING_KEYS, TermGroup, check_groups_differ
 from textcat.text.tokenizers import TOKENIZERS
@@ -16,7 +17,7 @@ from textcat.text.tokenizers import TOKENIZERS
 class TextSettings(GrowingSettings):
     """How the fields of a document become counts of terms."""
 
-    later = ("groups",)
+    later = ("groups", "strip_accents", "digits")
 
     tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
@@ -43,6 +44,14 @@ class TextSettings(GrowingSettings):
     doubled_fields: tuple[str, ...] = Field(
         (), description="Separate fields whose words are also counted with the merged fields."
     )
+    strip_accents: bool = Field(
+        False, description="Whether accents are removed (Unicode NFKD without combining marks): é is e."
+    )
+    digits: DigitHandling = Field(
+        "keep",
+        description="Digits: keep; drop (a space in place of each); hash (each is 0, so that numbers of the same form "
+        "are one word).",
+    )
     groups: tuple[TermGroup, ...] = Field(
         (),
         description="Groups of n-grams of words or characters that are features side by side, each weighted and "
@@ -53,6 +62,11 @@ class TextSettings(GrowingSettings):
     def _check_groups(self) -> TextSettings:
         check_groups_differ(self.groups)
         return self
+
+    @property
+    def cleaner(self) -> TextCleaner | None:
+        """The function that changes characters before the text is divided, or None."""
+        return make_cleaner(strip_accents=self.strip_accents, digits=self.digits)
 
     def dump_for_counting(self) -> dict[str, Any]:
         """Return what decides the counts of terms as JSON-able data, without how groups are weighted."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from textcat.plugins import KnownName
 from textcat.settings import GrowingSettings
@@ -73,12 +73,11 @@ class LinearParameters(LearnerParameters):
         default="float64", description="Precision of weights and scores during training."
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
-    prune: float = Field(
+    prune: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["auto"] = Field(
         default=0.0,
-        ge=0,
-        allow_inf_nan=False,
         description="Drop weights smaller than this and keep the others as sparse float32; 0 keeps all. For thousands "
-        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking.",
+        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking. `auto` takes the "
+        "largest threshold that costs nothing on a held-out fold of the training documents.",
     )
 
     @model_validator(mode="after")
@@ -180,10 +179,39 @@ class SoftmaxParameters(LearnerParameters):
     """Parameters of polytomous logistic regression."""
 
     prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
-    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty added to the mean loss.")
+    lam: float | None = Field(
+        default=None,
+        gt=0,
+        description="Weight of the penalty added to the mean loss; default: as `cost` says.",
+    )
+    cost: float | None = Field(
+        default=None,
+        gt=0,
+        description="C: lam = 1 / (2 C n) for n documents and the Gaussian prior, 1 / (C n) for Laplace; default: 10 "
+        "unless `lam` is given.",
+    )
     penalize_bias: bool = Field(default=True, description="Also penalise the weights of the constants.")
-    tolerance: float = Field(default=1e-6, gt=0, description="Optimality violation at which to stop.")
+    algorithm: Literal["dual", "lbfgs"] | None = Field(
+        default=None,
+        description="dual: coordinate ascent, for the Gaussian prior on all weights; lbfgs; default: dual where it "
+        "applies.",
+    )
+    tolerance: float | None = Field(
+        default=None,
+        gt=0,
+        description="Duality gap (dual; default 1e-4) or optimality violation (lbfgs; default 1e-6) at which to stop.",
+    )
     passes: int = Field(default=5000, ge=1, description="Maximum number of iterations.")
+
+    @model_validator(mode="after")
+    def _check_strength(self) -> SoftmaxParameters:
+        if self.lam is not None and self.cost is not None:
+            raise ValueError("give lam or cost, not both")
+        if self.algorithm == "dual" and (self.prior != "gaussian" or not self.penalize_bias):
+            raise ValueError(
+                "algorithm: dual needs the Gaussian prior on all weights; write algorithm: lbfgs"
+            )
+        return self
 
 
 class MulticlassParameters(LearnerParameters):
@@ -194,6 +222,32 @@ class MulticlassParameters(LearnerParameters):
     steps_each: int = Field(default=10, ge=1, description="Steps before gamma is raised.")
     gamma: float = Field(default=1.0, gt=0, description="First gamma.")
     increase: float = Field(default=10.0, ge=0, description="Increase of gamma.")
+
+
+class LabelTreeParameters(LearnerParameters):
+    """Parameters of label trees."""
+
+    loss: Literal["squared_hinge", "logistic", "hinge"] = Field(
+        default="squared_hinge", description="The loss of every node."
+    )
+    cost: float = Field(default=1.0, gt=0, description="C, the weight of the summed loss.")
+    tolerance: float = Field(default=1e-3, gt=0, description="Tolerance of the stopping rule.")
+    prune: float = Field(
+        default=0.05, ge=0, allow_inf_nan=False, description="Drop weights smaller than this; 0 keeps all."
+    )
+    branches: int = Field(default=32, ge=2, description="Most clusters of a node, rounded to a power of two.")
+    leaf_labels: int = Field(default=200, ge=2, description="Most labels of a node without clusters.")
+    trees: int = Field(
+        default=1, ge=1, le=100, description="Number of trees; their probabilities are averaged."
+    )
+    beam: int = Field(default=10, ge=1, description="Nodes of each level that prediction follows.")
+    most_labels: int = Field(default=200, ge=1, description="Labels of each document that have a score.")
+
+    @field_validator("branches")
+    @classmethod
+    def _round_branches(cls, branches: int) -> int:
+        """Round down to a power of two: clusters are halved."""
+        return 1 << (branches.bit_length() - 1)
 
 
 @dataclass(frozen=True)
@@ -268,6 +322,11 @@ LEARNERS: dict[str, LearnerEntry] = {
     "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",
         SoftmaxParameters,
+        version=2,
+    ),
+    "label_tree": LearnerEntry(
+        "label trees: clusters of labels, linear classifiers at every node, beam search",
+        LabelTreeParameters,
     ),
     "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
