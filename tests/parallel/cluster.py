@@ -14,7 +14,7 @@ from tests.conftest import PROJECT
 
 
 class Cluster:
-    """A scheduler; workers of one thread each, which nobody starts again."""
+    """A scheduler; workers of one thread each, which are not started again."""
 
     def __init__(self, folder: Path, protocol: str = "tcp", more: Sequence[str] = ()) -> None:
         self.folder = folder

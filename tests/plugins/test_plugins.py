@@ -26,7 +26,7 @@ TOPICS = {
 }
 
 EXPERIMENT: dict[str, Any] = {
-    "title": "Everything from elsewhere",
+    "title": "Everything from plugins",
     "corpus": {"name": "lines", "path": "documents.tsv"},
     "text": {"fields": ["text"], "tokenizer": "trigrams"},
     "vector": {"weighting": "log_tf_idf", "cosine": True},

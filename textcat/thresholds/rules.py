@@ -6,10 +6,11 @@ import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from textcat.errors import UsageError
 from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_numeric_function
+from textcat.settings import StrictSettings
 from textcat.thresholds.cuts import (
     NEVER,
     Bools,
@@ -45,10 +46,8 @@ NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none o
 PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or use a learner with the logistic loss."
 
 
-class ThresholdSettings(BaseModel):
+class ThresholdSettings(StrictSettings):
     """How scores become decisions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = Field(
         default="default",

@@ -28,7 +28,7 @@ _SPARE_BYTES = 50_000_000
 
 
 def require_disk_space(folder: Path, needed: int) -> None:
-    """Raise StageFailedError unless the disk of the folder has room for `needed` bytes and some reserve."""
+    """Raise StageFailedError unless the disk of the folder has `needed` bytes free and some reserve."""
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
         raise StageFailedError(
