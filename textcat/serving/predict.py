@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 BATCH_SIZE = 2000
 # Numbers that Python writes before compiled code does: loading it, where it is not loaded, takes as long.
 _NUMBERS_BY_PYTHON = 2_000_000
+# A batch has fewer documents where there are so many categories that it has more scores than this.
+MAX_BATCH_SCORES = 20_000_000
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +88,8 @@ def _score_documents(
 def _score_batches(
     categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
-    for batch in _collect_batches(documents, at_a_time):
+    size = min(at_a_time, max(MAX_BATCH_SCORES // max(len(categorizer.categories), 1), 1))
+    for batch in _collect_batches(documents, size):
         words = categorizer.words(batch)
         coverage.add(words)
         scores = categorizer.model.scores(categorizer.projected(words))
