@@ -14,7 +14,7 @@ from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_
 from textcat.evaluation.curves import BreakEven, find_break_even
 from textcat.evaluation.measures import Floats, ZeroDivision
 from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking, split_labels
-from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
+from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 
 
 @cache
@@ -33,8 +33,8 @@ def compute_plugin_measures(
     for name in names:
         plugin = find_plugin("measures", name, list_builtin_measures())
         if plugin is not None:
-            measure = wrap_plugin_function(plugin, load_plugin(plugin))
-            found[name] = wrap_plugin_function(plugin, float)(measure(scores, decisions, labels))
+            measure = wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: (), nan=True)
+            found[name] = float(measure(scores, decisions, labels))
     return found
 
 

@@ -11,30 +11,29 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 from scipy.sparse import csr_array, hstack
 
 from textcat.errors import BadDataError, UsageError
+from textcat.settings import GrowingSettings
 from textcat.text.counting import CountedDocuments, pack_json, unpack_json
 from textcat.text.term_groups import TermGroup
 from textcat.text.weighting import (
     NormName,
     WeightingName,
-    compute_bm25,
     compute_concentrations,
     compute_term_weights,
     document_frequencies,
-    inverse_document_frequencies,
     scale_documents,
 )
 
 Number = TypeVar("Number", bound=np.generic)
 
 
-class VectorSettings(BaseModel):
+class VectorSettings(GrowingSettings):
     """How counts of terms become vectors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    later = ("norm",)
 
     weighting: WeightingName = Field(
         "binary",
@@ -65,14 +64,6 @@ class VectorSettings(BaseModel):
         description="The norm by which documents are divided: none, l1 (sum of weights) or l2 (Euclidean); "
         "default: l2 if `cosine`, else none.",
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_no_norm(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
-        spelled: dict[str, Any] = dump(self)
-        if self.norm is None:
-            spelled.pop("norm", None)
-        return spelled
 
     @property
     def divisor(self) -> NormName:
@@ -196,12 +187,10 @@ class Vectorizer:
         concentration = np.where(seen >= 0, self._look_up(self.concentration, seen), 1.0)
         column = self._columns(seen) - int(np.count_nonzero(self.kept[: part.start]))
         is_feature = self._look_up(self.kept, seen)
-        if part.weighting == "bm25":
-            length = self.average_lengths[number]
-            weights = compute_bm25(counts, containing, self.documents, is_feature, length)
-        else:
-            inverse = inverse_document_frequencies(containing, self.documents)
-            weights = compute_term_weights(counts, part.weighting, inverse, concentration, is_feature)
+        length = self.average_lengths[number] if self.average_lengths else 0.0
+        weights = compute_term_weights(
+            counts, part.weighting, containing, self.documents, concentration, is_feature, length
+        )
         has_feature = is_feature[counts.indices]
         # A group is measured by its features: other n-grams are not even counted.
         all_terms = self.settings.cosine_terms == "all" and part.group is None

@@ -34,8 +34,12 @@ from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_b
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
+from textcat.learners.softmax_dual import can_ascend_dual
 from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
+
+DEFAULT_SOFTMAX_COST = 10.0
+SOFTMAX_TOLERANCES = {"dual": 1e-4, "lbfgs": 1e-6}
 
 
 def fit_binary_bayes(problem: LearningProblem, parameters: NaiveBayesParameters, jobs: int) -> Model:
@@ -51,14 +55,23 @@ def fit_multiclass_bayes(problem: LearningProblem, parameters: NaiveBayesParamet
 
 def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs: int) -> Model:
     """Train polytomous logistic regression on the features selected for any class."""
+    algorithm = parameters.algorithm
+    if algorithm is None:
+        size = int(problem.labels.size)
+        algorithm = "dual" if can_ascend_dual(parameters.prior, parameters.penalize_bias, size) else "lbfgs"
+    lam = parameters.lam
+    if lam is None:
+        cost = DEFAULT_SOFTMAX_COST if parameters.cost is None else parameters.cost
+        lam = float(lam_from_c(cost, len(problem.labels), parameters.prior))
     return fit_softmax(
         _clear_unused_columns(problem),
         problem.labels,
         prior=parameters.prior,
-        lam=parameters.lam,
+        lam=lam,
         penalize_bias=parameters.penalize_bias,
-        tol=parameters.tolerance,
+        tol=parameters.tolerance or SOFTMAX_TOLERANCES[algorithm],
         max_passes=parameters.passes,
+        algorithm=algorithm,
     )
 
 

@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import SearchSettings
-from textcat.experiment.spec.learner_table import LinearParameters
+from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
 from textcat.experiment.steps.learner import Fold, Learner, LearningProblem, ParameterChoice
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.prune_choice import choose_prune_threshold
 from textcat.linear import fit, fit_path
-from textcat.linear.combinations import load_named_learners
 from textcat.linear.cross_validation import (
     HyperparameterChoice,
     choose_lam_by_cross_validation,
@@ -145,8 +144,7 @@ def _make_fit_arguments(
     name: str, problem: LearningProblem, parameters: LinearParameters, jobs: int
 ) -> dict[str, Any]:
     """Return the arguments of `fit` other than documents and labels; `lam` is the named learner's own, if any."""
-    table = load_named_learners()
-    settings = dict(table[name].settings) if name in table else {}
+    settings = dict(LEARNERS[name].settings)
     options = dict(settings.pop("options", {}))
     settings |= {
         key: value
