@@ -27,6 +27,8 @@ from textcat.errors import BadDataError, UsageError
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
+# Texts with fewer words than this on average get n-grams of characters beside words: see docs/tuning.md.
+SHORT_TEXT_WORDS = 50
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,7 @@ class Inspection:
     documents: int
     weighted: bool = field(default=False)
     categories: int = 0
+    short_texts: bool = False
 
     @property
     def many_labels(self) -> bool:
@@ -55,6 +58,7 @@ class LabelCounts:
     sides: Counter[str] = field(default_factory=Counter)
     categories: dict[str, set[str]] = field(default_factory=lambda: {"train": set(), "test": set()})
     documents: Counter[str] = field(default_factory=Counter)
+    words: int = 0
     labels: int = 0
     several: int = 0
     first_several: str = ""
@@ -80,6 +84,11 @@ class LabelCounts:
     def used(self) -> int:
         """The number of training and test documents."""
         return self.sides["train"] + self.sides["test"]
+
+    @property
+    def has_short_texts(self) -> bool:
+        """Whether documents have so few words on average that parts of words are worth their time."""
+        return 0 < self.words < SHORT_TEXT_WORDS * self.used
 
     @property
     def is_single_label(self) -> bool:
@@ -143,6 +152,7 @@ def _make_inspection(
         counts.sides.total(),
         weighted,
         counts.number_of_categories,
+        counts.has_short_texts,
     )
 
 
@@ -244,6 +254,8 @@ def _count_documents(corpus: OwnDocuments) -> LabelCounts:
     counts = LabelCounts()
     for document in corpus.documents():
         counts.add(document.where, document.labels, document.split)
+        if document.split != "unused":
+            counts.words += sum(len(text.split()) for text in document.fields.values())
     if not counts.used:
         hint = "Each document needs text, labels and a side in columns of their own."
         raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)

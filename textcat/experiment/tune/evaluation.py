@@ -29,8 +29,6 @@ Bools = NDArray[np.bool_]
 METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 # How scores become decisions while configurations are compared.
 DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE = "default", "shared", "per category"
-# A path ends when this many values of C in a row are below the best.
-WORSE_IN_A_ROW = 2
 
 
 def choose_metric(metric: str | None, *, single_label: bool) -> str:
@@ -179,7 +177,8 @@ class Evaluator:
         for cost, scores in self.score_path(configuration, vectors, rows, costs):
             values[cost] = self.measure(scores, rows)
             best = [max(rules.values()) for rules in values.values()]
-            if len(best) > WORSE_IN_A_ROW and max(best[-WORSE_IN_A_ROW:]) < max(best[:-WORSE_IN_A_ROW]):
+            # The weakest regularization takes longest to train, and the metric has one peak.
+            if best[-1] < max(best):
                 break
         return values
 
