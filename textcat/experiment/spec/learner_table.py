@@ -227,6 +227,22 @@ class SoftmaxParameters(LearnerParameters):
         return self
 
 
+class RatioParameters(LearnerParameters):
+    """Parameters of support vector machines on log-count ratios."""
+
+    loss: Literal["squared_hinge", "logistic", "hinge"] = Field(
+        default="squared_hinge", description="The loss."
+    )
+    cost: float = Field(default=1.0, gt=0, description="C, the weight of the summed loss.")
+    alpha: float = Field(default=1.0, gt=0, description="Count added to every term of a category.")
+    beta: float = Field(
+        default=1.0, ge=0, le=1, description="Share of the learned weights; the rest are the ratios alone."
+    )
+    tolerance: float = Field(
+        default=1e-4, gt=0, description="Relative duality gap at which a category stops."
+    )
+
+
 class MulticlassParameters(LearnerParameters):
     """Parameters of multiclass modified logistic regression by conjugate gradient."""
 
@@ -307,6 +323,11 @@ LEARNERS: dict[str, LearnerEntry] = {
         SoftmaxParameters,
         version=2,
     ),
+    "nb_svm": LearnerEntry(
+        "support vector machine on the log-count ratios of naive Bayes (Wang & Manning 2012)",
+        RatioParameters,
+        categories_at_once=64,
+    ),
     "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
         MulticlassParameters,
@@ -327,6 +348,7 @@ USUAL_NAMES = {
     "ridge": _LINEAR.format("squared", "gaussian"),
     "lasso": _LINEAR.format("logistic", "laplace"),
     "maxent": "`learner: softmax`",
+    "nbsvm": "`learner: nb_svm`",
     "multinomialnb": "`learner: naive_bayes_multiclass`",
 }
 
