@@ -5,8 +5,8 @@ Problem:  for each category, with p_j and q_j the numbers of its and of the othe
           lam times the sum of squared weights.
 Outputs:  LinearModel whose weights are those of the terms: scores are X coef + intercept, as for any linear model.
           With beta below 1, w is moved towards naive Bayes: (1 - beta) * mean |w| + beta * w.
-Paper:    Wang & Manning, "Baselines and bigrams: simple, good sentiment and topic classification", ACL 2012: equations 3
-          (with alpha) and 4 (beta 0.25), for binary x.
+Paper:    Wang & Manning, "Baselines and bigrams: simple, good sentiment and topic classification", ACL 2012: equations
+          3 (with alpha) and 4 (beta 0.25), for binary x.
 
 The ratios differ by category, so the categories are trained one by one, each on its own features.
 """
