@@ -336,7 +336,7 @@ LEARNERS: dict[str, LearnerEntry] = {
 
 
 # Names that people try, and what to write in their place.
-_LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}}}`"
+_LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}, cost: 1}}`"
 USUAL_NAMES = {
     "svm": _LINEAR.format("squared_hinge", "gaussian"),
     "svc": _LINEAR.format("squared_hinge", "gaussian"),
