@@ -158,16 +158,7 @@ def test_single_and_unlearned_categories_are_named(
         main(["init", str(path), "--to", str(tmp_path / "mine.yaml")])
     said = capsys.readouterr()
     assert "have no training document: new" in said.out + said.err
-    main(
-        [
-            "run",
-            str(tmp_path / "mine.yaml"),
-            "--data",
-            str(tmp_path / "data"),
-            "--results",
-            str(tmp_path / "res"),
-        ]
-    )
+    run(str(tmp_path / "mine.yaml"), tmp_path)
     warned = capsys.readouterr().err
     assert "only in test documents" in warned
     assert "(new)" in warned
