@@ -4,26 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from textcat.plugins import KnownName
+from textcat.settings import GrowingSettings
 from textcat.text.cleaning import DigitHandling, TextCleaner, make_cleaner
 from textcat.text.stemming import StemmerName
 from textcat.text.term_groups import COUNTING_KEYS, TermGroup, check_groups_differ
 from textcat.text.tokenizers import TOKENIZERS
 
 
-class TextSettings(BaseModel):
+class TextSettings(GrowingSettings):
     """How the fields of a document become counts of terms."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    later = ("groups", "strip_accents", "digits")
 
     tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
@@ -50,7 +44,6 @@ class TextSettings(BaseModel):
     doubled_fields: tuple[str, ...] = Field(
         (), description="Separate fields whose words are also counted with the merged fields."
     )
-
     strip_accents: bool = Field(
         False, description="Whether accents are removed (Unicode NFKD without combining marks): é is e."
     )
@@ -69,15 +62,6 @@ class TextSettings(BaseModel):
     def _check_groups(self) -> TextSettings:
         check_groups_differ(self.groups)
         return self
-
-    @model_serializer(mode="wrap")
-    def _omit_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
-        spelled: dict[str, Any] = dump(self)
-        for name in ("groups", "strip_accents", "digits"):
-            if getattr(self, name) == type(self).model_fields[name].default:
-                spelled.pop(name, None)
-        return spelled
 
     @property
     def cleaner(self) -> TextCleaner | None:

@@ -11,6 +11,7 @@ from scipy import sparse
 from textcat.errors import UsageError
 from textcat.experiment.spec.learner_table import (
     LEARNERS,
+    LabelTreeParameters,
     LinearParameters,
     MeritParameters,
     MulticategoryMeritParameters,
@@ -25,6 +26,8 @@ from textcat.experiment.spec.learner_table import (
 from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
 from textcat.experiment.steps.linear_learner import LinearLearner
 from textcat.experiment.steps.models import Model, join_models
+from textcat.learners.label_tree import LabelTreeSettings
+from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
 from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
@@ -93,6 +96,14 @@ def fit_multiclass_regression(problem: LearningProblem, parameters: MulticlassPa
     """Train MMLR-CG on the features selected for any class."""
     settings = Continuation(**parameters.model_dump())
     return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings)
+
+
+def train_label_tree(problem: LearningProblem, parameters: LabelTreeParameters, jobs: int) -> Model:
+    """Train label trees on the features selected for any category."""
+    settings = LabelTreeSettings(**parameters.model_dump())
+    return fit_label_tree(
+        _clear_unused_columns(problem), problem.labels, settings, seed=problem.seed, jobs=jobs
+    )
 
 
 def fit_multicategory_merit(
@@ -246,6 +257,7 @@ _OTHERS: dict[str, Learner[Any]] = {
     "nb_svm": FunctionLearner("nb_svm", fit_ratio_machine),
     "softmax": FunctionLearner("softmax", fit_polytomous),
     "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
+    "label_tree": FunctionLearner("label_tree", train_label_tree),
     "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
 }
 
