@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PACKAGE = Path(__file__).resolve().parent.parent / "textcat"
-BASE = {"errors", "compile", "yaml_reader", "plugins", "splits"}
+BASE = {"errors", "compile", "yaml_reader", "plugins", "settings", "splits"}
 # Each package with the packages that it imports; modules of BASE may be imported by all.
 LEARNING = {"linear", "selection", "text", "learners", "thresholds", "evaluation"}
 ALLOWED = {
@@ -20,14 +20,14 @@ ALLOWED = {
     "text": {"parallel"},
     "selection": set(),
     "linear": {"parallel"},
-    "learners": {"linear"},
+    "learners": {"linear", "parallel"},
     "thresholds": set(),
-    "evaluation": set(),
+    "evaluation": {"thresholds"},
     "published": set(),
     "experiment": LEARNING | {"corpora", "published", "store", "parallel"},
-    "serving": {"corpora", "experiment", "store", "text"},
+    "serving": {"corpora", "experiment", "selection", "store", "text", "thresholds"},
     "report": {"corpora", "evaluation", "experiment", "published", "store"},
-    "sklearn": {"learners", "linear", "selection", "text", "thresholds"},
+    "sklearn": {"learners", "linear", "selection", "serving", "text", "thresholds"},
 }
 
 

@@ -14,7 +14,14 @@ from hypothesis import strategies as st
 import textcat
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import check_mapping
-from textcat.yaml_reader import parse_yaml, read_packaged_yaml
+from textcat.yaml_reader import (
+    YamlPlace,
+    find_near_names,
+    parse_yaml,
+    read_packaged_yaml,
+    read_yaml,
+    suggest_names,
+)
 
 HERE = Path("e.yaml")
 
@@ -114,3 +121,104 @@ def test_no_other_module_parses_yaml() -> None:
         if re.search(r"yaml\.(safe_load|load|compose|full_load)", path.read_text(encoding="utf-8"))
     ]
     assert users == ["yaml_reader.py"]
+
+
+@pytest.mark.parametrize(
+    ("word", "known", "found"),
+    [
+        ("titel", ["title", "runs"], ["title"]),
+        ("f1.micro", ["micro.f1", "macro.f1"], ["micro.f1"]),
+        ("minimum_documents", ["documents_minimum", "minimum_document"], ["documents_minimum"]),
+        ("xyz", ["title", "runs"], []),
+        ("", [], []),
+    ],
+)
+def test_near_names_are_spelt_alike_or_have_the_same_parts(
+    word: str, known: list[str], found: list[str]
+) -> None:
+    assert find_near_names(word, known, most=3) == found
+    assert find_near_names(word, list(reversed(known)), most=3) == found
+
+
+def test_at_most_some_near_names_are_given() -> None:
+    known = ["lam1", "lam2", "lam3", "lam4"]
+    for most in (1, 2, 3):
+        assert len(find_near_names("lam", known, most=most)) == most
+    assert suggest_names("lam", known).count(" or ") == 2
+
+
+def test_a_suggestion_lists_all_names_where_none_is_near() -> None:
+    assert suggest_names("titel", ["title", "runs"]) == "Did you mean title?"
+    assert suggest_names("xyz", ["b", "a"]) == "Known names: a, b."
+    assert suggest_names("xyz", []) == "No name is known here."
+
+
+nested = st.recursive(
+    st.integers(0, 9),
+    lambda inner: (
+        st.lists(inner, min_size=1, max_size=3)
+        | st.dictionaries(st.sampled_from("abc"), inner, min_size=1, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(st.sampled_from("abc"), nested, min_size=1, max_size=3), st.booleans())
+def test_every_place_is_where_its_value_is_written(data: dict[str, object], flow: bool) -> None:
+    """The text at the place of a key begins with the key, that of an item with the item."""
+    text = yaml.safe_dump(data, default_flow_style=flow, width=60)
+    source = parse_yaml(text, HERE)
+    lines = text.split("\n")
+    for keys, place in source.places.items():
+        assert place.text == lines[place.line - 1]
+        value: object = data
+        for key in keys:
+            value = value[key]  # type: ignore[index]
+        here = place.text[place.column - 1 :]
+        if keys and isinstance(keys[-1], str):
+            assert here.startswith(f"{keys[-1]}:")
+        elif keys and isinstance(value, int):
+            assert here.startswith(str(value))
+    assert source.find_place(("absent", 3)) == source.places[()]
+
+
+@pytest.mark.parametrize("column", [1, 40, 60, 300])
+def test_a_snippet_marks_the_column(column: int) -> None:
+    line = "".join("0123456789"[n % 10] for n in range(400))
+    text, mark = YamlPlace(HERE, 1, column, line).snippet().split("\n")
+    assert text[mark.index("^")] == line[column - 1]
+    assert len(text) <= 104
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r", "\u2028"])
+def test_lines_are_counted_as_the_parser_counts_them(end: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        parse_yaml(f"a: 1{end}b: 2{end}a: 3", HERE)
+    assert caught.value.where == "e.yaml:3:1"
+
+
+@pytest.mark.parametrize("bits", [62, 63, 64])
+def test_numbers_fit_into_sixty_four_bits(bits: int) -> None:
+    number = 2**bits - 1
+    if bits <= 63:
+        assert parse_yaml(f"a: -{number}", HERE).data == {"a": -number}
+    else:
+        with pytest.raises(UsageError, match="too large"):
+            parse_yaml(f"a: {number}", HERE)
+
+
+def test_files_that_cannot_be_read_are_one_message(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_bytes(b"a: \xff\n")
+    for name in ("bad.yaml", "absent.yaml", "."):
+        with pytest.raises(UsageError, match="cannot read the file"):
+            read_yaml(tmp_path / name)
+
+
+@pytest.mark.parametrize(("depth", "refused"), [(39, False), (41, True)])
+def test_values_are_nested_forty_deep_at_most(depth: int, refused: bool) -> None:
+    text = "[" * depth + "1" + "]" * depth
+    if refused:
+        with pytest.raises(UsageError, match="nested too deeply"):
+            parse_yaml(text, HERE)
+    else:
+        assert parse_yaml(text, HERE).data is not None

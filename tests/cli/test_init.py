@@ -154,13 +154,13 @@ def test_what_is_written_runs(
 ) -> None:
     name, make = MADE[kind]
     make(tmp_path / name)
-    (tmp_path / "elsewhere").mkdir()
-    monkeypatch.chdir(tmp_path / "elsewhere")
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
     assert leave("init", f"../{name}") == 0
     written = next(Path().glob("*.yaml"))
-    told = capsys.readouterr().out
-    assert "3 categories" in told
-    assert f"textcat run {written}" in told
+    printed = capsys.readouterr().out
+    assert "3 categories" in printed
+    assert f"textcat run {written}" in printed
     assert leave("run", str(written), "-q", "-j", "1") == 0
     results = json.loads(next(Path("results").rglob("results.json")).read_text())
     assert results["corpus"]["categories"] == 3

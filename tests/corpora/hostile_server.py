@@ -1,4 +1,4 @@
-"""A web server on loopback that behaves as badly as it is told to."""
+"""A web server on loopback with faults that a test chooses."""
 
 from __future__ import annotations
 

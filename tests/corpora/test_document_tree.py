@@ -1,4 +1,4 @@
-"""Collections of one file a document, packed by whoever: damage and bombs are told before memory fills."""
+"""Collections of one file per document, in any archive: damage and bombs are reported before memory fills."""
 
 from __future__ import annotations
 

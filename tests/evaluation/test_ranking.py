@@ -50,9 +50,11 @@ def test_every_measure_is_the_mean_of_its_definition(problem, k, width) -> None:
         assert all(math.isnan(found[name]) for name in list_ranking_measures([k]))
         return
     *means, gain, best = np.mean(each, axis=0)
-    expected = dict(
-        zip(list_ranking_measures([k]), [*(100 * m for m in means), 100 * gain / best], strict=True)
-    )
+    order = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    reached = {j for row, own in zip(order, labels, strict=True) for j in row if own[j]}
+    covered = len(reached) / np.count_nonzero(labels.any(axis=0))
+    values = [*(100 * m for m in means), 100 * gain / best, 100 * covered]
+    expected = dict(zip(list_ranking_measures([k]), values, strict=True))
     assert {name: found[name] for name in expected} == pytest.approx(expected)
 
 

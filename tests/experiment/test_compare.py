@@ -1,4 +1,4 @@
-"""`textcat compare`: where decisions come from, what is told, what is refused."""
+"""`textcat compare`: where decisions come from, what is printed, what is refused."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_other_way_round_is_the_mirror_image(place: Place) -> None:
 
 
 def test_results_without_the_cache_give_the_tests_on_counts(place: Place, tmp_path: Path) -> None:
-    folder = tmp_path / "elsewhere"
+    folder = tmp_path / "other"
     shutil.copytree(place.report, folder)
     whole = facts(place, f"{place.experiment}:svm", "bayes")
     counts = facts(place, f"{folder}:svm", "bayes")

@@ -144,9 +144,9 @@ def test_labels_of_json_folders_and_vectors_are_checked(tmp_path: Path) -> None:
         "svmlight": ("own.svm", {}, "document 3: 'a', 'b'"),
         "folders": ("folders", {"same_name": "one"}, "folders/a/1: 'a', 'b'"),
     }
-    for name, (path, options, told) in kinds.items():
+    for name, (path, options, message) in kinds.items():
         write_experiment(tmp_path, {"name": name, "path": path, "options": {"ratio": 1, **options}})
-        assert told in refused(tmp_path).what
+        assert message in refused(tmp_path).what
 
 
 @pytest.mark.parametrize("texts", [RUSSIAN, CHINESE])

@@ -158,9 +158,9 @@ def test_a_budget_needs_a_unit(place: OwnReadings, budget: str) -> None:
 
 
 def test_a_dry_run_lists_readings_and_makes_nothing(place: OwnReadings) -> None:
-    told = place.run("--dry-run", "--sample", "4")
-    assert told.splitlines()[0] == "trial: default reading"
-    assert told.splitlines()[-1] == "4 runs; 12 readings are possible."
+    printed = place.run("--dry-run", "--sample", "4")
+    assert printed.splitlines()[0] == "trial: default reading"
+    assert printed.splitlines()[-1] == "4 runs; 12 readings are possible."
     listed = json.loads(place.run("--dry-run", "--sample", "4", "--json"))
     assert [job["experiment"] for job in listed["readings"]] == ["trial"] * 4
     assert not place.data.exists()

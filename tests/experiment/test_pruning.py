@@ -10,14 +10,20 @@ import pytest
 import scipy.sparse as sp
 
 from tests.experiment.place import Place
+from textcat.evaluation.contingency import count_contingency
+from textcat.evaluation.measures import micro_f1
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps import decide, train
+from textcat.experiment.steps import decide, prune_choice, train
+from textcat.experiment.steps.learner import LearningProblem, find_learner
+from textcat.experiment.steps.prune_choice import FOLDS, MAX_LOSS
+from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.explain import compute_contributions, find_strongest_terms
 from textcat.serving.predict import predict_lines
-from textcat.store.arrays import read_array
+from textcat.splits import assign_folds
+from textcat.store.arrays import read_array, read_json
 
 RUNS = """
   pruned: {learner: linear, parameters: {loss: squared_hinge, cost: 1, algorithm: fast, prune: 0.05}}
@@ -60,6 +66,83 @@ def test_a_pruned_run_is_served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     column = list(categorizer.categories).index("grain")
     total = sum(part.weight for part in parts) + categorizer.model.intercept[column]
     assert total == pytest.approx(categorizer.scores([document])[0, column])
+
+
+def make_problem(categories: int = 30) -> LearningProblem:
+    """Documents with a word of their category each, one strong and many weak words."""
+    random = np.random.default_rng(5)
+    labels = random.random((400, categories)) < np.linspace(0.3, 0.02, categories)
+    noise = sp.random_array((400, 60), density=0.2, rng=random, format="csr")
+    own = sp.csr_array((labels & (random.random(labels.shape) < 0.9)).astype(np.float64))
+    return LearningProblem(sp.csr_array(sp.hstack([own, 0.3 * noise])), labels, None, 1)
+
+
+def test_auto_takes_the_largest_threshold_that_costs_nothing() -> None:
+    problem = make_problem()
+    parameters = validate_parameters(
+        "linear", {"loss": "squared_hinge", "cost": 1, "algorithm": "fast", "prune": "auto"}
+    )
+    learner = find_learner("linear")
+    choice = learner.choose_parameters(problem, parameters, 1)["prune"]
+    whole, *grid = choice.grid
+    assert whole["threshold"] == 0.0 and choice.value > 0
+    names = [name for name in whole if name not in ("threshold", "dropped")]
+    assert len(names) == 4
+    cost = [max(whole[name] - entry[name] for name in names) for entry in grid]
+    free = [entry["threshold"] for entry, lost in zip(grid, cost, strict=True) if lost <= MAX_LOSS]
+    first = next((k for k, lost in enumerate(cost) if lost > MAX_LOSS), len(grid))
+    assert 0 < first < len(grid) and choice.value == grid[first - 1]["threshold"] == free[first - 1]
+    model = learner.fit(problem, parameters, 1)
+    assert model.settings["prune"] == choice.value and sp.issparse(model.coef)
+    assert np.abs(model.coef.data).min() >= np.float32(choice.value)
+
+
+def test_the_measures_of_the_grid_are_those_of_pruned_models() -> None:
+    problem = make_problem(8)
+    given = {"loss": "squared_hinge", "cost": 1, "algorithm": "fast"}
+    learner = find_learner("linear")
+    auto = validate_parameters("linear", {**given, "prune": "auto"})
+    entry = learner.choose_parameters(problem, auto, 1)["prune"].grid[3]
+    numbers = assign_folds(len(problem.labels), FOLDS, seed=problem.seed)
+    kept, held = (problem.rows(np.flatnonzero(part)) for part in (numbers != 0, numbers == 0))
+    model = learner.fit(kept, validate_parameters("linear", {**given, "prune": entry["threshold"]}), 1)
+    scores = model.scores(held.X)
+    assert entry["micro.f1"] == pytest.approx(micro_f1(count_contingency(scores >= 0, held.labels)))
+    best = held.labels[np.arange(len(scores)), scores.argmax(axis=1)][held.labels.any(axis=1)]
+    assert entry["precision@1"] == pytest.approx(100 * best.mean())
+
+
+def test_many_categories_are_sampled_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prune_choice, "MAX_CATEGORIES", 5)
+    problem = make_problem()
+    counts = problem.labels.sum(axis=0)
+    trained = []
+
+    def train(part: LearningProblem) -> LinearModel:
+        trained.append(part.labels.shape[1])
+        return LinearModel(np.zeros((part.X.shape[1], 5)), np.zeros(5))
+
+    assert prune_choice.choose_prune_threshold(problem, train).value == 0.0
+    assert trained == [5]
+    chosen = prune_choice._sample_categories(problem.labels)
+    assert {counts.argmax(), counts.argmin()} <= set(chosen.tolist()) and list(chosen) == sorted(
+        set(chosen.tolist())
+    )
+
+
+def test_an_auto_pruned_run_has_one_threshold_for_all_blocks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(train, "PRUNED_AT_ONCE", 2)
+    place = Place(tmp_path)
+    head = place.experiment.read_text().partition("runs:")[0]
+    place.experiment.write_text(head + "runs:" + RUNS.replace("prune: 0.05", "prune: auto"))
+    place.textcat("run", str(place.experiment))
+    run = read_results(place.report)["runs"]["pruned"]
+    (folder,) = (path.parent for path in (place.data / "cache" / "train").glob("*/prune.json"))
+    assert run["measures"]["chosen.prune"] == read_json(folder, "prune")["value"]
+    assert read_json(folder, "part0")["settings"].get("prune", 0.0) == run["measures"]["chosen.prune"]
+    assert read_json(folder, "part1")["settings"].get("prune", 0.0) == run["measures"]["chosen.prune"]
 
 
 def test_the_learners_own_threshold_is_set_without_scoring(

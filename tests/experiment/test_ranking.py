@@ -11,14 +11,12 @@ from click.testing import CliRunner
 
 from tests.experiment.place import Place
 from textcat.cli.main import group
-from textcat.evaluation.contingency import sum_tables
 from textcat.evaluation.ranking import list_ranking_measures
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.experiment import EvaluationSettings
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import evaluate
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array
 
@@ -63,23 +61,6 @@ def test_compare_shows_them(place: Place) -> None:
         assert overall[name]["left"] == pytest.approx(runs["svm"]["measures"][name])
         assert overall[name]["right"] == pytest.approx(runs["bayes"]["measures"][name])
     assert "precision@1" in place.textcat("compare", f"{place.experiment}:svm", "bayes")
-
-
-def test_training_documents_are_decided_in_blocks(
-    place: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    before = read_results(place.report)["runs"]
-    other = Place(tmp_path)
-    other.experiment.write_text(place.experiment.read_text())
-    monkeypatch.setattr(evaluate, "LARGE_SCORES", 100)
-    tables = []
-    monkeypatch.setattr(evaluate, "sum_tables", lambda parts: tables.append(parts) or sum_tables(parts))
-    other.textcat("run", str(other.experiment))
-    again = read_results(other.report)["runs"]
-    assert [len(parts) for parts in tables] == [40, 40, 40, 40]
-    for name, run in again.items():
-        for measure, value in run["measures"].items():
-            assert "seconds" in measure or before[name]["measures"][measure] == value
 
 
 @pytest.mark.parametrize(("labels", "asked"), [(60, True), (40, False)])

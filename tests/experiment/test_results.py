@@ -131,8 +131,8 @@ def test_growth_is_the_power_of_the_size(power: float) -> None:
 
 
 def test_a_comparison_of_a_run_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    settings = {"runs": TWO, "comparisons": {"x": {"left": "ridge", "right": "nobody"}}}
-    with pytest.raises(UsageError, match="nobody"):
+    settings = {"runs": TWO, "comparisons": {"x": {"left": "ridge", "right": "absent"}}}
+    with pytest.raises(UsageError, match="absent"):
         carried_out(tmp_path, settings)
 
 

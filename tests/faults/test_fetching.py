@@ -27,7 +27,7 @@ QUICK = RetryPolicy(timeout=1, attempts=1, first_pause=0, slowest_rate=2000, slo
 MOST_BYTES = 2_000_000
 TOKENS = ".I 2286\n.W\nrecov excit\n\n.I 26151\n.W\nsecond stori\n\n"
 QRELS = "E11 2286 1\nECAT 2286 1\nGCAT 26151 1\n"
-# Takes as much room compressed as plain.
+# As large compressed as plain.
 LARGE = TOKENS + ".I 26152\n.W\n" + random.Random(1).randbytes(700_000).hex() + "\n"
 
 

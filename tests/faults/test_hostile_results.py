@@ -124,7 +124,7 @@ CHANGES: dict[str, Callable[[Any], Any]] = {
     ),
     "no settings of evaluation": _without("runs", "*", "settings", "evaluation"),
     "another division by zero": _with("never", "runs", "*", "settings", "evaluation", "zero_division"),
-    "a name that leads elsewhere": _with("../../etc", "experiment"),
+    "a name that leads out of the folder": _with("../../etc", "experiment"),
     "a name from the root": _with("/etc", "experiment"),
     "a name with NUL": _with("a\0b", "experiment"),
     "a name without end": _with("a" * 5000, "experiment"),

@@ -69,7 +69,7 @@ def _run_as_other(place: Place, prepare: Callable[[], None] = lambda: None) -> t
 
 
 def test_another_user_can_use_a_finished_cache(open_place: Place) -> None:
-    """It can be read and not written; results go elsewhere."""
+    """It can be read and not written; results go to another folder."""
     results = open_place.folder / "theirs"
     results.mkdir(mode=0o777)
     results.chmod(0o777)

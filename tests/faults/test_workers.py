@@ -1,4 +1,4 @@
-"""Threads, processes and Dask give the bytes that one thread gives; a killed worker costs time, or is told as such."""
+"""Threads, processes and Dask give the bytes that one thread gives; a killed worker costs time, or is reported."""
 
 from __future__ import annotations
 

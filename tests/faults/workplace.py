@@ -79,7 +79,7 @@ class Place:
         return self.results / "stages"
 
     def result_bytes(self) -> bytes:
-        """results.json as it stands."""
+        """The bytes of results.json."""
         return (self.report / "results.json").read_bytes()
 
     def contents(self) -> dict[str, bytes]:

@@ -18,7 +18,10 @@ from textcat.learners.mfom import (
     GpdSettings,
     Merit,
     Offset,
+    compute_merit_slopes,
     compute_objective_and_slope,
+    compute_sigmoid_loss,
+    compute_window_offset,
     descend,
     fit_mfom,
     fit_mfom_at,
@@ -202,3 +205,34 @@ def test_wrong_settings_and_labels_are_refused() -> None:
 def test_linear_nodes_select_columns() -> None:
     nodes = LinearNodes(np.eye(3, dtype=np.float32), np.arange(3, dtype=np.float32))
     assert np.array_equal(nodes.select_columns(np.array([2])).offsets, [2])
+
+
+@pytest.mark.parametrize(
+    ("merit", "offset", "kind"), list(product(["f1", "mce"], ["zero", "mean"], ["f4", "f8"]))
+)
+def test_slopes_have_the_bits_of_the_printed_product(merit: Merit, offset: Offset, kind: str) -> None:
+    rng = np.random.default_rng(8)
+    chosen = GpdSettings(merit=merit, offset=offset)
+    member = rng.random((700, 9)) < 0.8
+    positive = member & (rng.random(member.shape) < 0.3)
+    values = rng.normal(0, 0.2, member.shape).astype(kind)
+    sides = ColumnSides.of(positive, member)
+    ones, others = positive.astype("f4"), (member & ~positive).astype("f4")
+    measure = (others - ones) * values
+    beta = compute_window_offset(measure, member.astype("f4").sum(axis=0), offset)
+    loss = compute_sigmoid_loss(measure, chosen.alpha, beta)
+    lost = np.einsum("ij,ij->j", loss, ones), np.einsum("ij,ij->j", loss, others)
+    slopes = compute_merit_slopes(merit, *lost, ones.sum(axis=0), others.sum(axis=0))
+    weight = others * slopes.negative - ones * slopes.positive
+    objective, slope = compute_objective_and_slope(values, sides, chosen)
+    assert np.array_equal(objective, slopes.objective)
+    assert np.array_equal(slope, chosen.alpha * loss * (1 - loss) * weight)
+    assert slope.dtype == values.dtype
+
+
+def test_a_descent_that_is_not_followed_has_the_same_splits_and_no_f1() -> None:
+    X, Y = problem(4)
+    chosen, member = GpdSettings(iterations=12), np.ones_like(Y)
+    followed, alone = descend(X, Y, member, chosen), descend(X, Y, member, chosen, with_f1=False)
+    assert np.array_equal(followed.nodes[12].weights, alone.nodes[12].weights)
+    assert (followed.f1.shape, alone.f1.shape) == ((12, Y.shape[1]), (0, Y.shape[1]))

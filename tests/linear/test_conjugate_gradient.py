@@ -81,7 +81,7 @@ def test_a_free_constant_does_not_run_away_on_a_rare_category() -> None:
     assert np.abs(model.intercept).max() < 10
     hinge = np.maximum(0.0, 1.0 - np.where(Y, 1.0, -1.0) * model.scores(X)).mean(axis=0)
     objective = hinge + 1e-3 * np.square(model.coef).sum(axis=0)
-    # The all-negative classifier is always to be had.
+    # The all-negative classifier is always possible.
     assert (objective <= 2.0 * Y.mean(axis=0) + np.log(2) / 191).all()
 
 

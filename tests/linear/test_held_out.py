@@ -1,4 +1,4 @@
-"""Scores of folds: those of models trained on the other folds one by one, whoever shares what."""
+"""Scores of folds: those of models trained on the other folds one by one, whether rows are shared or not."""
 
 from __future__ import annotations
 
@@ -105,8 +105,8 @@ def test_rows_are_not_copied_where_they_can_be_shared(monkeypatch: pytest.Monkey
 
 def test_folds_that_do_not_fit_are_refused() -> None:
     X, Y = problem()
-    nobody = (np.empty(0, np.int64), np.arange(DOCUMENTS))
-    for parts, strengths in ((folds(), [0.1]), ([], []), ([nobody], [0.1])):
+    empty = (np.empty(0, np.int64), np.arange(DOCUMENTS))
+    for parts, strengths in ((folds(), [0.1]), ([], []), ([empty], [0.1])):
         with pytest.raises(UsageError, match="folds"):
             score_held_out_folds(X, Y, parts, strengths, algorithm="fast")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+from tests.linear.problems import make
 from textcat.linear import fit
 from textcat.linear import training as narrow
 from textcat.linear.division import BlockProblem, divide_block, estimate_column_pass, estimate_row_pass
@@ -135,3 +136,43 @@ def test_a_part_of_a_model_to_start_from_is_that_of_its_categories() -> None:
     again = fit(X, Y, **settings, n_jobs=2, init=first, tol=1e-7)
     assert {each.passes for each in again.certificate} == {1}
     np.testing.assert_allclose(again.coef, first.coef, atol=1e-4)
+
+
+def test_the_fast_algorithm_keeps_to_the_selected_features() -> None:
+    """It has no columns to choose from, and solves on all features."""
+    X, Y, mask = masked(categories=5)
+    mask[:50] = False
+    model = fit(X, Y, "logistic", lam=1e-2, algorithm="fast", tol=1e-10, mask=mask)
+    exact = fit(X, Y, "logistic", lam=1e-2, algorithm="column", tol=1e-10, mask=mask)
+    assert not np.asarray(model.coef)[~mask].any()
+    np.testing.assert_allclose(model.coef, exact.coef, atol=1e-4)
+
+
+@pytest.mark.parametrize("bias", [1.0, 0.0])
+@pytest.mark.parametrize(
+    ("algorithm", "loss", "prior"),
+    [
+        ("fast", "logistic", "gaussian"),
+        ("fast", "hinge", "gaussian"),
+        ("fast", "squared_hinge", "laplace"),
+        ("column", "logistic", "laplace"),
+        ("row", "hinge", "gaussian"),
+        ("conjugate_gradient", "logistic", "gaussian"),
+    ],
+)
+def test_features_that_no_category_selects_may_be_left_out(
+    algorithm: str, loss: str, prior: str, bias: float
+) -> None:
+    small = make(8, documents=40, features=12, categories=5, binary=False)
+    mask = np.random.default_rng(0).random((12, 5)) < 0.6
+    mask[::3] = False
+    settings: dict[str, Any] = {
+        "algorithm": algorithm, "loss": loss, "prior": prior, "bias": bias, "lam": 0.05, "tol": 1e-9,
+        "max_passes": 20_000,
+    }  # fmt: skip
+    used = mask.any(axis=1)
+    whole = fit(small.X, small.Y, mask=mask, **settings)
+    cut = fit(small.X[:, used], small.Y, mask=mask[used], **settings)
+    assert not whole.coef[~mask].any()
+    np.testing.assert_allclose(whole.coef[used], cut.coef, atol=1e-4)
+    np.testing.assert_allclose(whole.intercept, cut.intercept, atol=1e-4)

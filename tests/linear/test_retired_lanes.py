@@ -1,4 +1,4 @@
-"""Categories that are done leave their lanes to the others, and nobody's numbers notice."""
+"""Converged categories leave their lanes; the numbers of the others do not change."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from tests.conftest import PROJECT
 
 
 class Cluster:
-    """A scheduler; workers of one thread each, which nobody starts again."""
+    """A scheduler; workers of one thread each, which are not started again."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -26,7 +26,7 @@ TOPICS = {
 }
 
 EXPERIMENT: dict[str, Any] = {
-    "title": "Everything from elsewhere",
+    "title": "Everything from plugins",
     "corpus": {"name": "lines", "path": "documents.tsv"},
     "text": {"fields": ["text"], "tokenizer": "trigrams"},
     "vector": {"weighting": "log_tf_idf", "cosine": True},
@@ -317,8 +317,8 @@ def test_a_plugin_that_cannot_be_imported_is_one_message(site: Path, work: Path,
     ("kind", "code", "message"),
     [
         ("losses", "def thing(r): return r\n", "it must be a textcat.linear.losses.Loss"),
-        ("selection_scores", "def thing(X, Y): return [1.0]\n", "scores of shape (1,)"),
-        ("thresholds", "def thing(s, l, settings): return 0.5\n", "thresholds of shape ()"),
+        ("selection_scores", "def thing(X, Y): return [1.0]\n", "numbers of shape (1,)"),
+        ("thresholds", "def thing(s, l, settings): return 0.5\n", "numbers of shape ()"),
         ("tokenizers", "thing = 3\n", "it must be a function"),
     ],
 )

@@ -100,6 +100,9 @@ def write_documents(folder: Path, single_label: bool, documents: int = 360) -> N
                 for field, own, noise in (("title", 1, 2), ("body", 2, 14), ("notes", 1, 4))
             }
             side = "test" if number % 3 == 0 else "train"
+            if side == "test":
+                # Words that no training document has count towards the length of a document.
+                fields["body"] += f" unseen{number} Never{number % 7}"
             record = {"id": f"d{number}", **fields}
             stream.write(json.dumps(record | {"labels": labels, "side": side}) + "\n")
             if side == "test":

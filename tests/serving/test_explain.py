@@ -89,7 +89,7 @@ def seen_in_a_terminal(*arguments: str, **environment: str) -> str:
         while piece := os.read(ours, 65536):
             pieces.append(piece)
     except OSError:
-        pass  # Linux ends a terminal that nobody writes to any more with an error.
+        pass  # Linux ends a terminal without writers with an error.
     finally:
         os.close(ours)
     return b"".join(pieces).decode().replace("\r\n", "\n")

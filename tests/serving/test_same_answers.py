@@ -33,7 +33,7 @@ FAST = "algorithm: fast, stop: optimality, tolerance: 1.0e-3"
 LOGISTIC = f"learner: linear, parameters: {{loss: logistic, cost: 1, {FAST}}}"
 BAYES = "learner: naive_bayes"
 LATENT = f"learner: linear, parameters: {{loss: hinge, cost: 1, {FAST}}}, projection: {{dimensions: 20}}"
-# The eigenvectors of a matrix as large as the number of terms are sought.
+# The eigenvectors of a matrix as large as the number of terms are computed.
 LATENT += ", vector: {minimum_documents: 150}"
 RUNS = {
     "words": (LOGISTIC + ", text: {tokenizer: words, stem: none, separate_fields: []}", "{rule: scut}"),

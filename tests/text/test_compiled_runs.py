@@ -1,4 +1,4 @@
-"""The compiled counter of runs against a plain dictionary, with little room, with collisions, and in every way in."""
+"""The compiled counter of runs against a plain dictionary, with small tables, with collisions, and by every caller."""
 
 from __future__ import annotations
 
@@ -54,9 +54,11 @@ def expected(texts: list[bytes]) -> list[dict[str, int]]:
 @settings(deadline=None)
 @given(st.lists(st.lists(text, max_size=5), max_size=4), st.sampled_from([1, 2, 64]), st.booleans())
 @example([[b"x" * 5000, b"x" * 5000 + b" " + b"x" * 4999 + b"y"]], 1, False)
-def test_runs_are_counted_as_by_a_dictionary(batches: list[list[bytes]], room: int, collide: bool) -> None:
+def test_runs_are_counted_as_by_a_dictionary(
+    batches: list[list[bytes]], capacity: int, collide: bool
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_INITIAL_CAPACITY", room)
+        patch.setattr(module, "_INITIAL_CAPACITY", capacity)
         table = RunTable(LETTERS)
     if collide:
         # A key whose products have no top bits sends every run to the first slot.

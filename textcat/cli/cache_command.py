@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from textcat.cli.options import FolderToWrite
+
 if TYPE_CHECKING:
     from textcat.store.housekeeping import Clearing, StoredArtifact
 
@@ -34,7 +36,7 @@ class Age(click.ParamType[float]):
 
 _data_option = click.option(
     "--data",
-    type=click.Path(path_type=Path),
+    type=FolderToWrite(),
     envvar="TEXTCAT_DATA",
     default=Path("data"),
     help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",
@@ -99,9 +101,10 @@ def clear_command(
     data: Path,
     as_json: bool,
 ) -> int:
-    """Delete artifacts of an experiment, old ones (or both conditions together), or all.
+    """Delete the artifacts of an experiment, old artifacts, or all artifacts.
 
-    Artifacts of experiments that are running now are kept, and with --experiment those that others use as well.
+    With --experiment and --older-than, only the old artifacts of that experiment are deleted. Artifacts of
+    experiments that are running now are kept, and with --experiment also those that other experiments use.
     """
     from textcat.store.housekeeping import clear_artifacts, list_artifacts
 

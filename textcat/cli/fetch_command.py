@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from textcat.cli.completions import complete_collections
-from textcat.cli.options import CommandSettings, add_work_options, read_command_settings
+from textcat.cli.options import CommandSettings, FolderToWrite, add_work_options, read_command_settings
 
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
@@ -18,7 +18,7 @@ from textcat.cli.options import CommandSettings, add_work_options, read_command_
 @click.option("--from", "source", help="Folder, archive or URL to fetch from.")
 @click.option(
     "--export",
-    type=click.Path(path_type=Path),
+    type=FolderToWrite(),
     help="Also copy the collection to this folder, for use as a mirror.",
 )
 @add_work_options

@@ -7,7 +7,12 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import (
+    FolderToWrite,
+    add_folder_options,
+    add_verbosity_options,
+    read_command_settings,
+)
 
 
 @click.command(
@@ -23,7 +28,7 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
 @click.option(
     "--seed", type=int, default=1, show_default=True, help="Random seed; the same seed gives the same files."
 )
-@click.option("--to", "target", type=click.Path(path_type=Path), required=True, help="Folder to write.")
+@click.option("--to", "target", type=FolderToWrite(), required=True, help="Folder to write.")
 @add_folder_options
 @add_verbosity_options
 def command(

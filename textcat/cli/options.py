@@ -89,6 +89,29 @@ class CommandSettings(RunContext):
             click.echo(text)
 
 
+class FolderToWrite(click.Path):
+    """A folder that exists or will be made; `-`, files, pipes, devices and symlinks to nothing are refused."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
+        """Return the path; fail if it cannot be a folder."""
+        if str(value) in ("", "-"):
+            self.fail(
+                f"{str(value)!r} is not a folder, and a folder is written. Name one, such as ./out.",
+                param,
+                ctx,
+            )
+        folder = Path(os.fsdecode(super().convert(value, param, ctx)))
+        if os.path.lexists(folder) and not folder.is_dir():
+            what = "a symlink to no folder" if folder.is_symlink() else "not a folder"
+            self.fail(
+                f"{str(folder)!r} is {what}. Name a folder, or a path where nothing is yet.", param, ctx
+            )
+        return folder
+
+
 def add_verbosity_options(command: CommandFunction) -> CommandFunction:
     """Add -v and -q."""
     command = click.option("-v", "--verbose", count=True, help="Print more messages; -vv prints all.")(
@@ -107,14 +130,14 @@ def add_folder_options(command: CommandFunction) -> CommandFunction:
     )(command)
     command = click.option(
         "--results",
-        type=click.Path(path_type=Path),
+        type=FolderToWrite(),
         envvar="TEXTCAT_RESULTS",
         default=Path("results"),
         help="Folder for reports.  [env: TEXTCAT_RESULTS; default: results]",
     )(command)
     return click.option(
         "--data",
-        type=click.Path(path_type=Path),
+        type=FolderToWrite(),
         envvar="TEXTCAT_DATA",
         default=Path("data"),
         help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",

@@ -30,7 +30,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
-    help="What is optimized.  [default: accuracy for one label a document, else micro.f1]",
+    help="What is optimized.  [default: accuracy for one label per document, else micro.f1]",
 )
 @click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Number of folds.")
 @click.option(
@@ -63,11 +63,11 @@ def command(
 
     FILE is what `textcat init` reads: a CSV, TSV, JSON Lines or svmlight file or a folder with one folder per class.
     EXPERIMENT is an experiment file or name. Features, learner and thresholds are chosen on training documents only,
-    by cross-validation; test documents are looked at once, at the end.
+    by cross-validation; test documents are used once, at the end.
 
     The folder gets tuned.yaml (an experiment for `textcat run`), a model for `textcat predict`, tune.json and
     tune.html. Ctrl-C ends the search and keeps the best so far (exit code 0); a second Ctrl-C stops the command
-    (exit code 130). The same command again continues the search for another --time.
+    (exit code 130). Running the same command again continues the search for another --time.
     """
     from textcat.experiment.tune.session import TuneSettings
 

@@ -84,6 +84,13 @@ class DocumentTree:
                     where=str(self.packed),
                     hint="Remove it and fetch the collection.",
                 )
+            names = {member.filename for member in members}
+            if len(names) < len(members):
+                raise BadDataError(
+                    "two documents of the archive have one name",
+                    where=str(self.packed),
+                    hint="Remove it and fetch the collection.",
+                )
             yield archive
 
     def texts(self, names: Iterable[str]) -> Iterator[str]:

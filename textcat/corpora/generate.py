@@ -11,6 +11,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, load_topics
 from textcat.errors import UsageError
+from textcat.store.files import flush_to_disk, hold_lock, make_write_error
 
 FULL_DOCUMENTS = 804_414
 FULL_TRAINING_DOCUMENTS = 23_149
@@ -32,6 +35,7 @@ _MAX_TRAINING = LAST_TRAINING_NUMBER - _FIRST_NUMBER + 1
 _TEST_FILES = 4
 _CHUNK = 5_000
 _LINE_TOKENS = 16
+_QRELS = "rcv1-v2.topics.qrels.gz"
 
 # Fitted to the collection: on average 124 tokens and 76 distinct ones per document; growth of the vocabulary.
 _LOG_LENGTH_SD = 0.71
@@ -77,12 +81,11 @@ def generate_rcv1_like(
             f"{documents} documents cannot have {training} training documents",
             hint=f"Use 1 to {_MAX_TRAINING} training documents, and at least one test document.",
         )
-    folder.mkdir(parents=True, exist_ok=True)
     model = Rcv1LikeModel(seed)
     tokens = done = 0
-    with _open_gzip(folder / "rcv1-v2.topics.qrels.gz") as qrels:
+    with _open_staging(folder) as staging, _open_gzip(staging / _QRELS) as qrels:
         for name, numbers in _plan_files(documents, training):
-            with _open_gzip(folder / name) as out:
+            with _open_gzip(staging / name) as out:
                 for start in range(0, len(numbers), _CHUNK):
                     chunk = numbers[start : start + _CHUNK]
                     tokens += model.write(chunk, out, qrels)
@@ -90,6 +93,30 @@ def generate_rcv1_like(
                     if progress is not None:
                         progress(done, documents)
     return GenerationReport(folder, documents, training, tokens)
+
+
+@contextmanager
+def _open_staging(folder: Path) -> Iterator[Path]:
+    """Yield a folder for the files; move them to `folder` once all are written, the labels last.
+
+    Without labels the files cannot be read: files of two collections are never taken for one.
+    """
+    try:
+        with hold_lock(folder, folder=True):
+            for left in folder.glob(".generated.*.part"):
+                shutil.rmtree(left, ignore_errors=True)
+            staging = Path(tempfile.mkdtemp(prefix=".generated.", suffix=".part", dir=folder))
+            try:
+                yield staging
+                (folder / _QRELS).unlink(missing_ok=True)
+                for path in sorted(staging.iterdir(), key=lambda path: (path.name == _QRELS, path.name)):
+                    flush_to_disk(path)
+                    path.replace(folder / path.name)
+                flush_to_disk(folder)
+            finally:
+                shutil.rmtree(staging, ignore_errors=True)
+    except OSError as error:
+        raise make_write_error(folder, error) from error
 
 
 def _plan_files(documents: int, training: int) -> Iterator[tuple[str, range]]:

@@ -18,7 +18,16 @@ from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
-from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, report_plugin_errors
+from textcat.plugins import (
+    Plugin,
+    check_documents,
+    find_plugin,
+    list_known_names,
+    load_plugin,
+    read_categories,
+    read_fingerprint,
+    report_plugin_errors,
+)
 from textcat.yaml_reader import read_packaged_yaml
 
 
@@ -38,17 +47,17 @@ class PluginCorpus:
     def categories(self) -> tuple[str, ...]:
         """The labels, in the reader's order."""
         with report_plugin_errors(self.plugin, "failed"):
-            return tuple(self.opened.categories)
+            return read_categories(self.opened.categories)
 
     def documents(self) -> Iterator[Document]:
         """Yield the documents in the reader's order."""
         with report_plugin_errors(self.plugin, "failed"):
-            yield from self.opened.documents()
+            yield from check_documents(self.opened.documents())
 
     def fingerprint(self) -> str:
         """Return the sha256 of the contents on disk."""
         with report_plugin_errors(self.plugin, "failed"):
-            return str(self.opened.fingerprint())
+            return read_fingerprint(self.opened.fingerprint())
 
 
 def open_plugin_corpus(

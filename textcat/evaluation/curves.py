@@ -17,6 +17,7 @@ import numpy as np
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation.contingency import Bools, Ints
 from textcat.evaluation.measures import Floats, compute_percentage
+from textcat.thresholds.cuts import rank_by_score
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,12 @@ def rank_documents(scores: Floats) -> Ints:
             f"the score of document {document} for category {category} is not a number",
             hint="Check the training of this category: stronger regularization usually helps.",
         )
-    return np.argsort(-scores, axis=0, kind="stable")
+    return rank_by_score(scores)[0]
+
+
+def rank_labels(scores: Floats, labels: Bools) -> Bools:
+    """Return the labels of each category in the order of decreasing scores."""
+    return np.take_along_axis(labels, rank_documents(scores), axis=0)
 
 
 def find_break_even(scores: Floats, labels: Bools) -> BreakEven:
@@ -55,9 +61,13 @@ def find_break_even(scores: Floats, labels: Bools) -> BreakEven:
             f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
             hint="Give both as documents x categories.",
         )
-    positives = np.count_nonzero(labels, axis=0).astype(np.int64)
-    ranked = np.take_along_axis(labels, rank_documents(scores), axis=0)
-    within = np.arange(len(labels))[:, np.newaxis] < positives
+    return count_break_even(rank_labels(scores, labels))
+
+
+def count_break_even(ranked: Bools) -> BreakEven:
+    """Count the hits among the first n+ ranks; `ranked` holds labels by decreasing scores."""
+    positives = np.count_nonzero(ranked, axis=0).astype(np.int64)
+    within = np.arange(len(ranked))[:, np.newaxis] < positives
     return BreakEven(hits=np.count_nonzero(ranked & within, axis=0).astype(np.int64), positives=positives)
 
 
@@ -69,25 +79,49 @@ class PrecisionRecallCurve:
     precision: Floats
 
 
-def compute_micro_curve(scores: Floats, labels: Bools, points: int = 100) -> PrecisionRecallCurve:
-    """Return the micro-averaged curve over all categories with positive documents.
+class MicroCurve:
+    """The micro-averaged curve of categories that are added in blocks.
 
     It has `points` even steps up to the break-even point and as many growing steps until all documents are accepted.
     """
-    if not labels.any():
-        return PrecisionRecallCurve(recall=np.empty(0), precision=np.empty(0))
-    ranked = np.take_along_axis(labels, rank_documents(scores), axis=0)
-    positives = np.count_nonzero(labels, axis=0)
-    present = positives > 0
-    positives = positives[present]
-    hits = np.cumsum(ranked[:, present], axis=0, dtype=np.int64)
-    beyond = np.geomspace(1.0, len(labels) / positives.min(), points)[1:]
-    multiples = np.append(np.arange(1, points + 1) / points, beyond)[:, np.newaxis]
-    accepted = np.clip(np.ceil(multiples * positives), 1, len(labels)).astype(np.int64)
-    found = np.take_along_axis(hits, accepted - 1, axis=0).sum(axis=1)
-    return PrecisionRecallCurve(
-        recall=100.0 * found / int(positives.sum()), precision=100.0 * found / accepted.sum(axis=1)
-    )
+
+    def __init__(self, documents: int, positives: Ints, points: int = 100) -> None:
+        """`positives` are the numbers of positive documents of all categories."""
+        present = positives[positives > 0]
+        self._documents, self._positives = documents, int(present.sum())
+        least = present.min() if len(present) else documents
+        beyond = np.geomspace(1.0, documents / least, points)[1:] if documents else np.empty(0)
+        self._multiples = np.append(np.arange(1, points + 1) / points, beyond)[:, np.newaxis]
+        self._found = np.zeros(len(self._multiples), dtype=np.int64)
+        self._accepted = np.zeros(len(self._multiples), dtype=np.int64)
+
+    def add(self, ranked: Bools) -> None:
+        """Add a block of categories by their labels in the order of decreasing scores."""
+        positives = np.count_nonzero(ranked, axis=0)
+        present = positives > 0
+        if not present.any():
+            return
+        hits = np.cumsum(ranked[:, present], axis=0, dtype=np.int32)
+        wanted = np.ceil(self._multiples * positives[present])
+        accepted = np.clip(wanted, 1, self._documents).astype(np.int64)
+        self._found += np.take_along_axis(hits, accepted - 1, axis=0).sum(axis=1, dtype=np.int64)
+        self._accepted += accepted.sum(axis=1)
+
+    def points(self) -> PrecisionRecallCurve:
+        """Return the curve of the categories added."""
+        if not self._positives:
+            return PrecisionRecallCurve(recall=np.empty(0), precision=np.empty(0))
+        return PrecisionRecallCurve(
+            recall=100.0 * self._found / self._positives, precision=100.0 * self._found / self._accepted
+        )
+
+
+def compute_micro_curve(scores: Floats, labels: Bools, points: int = 100) -> PrecisionRecallCurve:
+    """Return the micro-averaged curve over all categories with positive documents."""
+    curve = MicroCurve(len(labels), np.count_nonzero(labels, axis=0), points)
+    if labels.any():
+        curve.add(rank_labels(scores, labels))
+    return curve.points()
 
 
 def area_under_curve(curve: PrecisionRecallCurve) -> float:

@@ -1,9 +1,10 @@
-"""Measures of ranked labels, for collections with many labels: P@k, R@k, nDCG@k, R-precision@k and PSP@k.
+"""Measures of ranked labels, for collections with many labels: P@k, R@k, nDCG@k, R-precision@k, PSP@k, coverage@k.
 
 Each is taken per document over its k labels with the highest scores (ties: the first label counts) and averaged over
 the documents that have a label, in percent. Only the k highest scores of a document are kept, so that scores may
 come in blocks of labels. The propensity-scored P@k of Jain, Prabhu & Varma (KDD 2016) divides by the value of the
-best possible ranking, as the Extreme Classification Repository does.
+best possible ranking, as the Extreme Classification Repository does. Coverage@k is the share of the labels of the
+documents that are found among the k labels of at least one of their documents.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ PROPENSITY_B = 1.5
 # Scores are searched this many labels, and hits are counted this many documents at a time.
 BLOCK_LABELS = 512
 BLOCK_DOCUMENTS = 1024
+RANKING_KINDS = ("precision", "recall", "ndcg", "r_precision", "psp", "coverage")
 
 
 @dataclass
@@ -108,32 +110,51 @@ def measure_ranking(
         )
     inverse = compute_inverse_propensities(train_counts, train_documents)
     sums = {name: 0.0 for k in ks for name in _list_sums(k)}
-    measured = 0
+    measured, present = 0, np.zeros(labels.shape[1], dtype=np.bool_)
+    covered = {k: np.zeros(labels.shape[1], dtype=np.bool_) for k in ks}
     for start in range(0, len(labels), BLOCK_DOCUMENTS):
         rows = slice(start, start + BLOCK_DOCUMENTS)
         labelled = labels[rows].any(axis=1)
         measured += int(np.count_nonzero(labelled))
         block = labels[rows][labelled]
-        for name, value in _sum_block(top.labels[rows][labelled], block, ks, inverse).items():
+        best = top.labels[rows][labelled]
+        for name, value in _sum_block(best, block, ks, inverse).items():
             sums[name] += value
-    return _divide_sums(sums, ks, measured) | {
-        "ranking.documents": float(measured),
-        "ranking.skipped": float(len(labels) - measured),
+        present |= block.any(axis=0)
+        for k in ks:
+            covered[k][best[:, :k][_find_hits(best[:, :k], block)]] = True
+    known = int(np.count_nonzero(present))
+    coverage = {
+        f"coverage@{k}": 100.0 * int(np.count_nonzero(covered[k])) / known if known else float("nan")
+        for k in ks
     }
+    return (
+        _divide_sums(sums, ks, measured)
+        | coverage
+        | {
+            "ranking.documents": float(measured),
+            "ranking.skipped": float(len(labels) - measured),
+        }
+    )
 
 
 def list_ranking_measures(ks: Sequence[int]) -> list[str]:
     """Return the names of the measures, by kind and then by k."""
-    return [f"{kind}@{k}" for kind in ("precision", "recall", "ndcg", "r_precision", "psp") for k in ks]
+    return [f"{kind}@{k}" for kind in RANKING_KINDS for k in ks]
 
 
 def _list_sums(k: int) -> tuple[str, ...]:
     return f"precision@{k}", f"recall@{k}", f"ndcg@{k}", f"r_precision@{k}", f"gain@{k}", f"best_gain@{k}"
 
 
+def _find_hits(top: Ints, labels: Bools) -> Bools:
+    """Return which places of the rankings hold a label of their document."""
+    return np.take_along_axis(labels, np.maximum(top, 0), axis=1) & (top >= 0)
+
+
 def _sum_block(top: Ints, labels: Bools, ks: Sequence[int], inverse: Floats) -> dict[str, float]:
     """Return the sums over some documents, each of which has a label."""
-    hits = np.take_along_axis(labels, np.maximum(top, 0), axis=1) & (top >= 0)
+    hits = _find_hits(top, labels)
     number = labels.sum(axis=1)
     gain = np.where(hits, inverse[np.maximum(top, 0)], 0.0)
     widest = min(max(ks), labels.shape[1])

@@ -13,8 +13,8 @@ from textcat.evaluation import measures
 from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
 from textcat.evaluation.curves import BreakEven, find_break_even
 from textcat.evaluation.measures import Floats, ZeroDivision
-from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
-from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
+from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking, split_labels
+from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 
 
 @cache
@@ -33,8 +33,8 @@ def compute_plugin_measures(
     for name in names:
         plugin = find_plugin("measures", name, list_builtin_measures())
         if plugin is not None:
-            measure = wrap_plugin_function(plugin, load_plugin(plugin))
-            found[name] = wrap_plugin_function(plugin, float)(measure(scores, decisions, labels))
+            measure = wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: (), nan=True)
+            found[name] = float(measure(scores, decisions, labels))
     return found
 
 
@@ -78,16 +78,45 @@ def measure_all(
             f"for labels of {labels.shape[1]} categories",
             hint="Give one name and one count per column of the labels.",
         )
-    table = count_contingency(decisions, labels)
-    ranked = _find_break_even_or_empty(scores, labels)
+    top = None
+    if settings.ranking and scores is not None:
+        top = find_top_labels(split_labels(scores), len(scores), max(settings.ranking))
+    counts = EvaluationCounts(
+        count_contingency(decisions, labels),
+        _find_break_even_or_empty(scores, labels),
+        _compute_accuracy(scores, labels),
+        top,
+    )
+    return measure_counts(counts, labels, categories, train_counts, settings, train_documents)
+
+
+@dataclass(frozen=True)
+class EvaluationCounts:
+    """What the measures of a run are computed from; counts of categories may come from blocks."""
+
+    table: ContingencyTable
+    ranked: BreakEven
+    accuracy: float
+    top: TopLabels | None
+
+
+def measure_counts(
+    counts: EvaluationCounts,
+    labels: Bools,
+    categories: Sequence[str],
+    train_counts: Ints,
+    settings: MeasureSettings,
+    train_documents: int,
+) -> dict[str, float]:
+    """Return all measures of these counts by dotted name."""
+    table, ranked = counts.table, counts.ranked
     result = _compute_averages(table, ranked, settings.zero_division)
-    result["accuracy"] = _compute_accuracy(scores, labels)
+    result["accuracy"] = counts.accuracy
     result.update(_compute_largest_and_rest(table, ranked, measures.sort_by_size(train_counts), settings))
     if settings.frequency_groups:
         result.update(_compute_frequency_groups(table, train_counts, settings.zero_division))
-    if settings.ranking and scores is not None:
-        top = find_top_labels(split_labels(scores), len(scores), max(settings.ranking))
-        result.update(measure_ranking(top, labels, settings.ranking, train_counts, train_documents))
+    if settings.ranking and counts.top is not None:
+        result.update(measure_ranking(counts.top, labels, settings.ranking, train_counts, train_documents))
     result.update(_compute_per_category(table, ranked, categories, settings.zero_division))
     return result
 

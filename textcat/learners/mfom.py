@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.special
 
+from textcat.compile import compile_kernel
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
 from textcat.learners.checks import Bools, require_positive
@@ -118,7 +119,8 @@ class GpdSettings:
 class GpdDescent:
     """Splits at each requested iteration (0 is the start), and objective and F1 with a row per step.
 
-    `objective` is the smoothed figure of merit, `f1` the true F1 of the training documents (figure 3).
+    `objective` is the smoothed figure of merit, `f1` the true F1 of the training documents (figure 3); `f1` has no
+    rows if it was not asked for.
     """
 
     nodes: dict[int, LinearNodes]
@@ -133,7 +135,7 @@ def fit_mfom(
     chosen = settings or GpdSettings()
 
     def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-        return descend(X, positive, member, chosen).nodes[chosen.iterations]
+        return descend(X, positive, member, chosen, with_f1=False).nodes[chosen.iterations]
 
     return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=_describe_settings(chosen))
 
@@ -148,7 +150,7 @@ def fit_mfom_at(
     runs: dict[int, LinearNodes] = {}
 
     def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-        runs.update(descend(X, positive, member, longest, keep=wanted).nodes)
+        runs.update(descend(X, positive, member, longest, keep=wanted, with_f1=False).nodes)
         return runs[longest.iterations]
 
     last = grow_trees(X, Y, learn_split)
@@ -174,6 +176,7 @@ def descend(
     settings: GpdSettings,
     *,
     keep: Iterable[int] = (),
+    with_f1: bool = True,
 ) -> GpdDescent:
     """Run equation 5.3 for all columns at once; `keep` lists iterations to return besides the last."""
     wanted = {*keep, settings.iterations}
@@ -182,11 +185,12 @@ def descend(
     sides = ColumnSides.of(positive, member)
     across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
     objective = np.empty((settings.iterations, positive.shape[1]))
-    f1 = np.empty_like(objective)
+    f1 = np.empty((settings.iterations if with_f1 else 0, positive.shape[1]))
     nodes = {0: start} if 0 in wanted else {}
     for iteration in range(settings.iterations):
         values = LinearNodes(weights, offsets).values(X)
-        f1[iteration] = _compute_true_f1(values, positive, member)
+        if with_f1:
+            f1[iteration] = _compute_true_f1(values, positive, member)
         objective[iteration], slope = compute_objective_and_slope(values, sides, settings)
         step = np.float32(settings.step(iteration))
         weights -= step * np.asarray(across @ slope)
@@ -210,15 +214,22 @@ def _make_start(X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdS
 
 
 class ColumnSides(NamedTuple):
-    """Positives and negatives of each column as 0 and 1; documents outside the node are 0 in both."""
+    """Positives and negatives of each column as 0 and 1; documents outside the node are 0 in both.
+
+    `signs` is 1 for a negative and -1 for a positive, `positives` and `negatives` are their numbers.
+    """
 
     positive: npt.NDArray[Any]
     negative: npt.NDArray[Any]
+    signs: npt.NDArray[Any]
+    positives: npt.NDArray[Any]
+    negatives: npt.NDArray[Any]
 
     @classmethod
     def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> ColumnSides:
         """Convert bool arrays, documents x columns."""
-        return cls(positive.astype(kind), (member & ~positive).astype(kind))
+        inside, outside = positive.astype(kind), (member & ~positive).astype(kind)
+        return cls(inside, outside, outside - inside, inside.sum(axis=0), outside.sum(axis=0))
 
 
 def compute_objective_and_slope(
@@ -228,17 +239,38 @@ def compute_objective_and_slope(
 
     The measure of equation 4.8 is -value for a positive and +value for a negative.
     """
-    positive, negative = sides
-    positives, negatives = positive.sum(axis=0), negative.sum(axis=0)
-    measure = (negative - positive) * values
-    beta = compute_window_offset(measure, np.maximum(positives + negatives, 1), settings.offset)
+    measure = np.empty(values.shape, np.result_type(values, sides.signs))
+    kind = measure.dtype.type
+    fill_measures(values, sides.signs, measure)
+    beta = compute_window_offset(measure, np.maximum(sides.positives + sides.negatives, 1), settings.offset)
     loss = compute_sigmoid_loss(measure, settings.alpha, beta)
     slopes = compute_merit_slopes(
         settings.merit,
-        np.einsum("ij,ij->j", loss, positive),
-        np.einsum("ij,ij->j", loss, negative),
-        positives,
-        negatives,
+        np.einsum("ij,ij->j", loss, sides.positive),
+        np.einsum("ij,ij->j", loss, sides.negative),
+        sides.positives,
+        sides.negatives,
     )
-    weight = negative * slopes.negative - positive * slopes.positive
-    return np.asarray(slopes.objective), settings.alpha * loss * (1 - loss) * weight
+    pull, push = np.asarray(slopes.positive, loss.dtype), np.asarray(slopes.negative, loss.dtype)
+    fill_value_slopes(loss, sides.signs, pull, push, kind(settings.alpha), kind(1), kind(0), measure)
+    return np.asarray(slopes.objective), measure
+
+
+@compile_kernel
+def fill_measures(values: Any, signs: Any, out: Any) -> None:
+    """Compute the measure of equation 4.8 of each document and column."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            out[i, k] = signs[i, k] * values[i, k]
+
+
+@compile_kernel
+def fill_value_slopes(
+    loss: Any, signs: Any, positive: Any, negative: Any, alpha: Any, one: Any, zero: Any, out: Any
+) -> None:
+    """Compute the slope in each value: the sigmoid's alpha l (1 - l) times the slope of the merit in the loss."""
+    for i in range(out.shape[0]):
+        for k in range(out.shape[1]):
+            weight = negative[k] if signs[i, k] > zero else zero - positive[k]
+            weight = weight if signs[i, k] != zero else zero
+            out[i, k] = alpha * loss[i, k] * (one - loss[i, k]) * weight

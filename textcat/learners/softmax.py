@@ -7,7 +7,8 @@ Inputs:   features, one category per document, prior, lam. A Gaussian prior of v
 Outputs:  LinearModel with a joint certificate (objective, optimality violation, duality gap).
 Paper:    genkin_2004 section 7; the priors of its equations 10 and 11 on the weights of every category.
 
-Algorithm: rounds of L-BFGS-B. The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros
+Algorithm "dual": coordinate ascent in the dual (`textcat.learners.softmax_dual`); Gaussian prior on all weights.
+Algorithm "lbfgs": rounds of L-BFGS-B. The Laplace penalty is linear in each orthant, where L-BFGS-B finds exact zeros
 at the bounds. Near the optimum the objective is flat to within rounding while the gradient is not, so Newton
 steps finish the solution.
 """
@@ -15,7 +16,7 @@ steps finish the solution.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -26,10 +27,12 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from textcat.errors import UsageError
 from textcat.learners.checks import Bools, Features, Floats, check_one_category_each, require_positive
+from textcat.learners.softmax_dual import ascend_softmax_dual
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
 
 PriorName = Literal["gaussian", "laplace"]
+AlgorithmName = Literal["lbfgs", "dual"]
 
 MAX_NEWTON_STEPS = 5
 MAX_INNER_STEPS = 100
@@ -134,10 +137,12 @@ def fit_softmax(
     tol: float = 1e-7,
     max_passes: int = 5000,
     sample_weight: Floats | None = None,
+    algorithm: AlgorithmName = "lbfgs",
 ) -> LinearModel:
-    """Train all categories in one problem; `tol` bounds the violation, `max_passes` the evaluations.
+    """Train all categories in one problem; `max_passes` bounds the evaluations.
 
-    With `sample_weight`, all above 0, the mean loss is the weighted mean.
+    `tol` bounds the violation ("lbfgs") or the duality gap ("dual"), relative to objectives below 1. With
+    `sample_weight`, all above 0, the mean loss is the weighted mean.
     """
     check_one_category_each(Y, X.shape[0])
     if sample_weight is not None and not (sample_weight.shape == Y.shape[:1] and (sample_weight > 0).all()):
@@ -149,7 +154,13 @@ def fit_softmax(
     require_positive(lam=lam, tol=tol, max_passes=max_passes)
     problem = SoftmaxProblem(X, Y, prior, lam, bias, penalize_bias, sample_weight)
     began = time.perf_counter()
-    weights, passes = _minimise(problem, tol, max_passes)
+    dual_gap = None
+    if algorithm == "dual":
+        refuse_impossible_dual(prior, penalize_bias)
+        found = ascend_softmax_dual(X, Y, lam, bias, sample_weight, tol, max_passes)
+        weights, passes, dual_gap = found.weights, found.passes, found.gap
+    else:
+        weights, passes = _minimise(problem, tol, max_passes)
     settings = {
         "learner": "softmax",
         "prior": prior,
@@ -159,10 +170,31 @@ def fit_softmax(
         "tol": tol,
         "max_passes": max_passes,
     }
+    if algorithm != "lbfgs":
+        settings["algorithm"] = algorithm
     certificate = certify(problem, weights, tol, passes, time.perf_counter() - began)
+    if dual_gap is not None:
+        certificate = _certify_dual(certificate, dual_gap, tol)
     return LinearModel(
         weights[:-1], bias * weights[-1], settings=settings, kind="multiclass", joint_certificate=certificate
     )
+
+
+def refuse_impossible_dual(prior: str, penalize_bias: bool) -> None:
+    """Raise UsageError unless the prior is Gaussian on all weights, constants too."""
+    if prior != "gaussian" or not penalize_bias:
+        raise UsageError(
+            "the dual algorithm needs the Gaussian prior on all weights, constants too",
+            where="softmax",
+            hint="Write `algorithm: lbfgs`.",
+        )
+
+
+def _certify_dual(certificate: Certificate, gap: float, tol: float) -> Certificate:
+    """Return the certificate with the gap of the dual solution, where it is smaller."""
+    gap = gap if certificate.gap is None else min(gap, certificate.gap)
+    converged = certificate.objective is not None and gap <= tol * min(1.0, certificate.objective)
+    return replace(certificate, gap=gap, reason="converged" if converged else "out of passes")
 
 
 def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:

@@ -119,10 +119,14 @@ def _take_categories(problem: LinearProblem, categories: NDArray[np.int64]) -> L
 
 
 class BlockProblem:
-    """The problem of a block on the features that it uses, made when the first of its parts asks for it."""
+    """The problem of a block on the features that it uses, made when the first of its parts asks for it.
 
-    def __init__(self, problem: LinearProblem, block: slice) -> None:
-        self.used = np.asarray(problem.free(block).any(axis=1)) if problem.mask is not None else None
+    Without `narrow` it stays on all features: the fast algorithm has no columns to choose from.
+    """
+
+    def __init__(self, problem: LinearProblem, block: slice, *, narrow: bool) -> None:
+        masked = narrow and problem.mask is not None
+        self.used = np.asarray(problem.free(block).any(axis=1)) if masked else None
         self.block = block
         self._whole, self._narrowed = problem, None if self.narrow else problem
         self._lock = Lock()
@@ -174,13 +178,15 @@ def estimate_row_pass(problem: LinearProblem, categories: NDArray[np.int64]) -> 
     return (READING_COST + compute_lane_width(len(categories))) * int(problem.columns.nnz)
 
 
-def divide_block(problem: LinearProblem, block: slice, estimate: PassCost | None, threads: int) -> list[Part]:
+def divide_block(
+    problem: LinearProblem, block: slice, estimate: PassCost | None, threads: int, *, narrow: bool = True
+) -> list[Part]:
     """Divide a block into parts: where they are cheaper than the whole, and until all threads have work.
 
     Categories that use many features come first, so that a part has categories alike. No part has a single category:
     numpy sums a single column in another order.
     """
-    shared, categories = BlockProblem(problem, block), np.arange(block.start, block.stop)
+    shared, categories = BlockProblem(problem, block, narrow=narrow), np.arange(block.start, block.stop)
     if estimate is None:
         return [Part(shared, categories, 0)]
     order = categories

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, xlogy
 
 from textcat.errors import UsageError
-from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, wrap_plugin_function
+from textcat.plugins import Plugin, find_plugin, list_known_names, load_plugin, wrap_elementwise_function
 
 Values = NDArray[np.float64]
 LossFunction = Callable[[Values], Values]
@@ -144,7 +144,7 @@ def _guard_loss(plugin: Plugin) -> Loss:
     return replace(
         loss,
         name=plugin.name,
-        value=wrap_plugin_function(plugin, loss.value),
-        derivative=wrap_plugin_function(plugin, loss.derivative),
-        conjugate=None if loss.conjugate is None else wrap_plugin_function(plugin, loss.conjugate),
+        value=wrap_elementwise_function(plugin, loss.value),
+        derivative=wrap_elementwise_function(plugin, loss.derivative),
+        conjugate=None if loss.conjugate is None else wrap_elementwise_function(plugin, loss.conjugate),
     )

@@ -7,7 +7,7 @@ instead; it is not stored with the model.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
-from textcat.linear.products import multiply_sparse
+from textcat.linear.products import SparseWeights
 
 KIND = "linear"
 _SPARSE_PARTS = ("data", "indices", "indptr")
@@ -49,15 +49,40 @@ class LinearModel:
             )
         documents: Any = X if sp.issparse(X) else np.asarray(X)
         if sp.issparse(X) and sp.issparse(self.coef):
-            product: Any = multiply_sparse(X, self._labels_by_feature)
+            product = self._labels_by_feature.multiply(X)
             product += self.intercept
             return np.asarray(product)
         return np.asarray(documents @ self.coef + self.intercept, dtype=np.float64)
 
     @cached_property
-    def _labels_by_feature(self) -> sp.csr_matrix:
+    def _labels_by_feature(self) -> SparseWeights:
         """Sparse weights as an inverted index: for each feature its labels and their weights."""
-        return sp.csr_matrix(self.coef)
+        return SparseWeights(self.coef)
+
+    def score_blocks(self, X: Any, width: int, jobs: int = 1) -> Iterator[tuple[int, NDArray[np.float64]]]:
+        """Yield the scores of `width` categories at a time, each block with its first category.
+
+        They are those of `scores`, except for rounding where X is dense.
+        """
+        sparse = sp.issparse(X) and sp.issparse(self.coef)
+        for first in range(0, self.coef.shape[1], width):
+            part = self.select_categories(first, first + width)
+            if not sparse:
+                yield first, part.scores(X)
+                continue
+            product = SparseWeights(part.coef).multiply(X, jobs)
+            product += part.intercept
+            yield first, product
+
+    def select_categories(self, first: int, stop: int) -> LinearModel:
+        """Return the model of consecutive categories."""
+        return replace(
+            self,
+            coef=self.coef[:, first:stop],
+            intercept=self.intercept[first:stop],
+            certificate=self.certificate[first:stop],
+            dual=None if self.dual is None else self.dual[:, first:stop],
+        )
 
     def category_weights(self, column: int) -> NDArray[np.float64]:
         """Return the weights of one category as a dense vector."""

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from textcat.errors import UsageError
 from textcat.linear.problem import Floats, Penalty, PenaltyShape
 from textcat.linear.regularization import lam_from_variance
-from textcat.plugins import Plugin, find_plugin, load_plugin, wrap_plugin_function
+from textcat.plugins import Plugin, find_plugin, load_plugin, wrap_elementwise_function
 
 PRIORS = ("gaussian", "laplace", "none")
 ALL_PRIORS = (*PRIORS, "jeffreys")
@@ -117,5 +117,5 @@ def make_penalty(
 def _guard_shape(plugin: Plugin) -> PenaltyShape:
     shape: PenaltyShape = load_plugin(plugin, PenaltyShape)
     return PenaltyShape(
-        wrap_plugin_function(plugin, shape.value), wrap_plugin_function(plugin, shape.derivative)
+        wrap_elementwise_function(plugin, shape.value), wrap_elementwise_function(plugin, shape.derivative)
     )

@@ -139,7 +139,7 @@ def compute_lane_width(width: int) -> int:
 
 
 def pad_to_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) -> NDArray[Any]:
-    """Return values, broadcast to `shape`, in an array that is wide enough for whole vectors; zero elsewhere."""
+    """Return values, broadcast to `shape`, in an array that is wide enough for whole vectors; the rest is zero."""
     rows, width = np.shape(values) if shape is None else shape
     out = np.zeros((rows, compute_lane_width(width)), dtype=dtype)
     out[:, :width] = np.broadcast_to(values, (rows, width))

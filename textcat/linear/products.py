@@ -125,21 +125,56 @@ def multiply_transposed_by_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64
     return out
 
 
+# Features with weights for more than this share of the categories are multiplied as dense rows.
+DENSE_SHARE = 0.15
+
+
 @compile_kernel
 def _multiply_sparse(
-    starts: Array, columns: Array, values: Array, heads: Array, labels: Array, weights: Array, out: Array
+    starts: Array, columns: Array, values: Array, index: Array, dense: Array, out: Array
 ) -> None:
+    heads, labels, weights, places = index
     for i in range(out.shape[0]):
+        total = out[i]
         for t in range(starts[i], starts[i + 1]):
             j, x = columns[t], np.float64(values[t])
-            for s in range(heads[j], heads[j + 1]):
-                out[i, labels[s]] += x * weights[s]
+            place = places[j]
+            if place >= 0:
+                row = dense[place]
+                for k in range(total.shape[0]):
+                    total[k] += x * np.float64(row[k])
+            else:
+                for s in range(heads[j], heads[j + 1]):
+                    total[labels[s]] += x * weights[s]
 
 
-def multiply_sparse(matrix: Any, weights: sp.csr_matrix) -> NDArray[np.float64]:
-    """Return X W as a dense matrix for sparse X and sparse W by rows, summed in double precision."""
-    rows = matrix if matrix.format == "csr" else sp.csr_matrix(matrix)
-    out = np.zeros((rows.shape[0], weights.shape[1]))
-    starts, heads = rows.indptr.astype(np.int64), weights.indptr.astype(np.int64)
-    _multiply_sparse(starts, rows.indices, rows.data, heads, weights.indices, weights.data, out)
-    return out
+class SparseWeights:
+    """Weights, features x categories, for products: an inverted index, with rows that are nearly full as dense."""
+
+    def __init__(self, weights: Any) -> None:
+        """`weights` is any sparse matrix."""
+        rows = sp.csr_matrix(weights)
+        self.shape: tuple[int, int] = rows.shape
+        full = np.flatnonzero(np.diff(rows.indptr) > DENSE_SHARE * rows.shape[1])
+        places = np.full(rows.shape[0], -1, dtype=np.int32)
+        places[full] = np.arange(len(full))
+        self._dense = rows[full].toarray()
+        self._index = (rows.indptr.astype(np.int64), rows.indices, rows.data, places)
+
+    def multiply(self, matrix: Any, jobs: int = 1) -> NDArray[np.float64]:
+        """Return X W as a dense matrix for sparse X, summed in double precision, for any number of jobs the same."""
+        rows = matrix if matrix.format == "csr" else sp.csr_matrix(matrix)
+        out = np.zeros((rows.shape[0], self.shape[1]))
+        starts = rows.indptr.astype(np.int64)
+        ends = np.searchsorted(starts, np.linspace(0, starts[-1], jobs + 1)[1:-1])
+        run_in_threads(
+            jobs,
+            [
+                partial(
+                    _multiply_sparse, starts[first : last + 1], rows.indices, rows.data,
+                    self._index, self._dense, out[first:last],
+                )
+                for first, last in pairwise([0, *ends.tolist(), rows.shape[0]])
+            ],
+        )  # fmt: skip
+        return out

@@ -87,5 +87,4 @@ def _measure_group(features: int, matrix: Any, dense: Floats, coef: sp.csc_matri
 
 def join_pruned(blocks: Sequence[PrunedBlock]) -> sp.csc_matrix:
     """Return the weights of consecutive blocks side by side."""
-
     return sp.csc_matrix(sp.hstack([block.coef for block in blocks], format="csc"))

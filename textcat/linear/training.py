@@ -35,6 +35,7 @@ from textcat.linear.division import (
 )
 from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel, make_dense
+from textcat.linear.plugin_checks import check_finite, check_solver
 from textcat.linear.priors import Prior, make_penalty
 from textcat.linear.problem import (
     Bools,
@@ -149,7 +150,7 @@ def find_algorithm(name: str) -> Algorithm:
     algorithm: Algorithm = load_plugin(plugin, Algorithm)
     return replace(
         algorithm,
-        solve_block=wrap_plugin_function(plugin, algorithm.solve_block),
+        solve_block=check_solver(plugin, algorithm.solve_block),
         blocks=wrap_plugin_function(plugin, algorithm.blocks),
         cannot=wrap_plugin_function(plugin, algorithm.cannot),
     )
@@ -230,7 +231,9 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     parts = [
         part
         for block in blocks
-        for part in divide_block(problem, block, algorithm.estimate_pass_cost, options.jobs)
+        for part in divide_block(
+            problem, block, algorithm.estimate_pass_cost, options.jobs, narrow=algorithm.narrow
+        )
     ]
     solve = partial(solve_part, algorithm.solve_block, dual=algorithm.starts_from_dual)
     from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
@@ -241,6 +244,7 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
         for place in order
     )
     results = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if parts else []
+    check_finite(results, settings.loss, settings.prior.name)
     categories = np.concatenate([np.arange(0), *(parts[place].categories for place in order)])
     return _make_model(problem, results, categories, settings.describe())
 
@@ -267,6 +271,7 @@ def _train_pruned(
 
     jobs = (delayed(solve)(problem, block, options, start[:, block]) for block in blocks)
     results: list[PrunedBlock] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
+    check_finite(results, settings.loss, settings.prior.name)
     if results:
         return _make_pruned_model(problem, results, settings.describe())
     return _make_model(problem, [], np.arange(0), settings.describe())

@@ -16,16 +16,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
-from textcat.evaluation.curves import compute_micro_curve
+from textcat.evaluation.curves import PrecisionRecallCurve, compute_micro_curve
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.one_label_results import describes_one_label
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import locate_documents
 from textcat.experiment.steps.models import load_model
+from textcat.experiment.steps.outcome_files import (
+    holds_all_scores,
+    read_curve,
+    read_decisions,
+    read_scores,
+    select_scores,
+)
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.label_errors import ProbableLabelError, choose_chain_with_held_out, find_label_errors
-from textcat.store.arrays import read_array, read_mask
+from textcat.store.arrays import read_array
 
 MAX_EXCERPT_LENGTH = 240
 MAX_MISTAKES = 6
@@ -42,9 +49,12 @@ Points = list[tuple[float, float]]
 
 @dataclass(frozen=True)
 class ScoredDecisions:
-    """Scores, decisions and true labels of a run on the test documents."""
+    """Scores, decisions and true labels of a run on the test documents.
 
-    scores: Floats
+    With many categories the scores are sparse: those of accepted, true and highest categories.
+    """
+
+    scores: Any
     decisions: Bools
     thresholds: Floats
     labels: Bools
@@ -121,9 +131,9 @@ def diagnose_runs(
     """
     chains = [chain for chain in plan.chains if chain.repeat == 0]
     # Scores of a large collection fill the memory: at most two runs are loaded at a time.
-    curves = {chain.run: _compute_curve(_read_decisions(chain, context)) for chain in chains}
+    curves = {chain.run: _find_curve(chain, context) for chain in chains}
     best = max(chains, key=lambda chain: _get_main_measure(measures[chain.run]["measures"]))
-    mistakes = _collect_mistakes(best, chains, plan, context)
+    mistakes = collect_mistakes(best, chains, plan, context)
     errors = _find_label_errors(plan, chains, measures, context)
     quoted = plan.experiment.corpus.name in OWN_FORMATS if quote is None else quote
     if quoted:
@@ -148,7 +158,7 @@ def find_worst_decisions(decided: ScoredDecisions, wrong: Bools, most: int) -> l
     Equal margins keep the order of documents and categories.
     """
     rows, columns = np.nonzero(wrong)
-    margins = decided.scores[rows, columns] - decided.thresholds[columns]
+    margins = select_scores(decided.scores, rows, columns) - decided.thresholds[columns]
     order = np.argsort(-np.abs(margins), kind="stable")
     found: dict[int, MistakeLocation] = {}
     for position in order[np.isfinite(margins[order])]:
@@ -163,8 +173,10 @@ def find_worst_confusions(decided: ScoredDecisions, most: int) -> list[MistakeLo
     """Return single-label confusions with the largest score difference between assigned and true category."""
     rows = np.flatnonzero((decided.decisions & ~decided.labels).any(axis=1) & decided.labels.any(axis=1))
     given = np.argmax(decided.decisions[rows], axis=1)
-    own = np.argmax(np.where(decided.labels[rows], decided.scores[rows], -np.inf), axis=1)
-    margins = decided.scores[rows, given] - decided.scores[rows, own]
+    own = np.argmax(decided.labels[rows], axis=1)
+    if isinstance(decided.scores, np.ndarray):
+        own = np.argmax(np.where(decided.labels[rows], decided.scores[rows], -np.inf), axis=1)
+    margins = select_scores(decided.scores, rows, given) - select_scores(decided.scores, rows, own)
     order = np.argsort(-margins, kind="stable")[:most]
     return [MistakeLocation(int(rows[k]), int(given[k]), float(margins[k]), int(own[k])) for k in order]
 
@@ -187,8 +199,8 @@ def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
     vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
     folder = chain.evaluated.build_artifact(context).folder
     return ScoredDecisions(
-        scores=read_array(folder, "scores"),
-        decisions=read_mask(folder, "decisions"),
+        scores=read_scores(folder),
+        decisions=read_decisions(folder),
         thresholds=read_array(chain.decided.build_artifact(context).folder, "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
@@ -196,11 +208,18 @@ def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
     )
 
 
-def _compute_curve(decided: ScoredDecisions) -> Points:
+def _find_curve(chain: Chain, context: RunContext) -> Points:
     """Return the micro-averaged curve (recall, precision) without points that look the same."""
+    folder = chain.evaluated.build_artifact(context).folder
+    if not holds_all_scores(folder):
+        return _thin_curve(read_curve(folder))
+    decided = _read_decisions(chain, context)
     if decided.scores.size > MAX_CURVE_SCORES:
         return []
-    curve = compute_micro_curve(decided.scores, decided.labels)
+    return _thin_curve(compute_micro_curve(decided.scores, decided.labels))
+
+
+def _thin_curve(curve: PrecisionRecallCurve) -> Points:
     points: Points = []
     for recall, precision in zip(curve.recall, curve.precision, strict=True):
         if (
@@ -211,7 +230,8 @@ def _compute_curve(decided: ScoredDecisions) -> Points:
     return points
 
 
-def _collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMistakes:
+def collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMistakes:
+    """Return the worst mistakes of a run, and how many of the other runs make them too."""
     decided = _read_decisions(best, context)
     if plan.experiment.corpus.single_label:
         locations = {"Wrong category": find_worst_confusions(decided, 2 * MAX_MISTAKES)}

@@ -20,15 +20,14 @@ import textcat
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.claims import evaluate_claim, list_claim_experiments, load_claims
+from textcat.report.category_tables import CategorySection, list_category_tables
 from textcat.report.citations import cite_experiment
 from textcat.report.class_tables import CLASS_HEADERS, make_class_tables
 from textcat.report.comparison_tables import SIGNS, ComparedTable
 from textcat.report.diagnostics import Diagnostics
 from textcat.report.runs_table import (
     choose_headline_columns,
-    find_value_or_mean,
     format_headline_numbers,
-    format_number,
 )
 
 # More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
@@ -182,7 +181,7 @@ def render_experiment_page(
         single_label=bool(results["settings"]["corpus"]["single_label"]),
         # With one label per document, accuracy and risk against coverage take the place of the break-even point.
         curves=[] if classes else make_curve_lines(diagnostics.curves, results["runs"]),
-        categories=[] if classes else _list_category_rows(results),
+        categories=CategorySection() if classes else list_category_tables(results),
         classes=classes,
         class_headers=CLASS_HEADERS,
         label_errors=diagnostics.label_errors,
@@ -223,20 +222,3 @@ def cite_results(results: Mapping[str, Any]) -> str:
 def _describe_run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
     numbers = format_headline_numbers(run["measures"], columns)
     return {"title": run["title"] or name, "numbers": numbers, "signature": run["signature"]}
-
-
-def _list_category_rows(results: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return F1 of every category, the largest first; empty if no run has such values."""
-    counts: Mapping[str, int] = results["corpus"]["train_counts"]
-    runs = [run["measures"] for run in results["runs"].values()]
-    rows: list[dict[str, Any]] = [
-        {
-            "name": name,
-            "documents": counts[name],
-            "numbers": [
-                format_number(find_value_or_mean(measures, f"category.{name}.f1")) for measures in runs
-            ],
-        }
-        for name in sorted(counts, key=lambda name: (-counts[name], name))
-    ]
-    return rows if any(any(row["numbers"]) for row in rows) else []

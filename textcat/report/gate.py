@@ -33,7 +33,7 @@ def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
             raise UsageError(
                 f"results of {name} are also in {read_from[name]}",
                 where=str(path.parent),
-                hint="Move one of the two folders elsewhere, or name the folder to check.",
+                hint="Move one of the two folders away, or name the folder to check.",
             )
         found[name], read_from[name] = results, path.parent
     return found

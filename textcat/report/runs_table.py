@@ -18,7 +18,7 @@ HEADLINE_MEASURES = {
     "errors": "micro.errors",
 }
 # Measures of rankings in the table, by the part of their column's name before @.
-RANKING_KINDS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp"}
+RANKING_COLUMNS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp", "coverage": "coverage"}
 
 
 # Percentage of documents whose label is among the highest scores.
@@ -87,15 +87,15 @@ def _find_usual_columns(results: Mapping[str, Any]) -> list[str]:
 def _list_ranking_columns(results: Mapping[str, Any]) -> list[str]:
     """Return P@k for every k that a run asks for, and the other kinds for the largest."""
     asked = {k for run in results["runs"].values() for k in run["settings"]["evaluation"].get("ranking", [])}
-    last = [f"{kind}@{max(asked)}" for kind in RANKING_KINDS if kind != "P"] if asked else []
+    last = [f"{kind}@{max(asked)}" for kind in RANKING_COLUMNS if kind != "P"] if asked else []
     return [*(f"P@{k}" for k in sorted(asked)), *last]
 
 
 def _find_measure(column: str) -> str:
     """Return the measure of a column."""
     kind, at, k = column.partition("@")
-    if at and kind in RANKING_KINDS:
-        return f"{RANKING_KINDS[kind]}@{k}"
+    if at and kind in RANKING_COLUMNS:
+        return f"{RANKING_COLUMNS[kind]}@{k}"
     return HEADLINE_MEASURES.get(column) or TOP_MEASURES.get(column) or REJECT_MEASURES.get(column, column)
 
 

@@ -5,30 +5,24 @@ Of equal scores the term with the lower index, the earlier one in sorted order, 
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PositiveInt,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-)
+from pydantic import Field, PositiveInt
 from scipy.sparse import csr_array
 
 from textcat.plugins import KnownName
 from textcat.selection.scores import SCORES, Floats, mark_presence, score_features
+from textcat.settings import GrowingSettings
 
 SelectionScope = Literal["category", "common", "max", "mean", "weighted_mean", "sum"]
 
 
-class SelectionSettings(BaseModel):
+class SelectionSettings(GrowingSettings):
     """Which features each category may use."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    later = ("candidates",)
 
     score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = Field(
         "gini_gain", description="The score that ranks features."
@@ -52,14 +46,6 @@ class SelectionSettings(BaseModel):
         "all",
         description="all: every term may be selected for a category; positive: only terms of its training documents.",
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_default_candidates(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
-        spelled: dict[str, Any] = dump(self)
-        if self.candidates == "all":
-            spelled.pop("candidates", None)
-        return spelled
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:
@@ -132,6 +118,6 @@ def select_best(scores: Floats, candidates: NDArray[np.bool_], features: int) ->
     last = np.partition(ranked, len(rows) - features, axis=1)[:, [len(rows) - features]]
     above = ranked > last
     equal = ranked == last
-    room = features - above.sum(axis=1, keepdims=True)
-    mask[rows] = (above | (equal & (np.cumsum(equal, axis=1) <= room))).T
+    missing = features - above.sum(axis=1, keepdims=True)
+    mask[rows] = (above | (equal & (np.cumsum(equal, axis=1) <= missing))).T
     return mask

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import ndtri, xlogy
 
-from textcat.errors import StageFailedError
-from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
+from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 
 Floats = NDArray[np.float64]
 
@@ -76,13 +75,8 @@ def score_features(name: str, X: csr_array, Y: NDArray[np.bool_]) -> Floats:
     plugin = find_plugin("selection_scores", name, SCORES)
     if plugin is None:
         return SCORES[name](X, Y)
-    scores = np.asarray(wrap_plugin_function(plugin, load_plugin(plugin))(X, Y), dtype=np.float64)
-    if scores.shape != (X.shape[1], Y.shape[1]) or np.isnan(scores).any():
-        raise StageFailedError(
-            f"{plugin.title} returned scores of shape {scores.shape} or not numbers",
-            hint=f"It must return {X.shape[1]} terms x {Y.shape[1]} categories, 0 where the score is undefined.",
-        )
-    return scores
+    score = wrap_numeric_function(plugin, load_plugin(plugin), lambda X, Y: (X.shape[1], Y.shape[1]))
+    return score(X, Y)
 
 
 def of_contingency(function: Callable[[Contingency], Floats]) -> ScoreFunction:

@@ -69,6 +69,10 @@ class Categorizer:
         """The text settings of the run."""
         return self.run.text
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the parts without the counter of documents, which is made anew."""
+        return {name: value for name, value in self.__dict__.items() if name != "_reader"}
+
     @cached_property
     def _reader(self) -> DocumentCounter:
         return DocumentCounter(self.text, self.vectorizer.seen, self.vectorizer.group_ends)
@@ -102,6 +106,75 @@ class Categorizer:
     def decisions(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which categories are accepted, by the decision rule of the run."""
         return self.decision_rule.decide(self.model, scores)
+
+    @classmethod
+    def fit(
+        cls, texts: Any, labels: Any, settings: Any = None, *, seed: int = 1, jobs: int = 1
+    ) -> Categorizer:
+        """Train on texts with one label each (text), or with a list of labels each.
+
+        `settings` are keys of a run (`learner`, `parameters`, `text`, `vector`, `selection`, `calibration`,
+        `threshold`, `reject`) in place of the usual ones, or the path of an experiment file.
+        """
+        from textcat.serving.training import train_categorizer  # noqa: PLC0415 - it imports this module
+
+        if isinstance(texts, str):
+            raise UsageError("texts are one text, not a list", hint="Write [text].")
+        return train_categorizer(list(texts), list(labels), settings, seed=seed, jobs=jobs)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Categorizer:
+        """Read a model directory that `save`, `textcat train` or `textcat tune` wrote."""
+        return read_categorizer(Path(folder))
+
+    def save(self, folder: str | Path) -> None:
+        """Write a model directory in one step; an older model there is replaced."""
+        from textcat.serving.export import replace_model  # noqa: PLC0415 - it imports this module
+
+        Path(folder).parent.mkdir(parents=True, exist_ok=True)
+        replace_model(Path(folder), self)
+
+    def predict(self, texts: Any) -> list[Any]:
+        """Return the label of each text (None if it is rejected), or its list of labels if it may have several."""
+        accepted = self.decisions(self._score_texts(texts))
+        found = [[self.categories[k] for k in np.flatnonzero(row).tolist()] for row in accepted]
+        if not self.decision_rule.single_label:
+            return found
+        return [names[0] if names else None for names in found]
+
+    def predict_proba(self, texts: Any) -> NDArray[np.float64]:
+        """Return probabilities, texts x `categories`; raise UsageError if the model has none."""
+        found = self.probabilities(self._score_texts(texts))
+        if found is None:
+            raise UsageError(
+                "the model has no probabilities",
+                hint="Train it with `calibration: {method: temperature}` (one label per document) or "
+                "`calibration: {method: platt}`.",
+            )
+        return found
+
+    def explain(self, text: Any, category: str | None = None) -> list[tuple[str, float]]:
+        """Return the terms of a text with what each adds to a category's score, the largest first.
+
+        Without `category`, that of the highest score.
+        """
+        from textcat.serving.explain import compute_contributions  # noqa: PLC0415 - it imports this module
+
+        (document,) = self.make_documents([text])
+        chosen = category or self.categories[int(np.argmax(self.scores([document])[0]))]
+        return [(each.term, each.weight) for each in compute_contributions(self, chosen, document)]
+
+    def make_documents(self, texts: Any) -> list[Any]:
+        """Return texts as documents, for `scores` and `vectors`."""
+        from textcat.serving.training import make_documents  # noqa: PLC0415 - it imports this module
+
+        if isinstance(texts, str):
+            raise UsageError("texts are one text, not a list", hint="Write [text].")
+        return list(make_documents(list(texts), self.text.fields))
+
+    def _score_texts(self, texts: Any) -> NDArray[np.float64]:
+        documents = self.make_documents(texts)
+        return self.scores(documents) if documents else np.zeros((0, len(self.categories)))
 
     def reject_below(self, threshold: float) -> Categorizer:
         """Return a categorizer that gives no class to documents whose best probability is below the threshold."""

@@ -16,6 +16,8 @@ from textcat.serving.categorizer import Categorizer
 from textcat.serving.document_files import NewDocument
 
 BATCH_SIZE = 2000
+# A batch has fewer documents where there are so many categories that it has more scores than this.
+MAX_BATCH_SCORES = 20_000_000
 
 Floats = NDArray[np.float64]
 
@@ -79,7 +81,8 @@ def _score_documents(
 def _score_batches(
     categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
 ) -> Iterator[tuple[list[str], Floats]]:
-    for batch in _collect_batches(documents, at_a_time):
+    size = min(at_a_time, max(MAX_BATCH_SCORES // max(len(categorizer.categories), 1), 1))
+    for batch in _collect_batches(documents, size):
         words = categorizer.words(batch)
         coverage.add(words)
         scores = categorizer.model.scores(categorizer.projected(words))

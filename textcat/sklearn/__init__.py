@@ -13,6 +13,7 @@ except ImportError as error:
 
 from textcat.sklearn.one_vs_rest import OneVsRestLinearClassifier
 from textcat.sklearn.polytomous import PolytomousLinearClassifier
+from textcat.sklearn.text_categorizer import TextCategorizer
 from textcat.sklearn.threshold_tuner import ThresholdTuner
 from textcat.sklearn.transformers import FeatureSelector, TermWeighting
 
@@ -21,5 +22,6 @@ __all__ = [
     "OneVsRestLinearClassifier",
     "PolytomousLinearClassifier",
     "TermWeighting",
+    "TextCategorizer",
     "ThresholdTuner",
 ]

@@ -124,7 +124,11 @@ def read_mask(folder: Path, name: str) -> np.ndarray[Any, Any]:
             raise ValueError("its size does not fit its shape")
     except (ValueError, TypeError, OverflowError) as error:
         raise _make_read_error("a mask", folder / name, error) from error
-    return np.unpackbits(bits, axis=0, count=rows).astype(bool)
+    # numpy's unpackbits takes eight times as long on this axis.
+    mask = np.empty((len(bits), 8, columns), dtype=np.uint8)
+    for bit in range(8):
+        np.bitwise_and(bits >> (7 - bit), 1, out=mask[:, bit])
+    return mask.reshape(8 * len(bits), columns)[:rows].view(np.bool_)
 
 
 def write_json(folder: Path, name: str, value: Any) -> None:

@@ -106,8 +106,10 @@ def is_disk_error(error: OSError) -> bool:
 
 def make_write_error(path: Path, error: OSError) -> StageFailedError:
     """Return the error for a full disk, a read-only folder and the like."""
+    # numpy reports a write that ended early without an error number.
+    what = error.strerror or f"the disk is full, or a limit on the size of files was reached ({error})"
     return StageFailedError(
-        f"cannot write: {error.strerror or error}",
+        f"cannot write: {what}",
         where=str(path),
         hint="Free space or make the folder writable, then run the command again; finished work is kept.",
     )

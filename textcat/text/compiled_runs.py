@@ -30,7 +30,7 @@ class RunTable:
             raise ValueError("a run cannot contain character 0, which ends the code of a long run")
         self._member = np.zeros(256, np.bool_)
         self._member[list(characters)] = True
-        # Odd, and different in each process: nobody can write text whose words all collide.
+        # Odd, and different in each process, so that no text can be written whose words all collide.
         self._key = np.uint64(hash("runs of characters") & 0xFFFF_FFFF_FFFF_FFFF | 1)
         self._known = 0
         self._pool = np.empty(8 * _INITIAL_CAPACITY, np.uint8)

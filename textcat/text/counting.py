@@ -126,6 +126,7 @@ class _DocumentLog:
     def chunks(self, documents: Iterable[TextDocument], settings: TextSettings, size: int) -> Iterator[Chunk]:
         """Yield the texts of the documents by group of fields, in chunks of `size` documents."""
         groups = [names for _, names in settings.field_groups]
+        clean = settings.cleaner or str
         remaining = iter(documents)
         while batch := list(islice(remaining, size)):
             for document in batch:
@@ -134,7 +135,7 @@ class _DocumentLog:
                 self.split.append(document.split)
                 self.fields.update(document.fields)
             yield [
-                tuple(["\n".join([doc.fields.get(n, "") for n in names]) for names in groups])
+                tuple([clean("\n".join([doc.fields.get(n, "") for n in names])) for names in groups])
                 for doc in batch
             ]
 

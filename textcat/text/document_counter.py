@@ -28,10 +28,6 @@ if TYPE_CHECKING:
 MAX_CACHED_PIECES = 500_000
 
 
-def _join_fields(document: TextDocument, names: Sequence[str]) -> str:
-    return "\n".join([document.fields.get(name, "") for name in names])
-
-
 def _make_ngram_counter(
     settings: TextSettings, terms: Sequence[str], group_ends: Sequence[int]
 ) -> NgramDocumentCounter:
@@ -51,6 +47,7 @@ class DocumentCounter:
         self.settings, self.terms = settings, terms
         self._ngrams = _make_ngram_counter(settings, terms, group_ends) if settings.groups else None
         self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
+        self._clean = settings.cleaner or str
         self._known = {term: column for column, term in enumerate(terms)}
         self._forget()
 
@@ -61,6 +58,9 @@ class DocumentCounter:
             (fields, PieceTable(partial(self._find_columns, prefix)))
             for prefix, fields in self.settings.field_groups
         ]
+
+    def _join_fields(self, document: TextDocument, names: Sequence[str]) -> str:
+        return self._clean("\n".join([document.fields.get(name, "") for name in names]))
 
     def _find_columns(self, prefix: str, piece: str) -> list[int]:
         """Return the columns of a piece's terms; a new term gets the next column."""
@@ -75,7 +75,7 @@ class DocumentCounter:
         if self._ngrams is not None:
             fields = [names for _, names in self.settings.field_groups]
             return self._ngrams.counts(
-                [tuple(_join_fields(doc, names) for names in fields) for doc in documents]
+                [tuple(self._join_fields(doc, names) for names in fields) for doc in documents]
             )
         if sum(len(pieces) for _, pieces in self._groups) > MAX_CACHED_PIECES:
             self._forget()
@@ -94,7 +94,7 @@ class DocumentCounter:
         self, fields: tuple[str, ...], known: PieceTable, documents: Sequence[TextDocument]
     ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Return the row and column of every term, in the order of the text."""
-        texts = [_join_fields(document, fields) for document in documents]
+        texts = [self._join_fields(document, fields) for document in documents]
         pieces = list(map(self._split, texts))
         lengths, columns = known.look_up(list(chain.from_iterable(pieces)))
         rows = np.repeat(np.arange(len(documents), dtype=np.int64), list(map(len, pieces)))

@@ -5,7 +5,7 @@ In:   the symbols of all rows, the end of each row, and the table of the n-grams
 Out:  the numbers of each row's n-grams; n-grams are numbered from 1 in the order of first occurrence
 
 An n-gram is the pair of its first n - 1 symbols, which have a number themselves, and its last symbol. The pair fits a
-64-bit key, so n-grams of any length are told apart exactly, and their names can be read back from the keys.
+64-bit key, so n-grams of any length are compared exactly, and their names can be read back from the keys.
 """
 
 from __future__ import annotations

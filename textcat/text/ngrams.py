@@ -37,7 +37,7 @@ class NgramTable:
 
     def __init__(self, shortest: int, longest: int, *, whole: bool = False) -> None:
         self._lengths, self._whole = (shortest, longest), whole
-        # Odd, and different in each process: nobody can write text whose n-grams all collide.
+        # Odd, and different in each process, so that no text can be written whose n-grams all collide.
         self._secret = np.uint64(hash("n-grams") & 0xFFFF_FFFF_FFFF_FFFF | 1)
         self._keys = np.zeros(_INITIAL_CAPACITY, np.uint64)
         self._slots = np.zeros(2 * _INITIAL_CAPACITY, np.int32)
@@ -61,7 +61,7 @@ class NgramTable:
             self._grow(self.known + int(sizes[row]) * longest + 2)
 
     def _grow(self, needed: int) -> None:
-        """Double the table until it has room for `needed` n-grams."""
+        """Double the table until it can hold `needed` n-grams."""
         capacity = 2 * len(self._keys)
         while capacity < needed:
             capacity *= 2

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from textcat.text.cleaning import clean_with_places
 from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, WordFunction, load_tokenizer
@@ -26,6 +27,16 @@ def find_spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
     The terms of a word are the word, or all n-grams of words that it is part of. With groups of character n-grams
     only, the words are those between white space, with the n-grams of the group char_wb.
     """
+    clean = settings.cleaner
+    if clean is None:
+        yield from _find_spans_of_clean(text, field, settings)
+        return
+    cleaned, places = clean_with_places(text, clean)
+    for span in _find_spans_of_clean(cleaned, field, settings):
+        yield Span(places[span.start], places[span.end - 1] + 1, span.terms)
+
+
+def _find_spans_of_clean(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
     prefixes = [prefix for prefix, fields in settings.field_groups if field in fields]
     if settings.groups and all(group.analyzer != "word" for group in settings.groups):
         yield from _find_character_spans(text, prefixes, settings)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Literal
 
 StemmerName = Literal["none", "porter_original", "porter_martin", "porter_extensions", "porter_lemur"]
 
 # Name -> mode of NLTK's PorterStemmer.
 _MODES = {
+    # The algorithm as printed in Porter (1980).
     "porter_original": "ORIGINAL_ALGORITHM",
+    # With the departures of Porter's own programs: -bli, -logi, words of two letters.
     "porter_martin": "MARTIN_EXTENSIONS",
+    # NLTK's default: further departures and a short list of irregular forms.
     "porter_extensions": "NLTK_EXTENSIONS",
+    # porter_martin where a word begins with a small letter a to z, as in Lemur.
     "porter_lemur": "MARTIN_EXTENSIONS",
 }
-
-STEMMERS: Mapping[StemmerName, str] = MappingProxyType(
-    {
-        "none": "Words as they are.",
-        "porter_original": "The algorithm as printed in Porter (1980).",
-        "porter_martin": "With the departures of Porter's own programs: -bli, -logi, words of two letters.",
-        "porter_extensions": "NLTK's default: further departures and a short list of irregular forms.",
-        "porter_lemur": "porter_martin where a word begins with a small letter a to z, as in Lemur.",
-    }
-)
 
 
 def make_stemmer(name: StemmerName) -> Callable[[str], str]:

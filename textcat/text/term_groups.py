@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
+from textcat.settings import GrowingSettings
 from textcat.text.weighting import NormName, WeightingName
 
 Analyzer = Literal["word", "char_wb", "char"]
@@ -23,10 +17,10 @@ LONGEST = {"word": 5, "char_wb": 8, "char": 8}
 COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents"})
 
 
-class TermGroup(BaseModel):
+class TermGroup(GrowingSettings):
     """N-grams that are features beside those of other groups."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    later = ("weighting", "norm")
 
     analyzer: Analyzer = Field(
         "word",
@@ -59,11 +53,6 @@ class TermGroup(BaseModel):
                 f"not [{shortest}, {longest}]"
             )
         return self
-
-    @model_serializer(mode="wrap")
-    def _omit_defaults(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out optional keys that are not set."""
-        return {key: value for key, value in dump(self).items() if value is not None}
 
     @property
     def prefix(self) -> str:

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from textcat.plugins import KnownName
+from textcat.settings import GrowingSettings
+from textcat.text.cleaning import DigitHandling, TextCleaner, make_cleaner
 from textcat.text.stemming import StemmerName
 from textcat.text.term_groups import COUNTING_KEYS, TermGroup, check_groups_differ
 from textcat.text.tokenizers import TOKENIZERS
 
 
-class TextSettings(BaseModel):
+class TextSettings(GrowingSettings):
     """How the fields of a document become counts of terms."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    later = ("groups", "strip_accents", "digits")
 
     tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = Field(
         "alphabetic",
@@ -49,7 +44,14 @@ class TextSettings(BaseModel):
     doubled_fields: tuple[str, ...] = Field(
         (), description="Separate fields whose words are also counted with the merged fields."
     )
-
+    strip_accents: bool = Field(
+        False, description="Whether accents are removed (Unicode NFKD without combining marks): é is e."
+    )
+    digits: DigitHandling = Field(
+        "keep",
+        description="Digits: keep; drop (a space in place of each); hash (each is 0, so that numbers of the same form "
+        "are one word).",
+    )
     groups: tuple[TermGroup, ...] = Field(
         (),
         description="Groups of n-grams of words or characters that are features side by side, each weighted and "
@@ -61,13 +63,10 @@ class TextSettings(BaseModel):
         check_groups_differ(self.groups)
         return self
 
-    @model_serializer(mode="wrap")
-    def _omit_no_groups(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
-        spelled: dict[str, Any] = dump(self)
-        if not self.groups:
-            spelled.pop("groups", None)
-        return spelled
+    @property
+    def cleaner(self) -> TextCleaner | None:
+        """The function that changes characters before the text is divided, or None."""
+        return make_cleaner(strip_accents=self.strip_accents, digits=self.digits)
 
     def dump_for_counting(self) -> dict[str, Any]:
         """Return what decides the counts of terms as JSON-able data, without how groups are weighted."""

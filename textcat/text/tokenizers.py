@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, cast
 
-from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
+from textcat.plugins import find_plugin, load_plugin, wrap_word_function
 
 TokenizerName = Literal["alphabetic", "alphanumeric", "words", "unicode", "whitespace", "trec"]
 
@@ -98,7 +98,7 @@ def load_tokenizer(name: str) -> Tokenizer | WordFunction:
     """Return the tokenizer of that name, from TOKENIZERS or a plugin."""
     plugin = find_plugin("tokenizers", name, TOKENIZERS)
     if plugin is not None:
-        return WordFunction(wrap_plugin_function(plugin, load_plugin(plugin)))
+        return WordFunction(wrap_word_function(plugin, load_plugin(plugin)))
     return TOKENIZERS[cast(TokenizerName, name)]
 
 

@@ -11,10 +11,11 @@ from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 from scipy.sparse import csr_array, hstack
 
 from textcat.errors import BadDataError, UsageError
+from textcat.settings import GrowingSettings
 from textcat.text.counting import CountedDocuments, pack_json, unpack_json
 from textcat.text.term_groups import TermGroup
 from textcat.text.weighting import (
@@ -31,10 +32,10 @@ from textcat.text.weighting import (
 Number = TypeVar("Number", bound=np.generic)
 
 
-class VectorSettings(BaseModel):
+class VectorSettings(GrowingSettings):
     """How counts of terms become vectors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    later = ("norm",)
 
     weighting: WeightingName = Field(
         "binary",
@@ -65,14 +66,6 @@ class VectorSettings(BaseModel):
         description="The norm by which documents are divided: none, l1 (sum of weights) or l2 (Euclidean); "
         "default: l2 if `cosine`, else none.",
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_no_norm(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave the default out, so that artifacts made before this setting existed keep their keys."""
-        spelled: dict[str, Any] = dump(self)
-        if self.norm is None:
-            spelled.pop("norm", None)
-        return spelled
 
     @property
     def divisor(self) -> NormName:

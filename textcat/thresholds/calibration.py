@@ -14,7 +14,7 @@ Temperature, for one category per document: the softmax of all scores times one 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -46,6 +46,10 @@ class Platt:
     def probabilities(self, scores: Floats) -> Floats:
         """Return probabilities, documents x categories."""
         return np.asarray(expit(scores * self.slope + self.intercept))
+
+    def select_categories(self, first: int, stop: int) -> Platt:
+        """Return the calibration of consecutive categories."""
+        return Platt(self.slope[first:stop], self.intercept[first:stop])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all numbers as arrays."""
@@ -143,6 +147,12 @@ class Isotonic:
             result[:, k] = np.interp(scores[:, k], self.knots[part], self.levels[part])
         return result
 
+    def select_categories(self, first: int, stop: int) -> Isotonic:
+        """Return the calibration of consecutive categories."""
+        ends = self.ends[first : stop + 1]
+        part = slice(ends[0], ends[-1])
+        return Isotonic(self.knots[part], self.levels[part], ends - ends[0])
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all numbers as arrays."""
         return {"knots": self.knots, "levels": self.levels, "ends": self.ends}
@@ -197,6 +207,10 @@ class Temperature:
     def probabilities(self, scores: Floats) -> Floats:
         """Return probabilities, documents x categories; those of a document sum to 1."""
         return np.asarray(softmax(scores * self.inverse, axis=1))
+
+    def select_categories(self, first: int, stop: int) -> Temperature:
+        """Return the same temperature, which then gives probabilities among these categories only."""
+        return self
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the number as an array."""
@@ -272,6 +286,10 @@ class Calibration(Protocol):
         """Return probabilities, documents x categories, nondecreasing in the score."""
         ...
 
+    def select_categories(self, first: int, stop: int) -> Calibration:
+        """Return the calibration of consecutive categories."""
+        ...
+
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all numbers as arrays."""
         ...
@@ -286,6 +304,16 @@ def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools
             hint="Scale the features so that no weight overflows, or use a stronger prior.",
         )
     return _FITTERS[settings.method](scores, labels)
+
+
+def join_calibrations(parts: Sequence[Calibration]) -> Calibration:
+    """Return the calibration of consecutive blocks of categories as one."""
+    arrays = [part.to_arrays() for part in parts]
+    joined = {name: np.concatenate([each[name] for each in arrays]) for name in arrays[0] if name != "ends"}
+    if isinstance(parts[0], Platt):
+        return Platt(joined["slope"], joined["intercept"])
+    steps = np.concatenate([np.diff(each["ends"]) for each in arrays])
+    return Isotonic(joined["knots"], joined["levels"], np.concatenate([[0], np.cumsum(steps)]))
 
 
 _FITTERS: dict[str, Callable[[Floats, Bools], Calibration]] = {

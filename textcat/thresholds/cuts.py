@@ -72,7 +72,7 @@ def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
             hint="Check the training of this category: stronger regularization usually helps.",
         )
     documents, categories = scores.shape
-    order, falling = _rank_by_score(scores)
+    order, falling = rank_by_score(scores)
     ranked = np.full((documents + 2, categories), np.inf)
     ranked[1:-1] = falling
     ranked[-1] = -np.inf
@@ -81,7 +81,7 @@ def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
     return Cuts(ranked, hits, ranked[:-1] > ranked[1:], np.count_nonzero(labels, axis=0).astype(np.int64))
 
 
-def _rank_by_score(scores: Floats) -> tuple[Ints, Floats]:
+def rank_by_score(scores: Floats) -> tuple[Ints, Floats]:
     """Return the documents of each category by decreasing score, and their scores; ties are in document order.
 
     A stable sort takes five times as long. Ties are few, so they are ordered after an unstable sort.

@@ -6,10 +6,11 @@ import math
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
-from textcat.errors import StageFailedError, UsageError
-from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_plugin_function
+from textcat.errors import UsageError
+from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_numeric_function
+from textcat.settings import StrictSettings
 from textcat.thresholds.cuts import (
     NEVER,
     Bools,
@@ -45,10 +46,8 @@ NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none o
 PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or use a learner with the logistic loss."
 
 
-class ThresholdSettings(BaseModel):
+class ThresholdSettings(StrictSettings):
     """How scores become decisions."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = Field(
         default="default",
@@ -155,16 +154,9 @@ def _set_by_scores(
 
 
 def _set_by_plugin(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
-    """Return the thresholds of a plugin, checked."""
-    thresholds = np.asarray(
-        wrap_plugin_function(plugin, load_plugin(plugin))(scores, labels, settings), dtype=np.float64
-    )
-    if thresholds.shape != (scores.shape[1],) or np.isnan(thresholds).any():
-        raise StageFailedError(
-            f"{plugin.title} returned thresholds of shape {thresholds.shape} or not numbers",
-            hint=f"It must return one number for each of {scores.shape[1]} categories.",
-        )
-    return thresholds
+    """Return the thresholds of a plugin, checked: one for each category."""
+    rule = wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: (scores.shape[1],))
+    return rule(scores, labels, settings)
 
 
 def set_categories_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:

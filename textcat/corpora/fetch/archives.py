@@ -28,7 +28,7 @@ _SPARE_BYTES = 50_000_000
 
 
 def require_disk_space(folder: Path, needed: int) -> None:
-    """Raise StageFailedError unless the disk of the folder has room for `needed` bytes and some reserve."""
+    """Raise StageFailedError unless the disk of the folder has `needed` bytes free and some reserve."""
     free = shutil.disk_usage(folder).free
     if needed + _SPARE_BYTES > free:
         raise StageFailedError(
@@ -154,6 +154,7 @@ class _Unpacker:
         self.bytes_left = max_bytes
         self.members_left = MAX_MEMBERS
         self.written = 0
+        self.targets: set[PurePosixPath] = set()
 
     def run(self, opened: IO[bytes], depth: int) -> int:
         start = opened.read(4)
@@ -170,7 +171,7 @@ class _Unpacker:
             target = self.placement(path)
             if target is not None:
                 require_disk_space(self.sink.folder, size)
-                self._write(content, self._check_path(target.as_posix()))
+                self._write(content, self._check_target(target))
         return self.written
 
     def _read_tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
@@ -218,6 +219,14 @@ class _Unpacker:
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts or not path.parts or "\0" in name:
             raise self._make_refusal(f"member {name!r} would be written outside the folder")
+        return path
+
+    def _check_target(self, target: PurePosixPath) -> PurePosixPath:
+        """Return a path to write to; one that was written before would lose a member."""
+        path = self._check_path(target.as_posix())
+        if path in self.targets:
+            raise self._make_refusal(f"two members are named {str(path)!r}")
+        self.targets.add(path)
         return path
 
     def _write(self, content: IO[bytes], path: PurePosixPath) -> None:

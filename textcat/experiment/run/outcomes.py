@@ -29,9 +29,9 @@ from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
 from textcat.experiment.steps.evaluate import read_measures
+from textcat.experiment.steps.outcome_files import read_decisions
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store import Artifact
-from textcat.store.arrays import read_mask
 from textcat.yaml_reader import suggest_names
 
 Bools = NDArray[np.bool_]
@@ -135,7 +135,7 @@ def _find_artifacts(chain: Chain, context: RunContext) -> tuple[Artifact, Artifa
 
 def _read_decisions(evaluated: Artifact, vectorized: Artifact) -> tuple[RunDecisions, Sequence[str]]:
     vectors = read_vectors(vectorized.folder)
-    decisions = read_mask(evaluated.folder, "decisions")
+    decisions = read_decisions(evaluated.folder)
     return RunDecisions(vectors.test_ids, decisions, vectors.test_labels), vectors.categories
 
 

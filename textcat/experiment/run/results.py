@@ -21,11 +21,12 @@ from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, R
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
+from textcat.experiment.steps.outcome_files import read_decisions, read_scores
 from textcat.experiment.steps.train import list_method_names
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import hash_json
-from textcat.store.arrays import read_array, read_json, read_mask
+from textcat.store.arrays import read_json
 
 RunMeasures = dict[str, float | None]
 
@@ -73,7 +74,9 @@ def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
 
 
 def measure_search(folder: Path) -> RunMeasures:
-    """Return the value that a search chose for all categories, such as chosen.lambda."""
+    """Return what was chosen for all categories: chosen.prune, or a search's value such as chosen.lambda."""
+    if (folder / "prune.json").exists():
+        return {"chosen.prune": read_json(folder, "prune")["value"]}
     if not (folder / "search.json").exists():
         return {}
     search = read_json(folder, "search")
@@ -200,8 +203,8 @@ def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMe
     for chain in chains:
         folder = chain.evaluated.build_artifact(context).folder
         vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-        scores.append(read_array(folder, "scores"))
-        decisions.append(read_mask(folder, "decisions"))
+        scores.append(read_scores(folder))
+        decisions.append(read_decisions(folder))
         labels.append(vectors.test_labels)
     if vectors is None:
         return {}

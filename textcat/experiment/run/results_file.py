@@ -19,6 +19,12 @@ import numpy as np
 
 from textcat.errors import BadDataError
 from textcat.experiment.context import RunContext
+from textcat.experiment.run.compact_results import (
+    MANY_CATEGORIES,
+    drop_derived_columns,
+    restore_derived_columns,
+    summarize_certificates,
+)
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
@@ -91,6 +97,9 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
     packed["corpus"]["categories_in_order"] = categories
     for run in packed["runs"].values():
         run["by_category"], run["measures"] = _as_columns(run["measures"], categories)
+        if len(categories) > MANY_CATEGORIES:
+            _shorten_run(run, packed["corpus"]["test_documents"])
+            continue
         run["certificates"] = {
             name: [_shorten_number(entry[name]) for entry in run["certificates"]]
             for name in (run["certificates"][0] if run["certificates"] else {})
@@ -98,6 +107,18 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
     for part in packed["beside"].values():
         part["measures"] = {name: _shorten_number(value) for name, value in part["measures"].items()}
     return packed
+
+
+def _shorten_run(run: dict[str, Any], documents: int) -> None:
+    """Leave out of a run with many categories what can be computed again, and most of the certificates."""
+    run["by_category"] = drop_derived_columns(run["by_category"], documents)
+    if run["certificates"]:
+        summary = summarize_certificates(run["certificates"])
+        run["certificate_summary"] = {
+            name: {key: _shorten_number(value) for key, value in part.items()}
+            for name, part in summary.items()
+        }
+    run["certificates"] = {}
 
 
 def _as_columns(
@@ -143,9 +164,13 @@ def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
     counts = packed["corpus"]["train_counts"]
     packed["corpus"]["train_counts"] = {category: counts[category] for category in categories}
     for run in packed["runs"].values():
-        for kind, values in run.pop("by_category").items():
+        columns = run.pop("by_category")
+        if len(categories) > MANY_CATEGORIES:
+            documents, settings = packed["corpus"]["test_documents"], run["settings"]["evaluation"]
+            columns = restore_derived_columns(columns, documents, settings["zero_division"])
+        for kind, values in columns.items():
             for category, value in zip(categories, values, strict=True):
-                run["measures"][f"category.{category}.{kind}"] = value
+                run["measures"][f"category.{category}.{kind}"] = _shorten_number(value)
         columns = run["certificates"]
         run["certificates"] = [
             dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)

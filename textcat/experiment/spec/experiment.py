@@ -5,33 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    PrivateAttr,
-    SerializerFunctionWrapHandler,
-    field_validator,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from textcat.corpora.own.documents import TABLES
 from textcat.corpora.registry import OWN_TEXT_FORMATS
 from textcat.evaluation.run_measures import list_builtin_measures
 from textcat.plugins import KnownName
 from textcat.selection.choice import SelectionSettings
+from textcat.settings import GrowingSettings, StrictSettings
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import VectorSettings
 from textcat.thresholds.calibration import CalibrationSettings
 from textcat.thresholds.rejection import RejectSettings
 from textcat.thresholds.rules import ThresholdSettings
-
-
-class StrictSettings(BaseModel):
-    """Base class of settings: immutable, without unknown keys."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class CorpusSettings(StrictSettings):
@@ -132,8 +118,10 @@ class SearchSettings(StrictSettings):
 StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "weights"]
 
 
-class EvaluationSettings(StrictSettings):
+class EvaluationSettings(GrowingSettings):
     """Measures, and the value of undefined ratios."""
+
+    later = ("measures", "ranking", "frequency_groups")
 
     zero_division: Literal[1, 0, "skip"] = Field(
         default=1, description="F1 of a category in a macro average if it is 0/0."
@@ -161,15 +149,6 @@ class EvaluationSettings(StrictSettings):
         description="Also give micro and macro F1 over frequent labels (more than 50 training documents), few (1 to "
         "50) and unseen ones.",
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out measures that are not asked for."""
-        spelled: dict[str, Any] = dump(self)
-        for name in ("measures", "ranking", "frequency_groups"):
-            if not getattr(self, name):
-                spelled.pop(name, None)
-        return spelled
 
 
 class RunSettings(StrictSettings):

@@ -5,28 +5,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    model_serializer,
-    model_validator,
-)
+from pydantic import Field, field_validator, model_validator
 
 from textcat.plugins import KnownName
+from textcat.settings import GrowingSettings
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
-class LearnerParameters(BaseModel):
+class LearnerParameters(GrowingSettings):
     """Base class of learners' parameters."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 def _list_losses() -> Collection[str]:
@@ -43,6 +35,8 @@ def _list_algorithms() -> Collection[str]:
 
 class LinearParameters(LearnerParameters):
     """Parameters of learners that are loss x prior x algorithm."""
+
+    later = ("prune",)
 
     loss: Annotated[str, KnownName("losses", _list_losses)] | None = Field(
         default=None, description="The loss; the named learners have their own."
@@ -79,21 +73,12 @@ class LinearParameters(LearnerParameters):
         default="float64", description="Precision of weights and scores during training."
     )
     options: dict[str, Any] = Field(default_factory=dict, description="Options of the algorithm.")
-    prune: float = Field(
+    prune: Annotated[float, Field(ge=0, allow_inf_nan=False)] | Literal["auto"] = Field(
         default=0.0,
-        ge=0,
-        allow_inf_nan=False,
         description="Drop weights smaller than this and keep the others as sparse float32; 0 keeps all. For thousands "
-        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking.",
+        "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking. `auto` takes the "
+        "largest threshold that costs nothing on a held-out fold of the training documents.",
     )
-
-    @model_serializer(mode="wrap")
-    def _omit_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out `prune` if nothing is pruned."""
-        spelled: dict[str, Any] = dump(self)
-        if not self.prune:
-            spelled.pop("prune", None)
-        return spelled
 
     @model_validator(mode="after")
     def _check_regularization(self) -> LinearParameters:
@@ -121,7 +106,9 @@ class SmoParameters(LearnerParameters):
     tolerance: float = Field(
         default=1e-3, gt=0, description="Relative duality gap at which training of a category stops."
     )
-    most_passes: int = Field(default=1000, ge=1, description="Most passes over the documents per category.")
+    most_passes: int = Field(
+        default=1000, ge=1, description="Maximum number of passes over the documents per category."
+    )
 
 
 class OnlineParameters(LearnerParameters):
@@ -148,7 +135,7 @@ class TreeParameters(LearnerParameters):
 
 
 class DescentParameters(LearnerParameters):
-    """Of the descent that maximises a figure of merit."""
+    """Parameters of the descent that maximises a figure of merit."""
 
     merit: Literal["f1", "mce"] = Field(default="f1", description="What is optimised: F1, or the error.")
     alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
@@ -161,7 +148,7 @@ class DescentParameters(LearnerParameters):
 
 
 class MeritParameters(DescentParameters):
-    """Of binary trees learned by maximal figure of merit."""
+    """Parameters of binary trees learned by maximal figure of merit."""
 
     iterations: int = Field(default=2000, ge=0, description="Steps of the descent; 0 with checkpoints only.")
     start: Literal["mean", "perceptron"] = Field(
@@ -171,11 +158,11 @@ class MeritParameters(DescentParameters):
     checkpoints: list[int] = Field(
         default=[], description="Iterations of one descent to keep, so that runs share it."
     )
-    depth: int = Field(default=1, ge=1, le=30, description="Most splits on a way from the root to a leaf.")
+    depth: int = Field(default=1, ge=1, le=30, description="Maximum number of splits between root and leaf.")
 
 
 class MulticategoryMeritParameters(DescentParameters):
-    """Of maximal figure of merit for one category per document."""
+    """Parameters of maximal figure of merit for one category per document."""
 
     iterations: int = Field(default=2000, ge=1, description="Steps of the descent.")
     eta: float = Field(
@@ -192,10 +179,39 @@ class SoftmaxParameters(LearnerParameters):
     """Parameters of polytomous logistic regression."""
 
     prior: Literal["gaussian", "laplace"] = Field(default="gaussian", description="The prior.")
-    lam: float = Field(default=1e-4, gt=0, description="Weight of the penalty added to the mean loss.")
+    lam: float | None = Field(
+        default=None,
+        gt=0,
+        description="Weight of the penalty added to the mean loss; default: as `cost` says.",
+    )
+    cost: float | None = Field(
+        default=None,
+        gt=0,
+        description="C: lam = 1 / (2 C n) for n documents and the Gaussian prior, 1 / (C n) for Laplace; default: 10 "
+        "unless `lam` is given.",
+    )
     penalize_bias: bool = Field(default=True, description="Also penalise the weights of the constants.")
-    tolerance: float = Field(default=1e-6, gt=0, description="Optimality violation at which to stop.")
+    algorithm: Literal["dual", "lbfgs"] | None = Field(
+        default=None,
+        description="dual: coordinate ascent, for the Gaussian prior on all weights; lbfgs; default: dual where it "
+        "applies.",
+    )
+    tolerance: float | None = Field(
+        default=None,
+        gt=0,
+        description="Duality gap (dual; default 1e-4) or optimality violation (lbfgs; default 1e-6) at which to stop.",
+    )
     passes: int = Field(default=5000, ge=1, description="Maximum number of iterations.")
+
+    @model_validator(mode="after")
+    def _check_strength(self) -> SoftmaxParameters:
+        if self.lam is not None and self.cost is not None:
+            raise ValueError("give lam or cost, not both")
+        if self.algorithm == "dual" and (self.prior != "gaussian" or not self.penalize_bias):
+            raise ValueError(
+                "algorithm: dual needs the Gaussian prior on all weights; write algorithm: lbfgs"
+            )
+        return self
 
 
 class MulticlassParameters(LearnerParameters):
@@ -208,18 +224,49 @@ class MulticlassParameters(LearnerParameters):
     increase: float = Field(default=10.0, ge=0, description="Increase of gamma.")
 
 
+class LabelTreeParameters(LearnerParameters):
+    """Parameters of label trees."""
+
+    loss: Literal["squared_hinge", "logistic", "hinge"] = Field(
+        default="squared_hinge", description="The loss of every node."
+    )
+    cost: float = Field(default=1.0, gt=0, description="C, the weight of the summed loss.")
+    tolerance: float = Field(default=1e-3, gt=0, description="Tolerance of the stopping rule.")
+    prune: float = Field(
+        default=0.05, ge=0, allow_inf_nan=False, description="Drop weights smaller than this; 0 keeps all."
+    )
+    branches: int = Field(default=32, ge=2, description="Most clusters of a node, rounded to a power of two.")
+    leaf_labels: int = Field(default=200, ge=2, description="Most labels of a node without clusters.")
+    trees: int = Field(
+        default=1, ge=1, le=100, description="Number of trees; their probabilities are averaged."
+    )
+    beam: int = Field(default=10, ge=1, description="Nodes of each level that prediction follows.")
+    most_labels: int = Field(default=200, ge=1, description="Labels of each document that have a score.")
+
+    @field_validator("branches")
+    @classmethod
+    def _round_branches(cls, branches: int) -> int:
+        """Round down to a power of two: clusters are halved."""
+        return 1 << (branches.bit_length() - 1)
+
+
 @dataclass(frozen=True)
 class LearnerEntry:
-    """One row of the table; `categories_at_once` is the size of the blocks of categories trained one by one."""
+    """One row of the table.
+
+    `categories_at_once` is the size of the blocks of categories trained one by one; `settings` are those of a
+    combination with a name.
+    """
 
     title: str
     parameters: type[LearnerParameters]
     version: int = 1
     categories_at_once: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _make_linear_entry(title: str, version: int = 2) -> LearnerEntry:
-    return LearnerEntry(title, LinearParameters, version, categories_at_once=64)
+def _make_linear_entry(title: str, version: int = 2, **settings: Any) -> LearnerEntry:
+    return LearnerEntry(title, LinearParameters, version, 64, settings)
 
 
 def _read_named_learners() -> dict[str, LearnerEntry]:
@@ -229,9 +276,8 @@ def _read_named_learners() -> dict[str, LearnerEntry]:
     for name, row in table.items():
         settings = row["settings"]
         combination = f"{settings['loss']} x {settings['prior']} x {settings['algorithm']}"
-        rows[name] = _make_linear_entry(
-            f"{combination} ({row['paper']}, {row['where']})", row.get("version", 2)
-        )
+        title = f"{combination} ({row['paper']}, {row['where']})"
+        rows[name] = _make_linear_entry(title, row.get("version", 2), **settings)
     return rows
 
 
@@ -276,6 +322,11 @@ LEARNERS: dict[str, LearnerEntry] = {
     "softmax": LearnerEntry(
         "polytomous logistic regression (genkin_2004, section 7)",
         SoftmaxParameters,
+        version=2,
+    ),
+    "label_tree": LearnerEntry(
+        "label trees: clusters of labels, linear classifiers at every node, beam search",
+        LabelTreeParameters,
     ),
     "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",

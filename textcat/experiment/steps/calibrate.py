@@ -7,7 +7,12 @@ from pathlib import Path
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
-from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.held_out import (
+    can_score_held_out_blocks,
+    iterate_held_out_blocks,
+    load_held_out_scores,
+)
+from textcat.experiment.steps.score_blocks import is_too_large
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
@@ -16,6 +21,7 @@ from textcat.thresholds.calibration import (
     Calibration,
     CalibrationSettings,
     fit_calibration,
+    join_calibrations,
     restore_calibration,
 )
 
@@ -33,6 +39,12 @@ def make_calibrate_step(
 
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, *sources)
+        together = settings.method == "temperature"
+        if is_too_large(*problem.labels.shape) and can_score_held_out_blocks(run) and not together:
+            blocks = iterate_held_out_blocks(context, run, problem, trained, seed, settings.folds)
+            parts = [fit_calibration(settings, scores, problem.labels[:, block]) for block, scores in blocks]
+            save_calibration(target, join_calibrations(parts))
+            return
         scores, _ = load_held_out_scores(context, run, problem, trained, seed, settings.folds)
         save_calibration(target, fit_calibration(settings, scores, problem.labels))
 

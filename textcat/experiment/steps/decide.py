@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,13 +13,19 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.calibrate import read_calibration
-from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.held_out import (
+    can_score_held_out_blocks,
+    iterate_held_out_blocks,
+    load_held_out_scores,
+)
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.probabilities import compute_probabilities
+from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.plugins import collect_identities
+from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import Calibration, normalize_probabilities
@@ -29,6 +36,8 @@ Floats = NDArray[np.float64]
 
 # Rules that give each document a number of categories.
 PER_DOCUMENT_RULES = ("rcut", "pcut")
+# Rules by which the threshold of a category depends on its own scores only.
+CATEGORY_RULES = ("tuned", "scut", "break-even", "scut-fbr")
 
 
 @dataclass(frozen=True)
@@ -75,6 +84,34 @@ class DecisionRule:
         return replace(self, rejection=Rejection(threshold, column))
 
     @property
+    def most_categories(self) -> int | None:
+        """The number of categories that every document gets, if its highest scores decide; None for other rules."""
+        if self.single_label:
+            return 1
+        if self.run.threshold.rule != "rcut":
+            return None
+        return min(max(math.floor(self.per_document + 0.5), 1), len(self.thresholds))
+
+    def works_in_blocks(self, model: Model) -> bool:
+        """Whether categories can be decided in blocks: by their highest scores, or each category alone."""
+        if self.rejection is not None or (self.single_label and self.calibration is not None):
+            return False
+        if self.most_categories is not None or not self.run.threshold.needs_all_documents:
+            return True
+        own = model.describe().get("settings", {}).get("loss") == "logistic"
+        return self.run.threshold.rule == "expected-f1" and (own or self.calibration is not None)
+
+    def select_categories(self, first: int, stop: int) -> DecisionRule:
+        """Return the rule of consecutive categories."""
+        calibration = self.calibration
+        return replace(
+            self,
+            thresholds=self.thresholds[first:stop],
+            priors=self.priors[first:stop],
+            calibration=None if calibration is None else calibration.select_categories(first, stop),
+        )
+
+    @property
     def needs_all_documents(self) -> bool:
         """Whether a decision depends on the other documents of the same call."""
         return self.run.threshold.needs_all_documents and not self.single_label
@@ -101,12 +138,18 @@ def make_decide_step(
         problem = assemble_problem(context, run, seed, *sources)
         if rejection := _fit_rejection(context, run, problem, trained, calibrated, seed, sources[0]):
             write_array(target, "reject", rejection.to_array())
-        if run.threshold.rule == "default":
-            # It looks at no score.
+        if run.threshold.rule == "default" or _counts_labels_only(run):
             none = np.zeros((0, problem.labels.shape[1]))
             write_array(target, "thresholds", set_thresholds(run.threshold, none, problem.labels[:0]))
+            if run.threshold.rule == "rcut":
+                per_document = set_categories_per_document(run.threshold, none, problem.labels)
+                write_array(target, "per_document", np.array(per_document, dtype=np.float64))
             return
         model = load_model(trained.build_artifact(context).folder)
+        if is_too_large(*problem.labels.shape) and _can_tune_blocks(run):
+            fitted = _tune_in_blocks(context, run, seed, trained, problem, model)
+            write_array(target, "thresholds", fitted)
+            return
         scores, folds = model.scores(problem.X), None
         if run.threshold.cross_validated:
             scores, folds = load_held_out_scores(context, run, problem, trained, seed, run.threshold.folds)
@@ -121,6 +164,44 @@ def make_decide_step(
             write_array(target, "per_document", np.array(per_document, dtype=np.float64))
 
     return Step("train", f"set thresholds of {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def _counts_labels_only(run: RunSettings) -> bool:
+    """Return whether the rule looks at no score: every document gets a number of categories."""
+    return run.threshold.rule == "rcut" and run.threshold.per_document != "tuned"
+
+
+def _can_tune_blocks(run: RunSettings) -> bool:
+    """Return whether the threshold of a category depends on its own scores only, and they come in blocks."""
+    return run.threshold.rule in CATEGORY_RULES and (
+        not run.threshold.cross_validated or can_score_held_out_blocks(run)
+    )
+
+
+def _tune_in_blocks(
+    context: RunContext,
+    run: RunSettings,
+    seed: int,
+    trained: Step,
+    problem: LearningProblem,
+    model: Model,
+) -> Floats:
+    """Return the thresholds of all categories from blocks of their scores."""
+    rule, documents = run.threshold, len(problem.labels)
+    if not rule.cross_validated:
+        return np.concatenate(
+            [
+                set_thresholds(rule, scores, problem.labels[:, first : first + scores.shape[1]])
+                for first, scores in iterate_score_blocks(model, problem.X, context.jobs)
+            ]
+        )
+    numbers = assign_folds(documents, rule.folds, seed=seed)
+    return np.concatenate(
+        [
+            set_thresholds(rule, scores, problem.labels[:, block], numbers)
+            for block, scores in iterate_held_out_blocks(context, run, problem, trained, seed, rule.folds)
+        ]
+    )
 
 
 def _fit_rejection(

@@ -2,32 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import ContingencyTable, count_contingency, sum_tables
+from textcat.evaluation.contingency import ContingencyTable, count_contingency
 from textcat.evaluation.measures import ZeroDivision, measure_calibration
-from textcat.evaluation.run_measures import MeasureSettings, compute_plugin_measures, measure_all
+from textcat.evaluation.run_measures import (
+    MeasureSettings,
+    compute_plugin_measures,
+    measure_all,
+    measure_counts,
+)
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
 from textcat.experiment.steps.assemble import read_test_matrix
+from textcat.experiment.steps.block_outcome import count_in_blocks, evaluate_in_blocks
 from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
 from textcat.experiment.steps.models import Model, load_model
+from textcat.experiment.steps.outcome_files import write_all_scores, write_kept_scores
 from textcat.experiment.steps.project import read_projection
+from textcat.experiment.steps.score_blocks import is_too_large
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
-from textcat.store.arrays import read_json, write_array, write_json, write_mask
+from textcat.store.arrays import read_json, write_json
 
-# More scores of training documents than this are never held at once.
-LARGE_SCORES = 50_000_000
+# Rises when measures of rankings are added or change.
+RANKING_VERSION = 2
 
 
 def make_evaluate_step(
@@ -42,6 +51,8 @@ def make_evaluate_step(
     """Return the step that measures a run on its test documents."""
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
+    if run.evaluation.ranking:
+        parameters["ranking_version"] = RANKING_VERSION
     inputs = {"model": trained, "thresholds": decided, "vectors": vectorized}
     if calibrated:
         inputs["calibration"] = calibrated
@@ -61,33 +72,92 @@ def make_evaluate_step(
             vectors.priors,
             single_label=single,
         )
-        scores = model.scores(read_test_matrix(context, run, vectors, projected))
-        decisions = rule.decide(model, scores)
-        found = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
-        probabilities = rule.probabilities(model, scores) if rule.calibration is not None else None
-        if probabilities is not None:
-            found.update(measure_calibration(probabilities, vectors.test_labels))
-        X = (
+        inputs = _EvaluationInputs(
+            run,
+            vectors,
+            model,
+            rule,
+            read_test_matrix(context, run, vectors, projected),
             read_projection(projected.build_artifact(context).folder, "train", run)
             if projected
-            else vectors.train
+            else vectors.train,
+            context.jobs,
         )
-        table, train_scores = count_training_decisions(
-            X, model, rule, vectors, keep=bool(run.evaluation.studies)
-        )
-        found.update(_compute_training_measures(table, run.evaluation.zero_division))
-        series: dict[str, list[Any]] = {}
-        for name in run.evaluation.studies:
-            study = STUDIES[name](_make_study_input(run, vectors, model, train_scores, scores))
-            found.update({k: v if np.isfinite(v) else None for k, v in study.measures.items()})
-            series.update(study.series)
-        write_json(target, "measures", found)
-        write_json(target, "series", series)
-        write_array(target, "scores", scores)
-        write_mask(target, "decisions", decisions)
+        if _can_use_blocks(experiment, inputs):
+            _evaluate_by_blocks(target, inputs)
+        else:
+            _evaluate_at_once(target, inputs)
 
     needs = tuple(step for step in (trained, decided, vectorized, projected, calibrated) if step)
     return Step("evaluate", f"evaluate {run.title or run.learner}", recipe, make, needs)
+
+
+@dataclass(frozen=True)
+class _EvaluationInputs:
+    """A trained run, its decision rule, and its documents."""
+
+    run: RunSettings
+    vectors: Vectors
+    model: Model
+    rule: DecisionRule
+    test: Any
+    train: Any
+    jobs: int
+
+
+def _can_use_blocks(experiment: Experiment, inputs: _EvaluationInputs) -> bool:
+    """Return whether the test scores are too many, and nothing needs all of them at once."""
+    settings, labels = inputs.run.evaluation, inputs.vectors.test_labels
+    has_folds = experiment.resample is not None and experiment.resample.kind == "folds"
+    needs_all = bool(settings.studies or settings.measures or has_folds or inputs.rule.single_label)
+    return is_too_large(*labels.shape) and not needs_all and inputs.rule.works_in_blocks(inputs.model)
+
+
+def _evaluate_at_once(target: Path, inputs: _EvaluationInputs) -> None:
+    """Write measures, series, all scores and all decisions."""
+    run, vectors, model, rule = inputs.run, inputs.vectors, inputs.model, inputs.rule
+    scores = model.scores(inputs.test)
+    decisions = rule.decide(model, scores)
+    found = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
+    probabilities = rule.probabilities(model, scores) if rule.calibration is not None else None
+    if probabilities is not None:
+        found.update(measure_calibration(probabilities, vectors.test_labels))
+    table, train_scores = count_training_decisions(
+        inputs.train, model, rule, vectors.train_labels, keep=bool(run.evaluation.studies), jobs=inputs.jobs
+    )
+    found.update(_compute_training_measures(table, run.evaluation.zero_division))
+    series: dict[str, list[Any]] = {}
+    for name in run.evaluation.studies:
+        study = STUDIES[name](_make_study_input(run, vectors, model, train_scores, scores))
+        found.update({k: v if np.isfinite(v) else None for k, v in study.measures.items()})
+        series.update(study.series)
+    write_json(target, "measures", found)
+    write_json(target, "series", series)
+    write_all_scores(target, scores, decisions)
+
+
+def _evaluate_by_blocks(target: Path, inputs: _EvaluationInputs) -> None:
+    """Write measures, curve, decisions and the scores that a report shows, from blocks of categories."""
+    run, vectors = inputs.run, inputs.vectors
+    labels, settings = vectors.test_labels, run.evaluation
+    most = max(settings.ranking, default=1)
+    outcome = evaluate_in_blocks(inputs.model, inputs.test, inputs.rule, labels, most, inputs.jobs)
+    values = measure_counts(
+        outcome.counts,
+        labels,
+        vectors.categories,
+        vectors.train_counts,
+        _make_measure_settings(settings),
+        vectors.train.shape[0],
+    )
+    found = _replace_nan(values | outcome.calibration)
+    table, _ = count_training_decisions(
+        inputs.train, inputs.model, inputs.rule, vectors.train_labels, keep=False, jobs=inputs.jobs
+    )
+    found.update(_compute_training_measures(table, settings.zero_division))
+    write_json(target, "measures", found)
+    write_json(target, "series", {})
+    write_kept_scores(target, outcome.scores, outcome.decisions, outcome.curve)
 
 
 def compute_measures(
@@ -98,38 +168,38 @@ def compute_measures(
     settings: EvaluationSettings,
 ) -> dict[str, float | None]:
     """Return all measures; undefined ones are None."""
-    chosen = MeasureSettings(
+    chosen = _make_measure_settings(settings)
+    values = measure_all(
+        scores, accepted, labels, vectors.categories, vectors.train_counts, chosen, vectors.train.shape[0]
+    )
+    values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
+    return _replace_nan(values)
+
+
+def _make_measure_settings(settings: EvaluationSettings) -> MeasureSettings:
+    return MeasureSettings(
         zero_division=settings.zero_division,
         largest=tuple(settings.largest),
         ranking=tuple(settings.ranking),
         frequency_groups=settings.frequency_groups,
     )
-    values = measure_all(
-        scores, accepted, labels, vectors.categories, vectors.train_counts, chosen, vectors.train.shape[0]
-    )
-    values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
+
+
+def _replace_nan(values: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def count_training_decisions(
-    X: Any, model: Model, rule: DecisionRule, vectors: Vectors, *, keep: bool
+    X: Any, model: Model, rule: DecisionRule, labels: NDArray[np.bool_], *, keep: bool, jobs: int
 ) -> tuple[ContingencyTable, NDArray[np.float64] | None]:
     """Return the contingency table of the training documents, and their scores if they are kept.
 
-    Above LARGE_SCORES scores, sparse documents are decided in blocks and their scores are not kept.
+    Too many scores are computed in blocks of categories and not kept.
     """
-    documents, categories = X.shape[0], len(vectors.categories)
-    split = documents * categories > LARGE_SCORES and sp.issparse(X) and not keep
-    if not split or rule.needs_all_documents:
-        scores = model.scores(X)
-        return count_contingency(rule.decide(model, scores), vectors.train_labels), scores
-    size = max(LARGE_SCORES // (8 * categories), 1)
-    tables = []
-    for start in range(0, documents, size):
-        rows = slice(start, start + size)
-        accepted = rule.decide(model, model.scores(X[rows]))
-        tables.append(count_contingency(accepted, vectors.train_labels[rows]))
-    return sum_tables(tables), None
+    if is_too_large(*labels.shape) and not keep and rule.works_in_blocks(model):
+        return count_in_blocks(model, X, rule, labels, jobs), None
+    scores = model.scores(X)
+    return count_contingency(rule.decide(model, scores), labels), scores
 
 
 def _compute_training_measures(
@@ -142,7 +212,7 @@ def _compute_training_measures(
         "macro.f1_of_means": measures.f1_of_means(table, zero_division),
         "micro.errors": float(table.errors.sum()),
     }
-    return {f"train.{name}": value if np.isfinite(value) else None for name, value in values.items()}
+    return {f"train.{name}": value for name, value in _replace_nan(values).items()}
 
 
 def _make_study_input(

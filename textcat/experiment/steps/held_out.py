@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,18 @@ from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model
+from textcat.experiment.steps.score_blocks import choose_block_width
 from textcat.experiment.steps.search import search_parameter
 from textcat.experiment.steps.step import Step, make_recipe_inputs
+from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
 
 Floats = NDArray[np.float64]
+
+# Each block prepares the documents of all folds again: blocks are larger than those that are only scored.
+MAX_HELD_OUT_SCORES = 25_000_000
 
 
 def load_held_out_scores(
@@ -28,7 +34,7 @@ def load_held_out_scores(
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return scores, documents x categories, and each document's fold; built once per model and number of folds."""
     numbers = assign_folds(problem.X.shape[0], folds, seed=seed)
-    parts = [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
+    parts = make_parts(numbers, folds)
     recipe = _make_recipe(trained, seed, folds)
 
     def make(target: Path) -> None:
@@ -45,6 +51,53 @@ def load_held_out_scores(
         write_array(target, "scores", scores)
 
     return read_array(context.store.build(recipe, make).folder, "scores"), numbers
+
+
+def can_score_held_out_blocks(run: RunSettings) -> bool:
+    """Return whether folds can be trained by blocks of categories: each block as part of the same problem."""
+    learner = find_learner(run.learner)
+    return learner.trains_categories_apart and (run.search is None or not run.search.per_category)
+
+
+def iterate_held_out_blocks(
+    context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, seed: int, folds: int
+) -> Iterator[tuple[slice, Floats]]:
+    """Yield the held-out scores of blocks of categories, the same as those of `load_held_out_scores`.
+
+    They are not stored: a collection with thousands of categories has too many.
+    """
+    documents, categories = problem.labels.shape
+    parts = make_parts(assign_folds(documents, folds, seed=seed), folds)
+    model = load_model(trained.build_artifact(context).folder)
+    shared = _FoldInputs(
+        _fix_searched_value(run, trained, context), problem, model, context.jobs_per_task, parts
+    )
+    width = choose_block_width(documents, MAX_HELD_OUT_SCORES)
+    blocks = [slice(first, min(first + width, categories)) for first in range(0, categories, width)]
+    title = f"folds of {run.title or run.learner}"
+    context.progress(0, categories, title)
+    for block, scores in zip(blocks, context.map_items(_score_block, shared, blocks), strict=True):
+        yield block, scores
+        context.progress(block.stop, categories, title)
+
+
+def make_parts(numbers: NDArray[np.int64], folds: int) -> list[Fold]:
+    """Return for each fold the documents to train on and those to score."""
+    return [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
+
+
+def _score_block(shared: _FoldInputs, block: slice) -> Floats:
+    """Return the held-out scores of a block of categories."""
+    problem = shared.problem.restricted(np.arange(block.start, block.stop))
+    model: Any = shared.model
+    part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
+    run = shared.run
+    parameters = validate_parameters(run.learner, run.parameters)
+    found = find_learner(run.learner).score_folds(problem, parameters, part, shared.parts, shared.jobs)
+    scores = np.empty(problem.labels.shape, dtype=np.float64)
+    for (_, held), held_out in zip(shared.parts, found, strict=True):
+        scores[held] = held_out
+    return scores
 
 
 def find_held_out_scores(context: RunContext, trained: Step, seed: int, folds: int) -> Floats | None:
@@ -95,6 +148,7 @@ class _FoldInputs:
     problem: LearningProblem
     model: Model
     jobs: int
+    parts: Sequence[Fold] = ()
 
 
 def _score_fold_batch(shared: _FoldInputs, parts: Sequence[Fold]) -> list[Floats]:

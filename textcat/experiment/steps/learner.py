@@ -43,6 +43,14 @@ class LearningProblem:
 
 
 @dataclass(frozen=True)
+class ParameterChoice:
+    """The value of a parameter that a learner chose, and what it measured at each value of a grid."""
+
+    value: float
+    grid: list[dict[str, float]]
+
+
+@dataclass(frozen=True)
 class Learner(ABC, Generic[Parameters]):
     """A way to train models. Every learner has `fit`; the other methods may be overridden where it can do better."""
 
@@ -61,6 +69,17 @@ class Learner(ABC, Generic[Parameters]):
     ) -> list[Model]:
         """Train a model for each entry of the grid; the entries differ in one parameter."""
         return [self.fit(problem, parameters, jobs) for parameters in grid]
+
+    def choose_parameters(
+        self, problem: LearningProblem, parameters: Parameters, jobs: int
+    ) -> dict[str, ParameterChoice]:
+        """Return the parameters that the learner is asked to choose by itself, by name."""
+        return {}
+
+    @property
+    def trains_categories_apart(self) -> bool:
+        """Whether the model of a category does not depend on which others are trained with it."""
+        return False
 
     @property
     def shares_folds(self) -> bool:

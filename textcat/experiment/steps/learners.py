@@ -11,6 +11,7 @@ from scipy import sparse
 from textcat.errors import UsageError
 from textcat.experiment.spec.learner_table import (
     LEARNERS,
+    LabelTreeParameters,
     LinearParameters,
     MeritParameters,
     MulticategoryMeritParameters,
@@ -24,6 +25,8 @@ from textcat.experiment.spec.learner_table import (
 from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
 from textcat.experiment.steps.linear_learner import LinearLearner
 from textcat.experiment.steps.models import Model, join_models
+from textcat.learners.label_tree import LabelTreeSettings
+from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
 from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
@@ -31,8 +34,12 @@ from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_b
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
+from textcat.learners.softmax_dual import can_ascend_dual
 from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
+
+DEFAULT_SOFTMAX_COST = 10.0
+SOFTMAX_TOLERANCES = {"dual": 1e-4, "lbfgs": 1e-6}
 
 
 def fit_binary_bayes(problem: LearningProblem, parameters: NaiveBayesParameters, jobs: int) -> Model:
@@ -48,14 +55,23 @@ def fit_multiclass_bayes(problem: LearningProblem, parameters: NaiveBayesParamet
 
 def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs: int) -> Model:
     """Train polytomous logistic regression on the features selected for any class."""
+    algorithm = parameters.algorithm
+    if algorithm is None:
+        size = int(problem.labels.size)
+        algorithm = "dual" if can_ascend_dual(parameters.prior, parameters.penalize_bias, size) else "lbfgs"
+    lam = parameters.lam
+    if lam is None:
+        cost = DEFAULT_SOFTMAX_COST if parameters.cost is None else parameters.cost
+        lam = float(lam_from_c(cost, len(problem.labels), parameters.prior))
     return fit_softmax(
         _clear_unused_columns(problem),
         problem.labels,
         prior=parameters.prior,
-        lam=parameters.lam,
+        lam=lam,
         penalize_bias=parameters.penalize_bias,
-        tol=parameters.tolerance,
+        tol=parameters.tolerance or SOFTMAX_TOLERANCES[algorithm],
         max_passes=parameters.passes,
+        algorithm=algorithm,
     )
 
 
@@ -63,6 +79,14 @@ def fit_multiclass_regression(problem: LearningProblem, parameters: MulticlassPa
     """Train MMLR-CG on the features selected for any class."""
     settings = Continuation(**parameters.model_dump())
     return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings)
+
+
+def train_label_tree(problem: LearningProblem, parameters: LabelTreeParameters, jobs: int) -> Model:
+    """Train label trees on the features selected for any category."""
+    settings = LabelTreeSettings(**parameters.model_dump())
+    return fit_label_tree(
+        _clear_unused_columns(problem), problem.labels, settings, seed=problem.seed, jobs=jobs
+    )
 
 
 def fit_multicategory_merit(
@@ -215,6 +239,7 @@ _OTHERS: dict[str, Learner[Any]] = {
     "mfom": MeritTreeLearner("mfom"),
     "softmax": FunctionLearner("softmax", fit_polytomous),
     "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
+    "label_tree": FunctionLearner("label_tree", train_label_tree),
     "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
 }
 

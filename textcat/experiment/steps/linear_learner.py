@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import SearchSettings
-from textcat.experiment.spec.learner_table import LinearParameters
-from textcat.experiment.steps.learner import Fold, Learner, LearningProblem
+from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
+from textcat.experiment.steps.learner import Fold, Learner, LearningProblem, ParameterChoice
 from textcat.experiment.steps.models import Model
+from textcat.experiment.steps.prune_choice import choose_prune_threshold
 from textcat.linear import fit, fit_path
-from textcat.linear.combinations import load_named_learners
 from textcat.linear.cross_validation import (
     HyperparameterChoice,
     choose_lam_by_cross_validation,
@@ -36,10 +36,26 @@ class LinearLearner(Learner[LinearParameters]):
 
     def fit(self, problem: LearningProblem, parameters: LinearParameters, jobs: int) -> LinearModel:
         """Train a model."""
+        parameters = self._fix_parameters(problem, parameters, jobs)
         settings = _make_fit_arguments(self.name, problem, parameters, jobs)
         return fit(
             problem.X, problem.labels, **{**settings, "lam": _resolve_lam(parameters, problem, settings)}
         )
+
+    def choose_parameters(
+        self, problem: LearningProblem, parameters: LinearParameters, jobs: int
+    ) -> dict[str, ParameterChoice]:
+        """Choose the pruning threshold on held-out documents."""
+        if parameters.prune != "auto":
+            return {}
+        whole = parameters.model_copy(update={"prune": 0.0})
+        return {"prune": choose_prune_threshold(problem, lambda part: self.fit(part, whole, jobs))}
+
+    def _fix_parameters(
+        self, problem: LearningProblem, parameters: LinearParameters, jobs: int
+    ) -> LinearParameters:
+        chosen = self.choose_parameters(problem, parameters, jobs)
+        return parameters.model_copy(update={name: choice.value for name, choice in chosen.items()})
 
     def has_path(self, parameter: str) -> bool:
         """Return whether the parameter is a strength of the prior."""
@@ -62,6 +78,11 @@ class LinearLearner(Learner[LinearParameters]):
             problem.X, problem.labels, [lams[position] for position in order], **_drop_lam(settings)
         )
         return [path[order.index(position)] for position in range(len(lams))]
+
+    @property
+    def trains_categories_apart(self) -> bool:
+        """Categories are solved one by one."""
+        return True
 
     @property
     def shares_folds(self) -> bool:
@@ -106,6 +127,8 @@ class LinearLearner(Learner[LinearParameters]):
             problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
             executor=executor, **{**_drop_prune(settings), "seed": search.seed},
         )  # fmt: skip
+        if parameters.prune == "auto":
+            settings["prune"] = self._fix_parameters(problem, parameters, jobs).prune
         return fit(problem.X, problem.labels, **{**settings, "lam": choice.lam}), choice
 
 
@@ -121,8 +144,7 @@ def _make_fit_arguments(
     name: str, problem: LearningProblem, parameters: LinearParameters, jobs: int
 ) -> dict[str, Any]:
     """Return the arguments of `fit` other than documents and labels; `lam` is the named learner's own, if any."""
-    table = load_named_learners()
-    settings = dict(table[name].settings) if name in table else {}
+    settings = dict(LEARNERS[name].settings)
     options = dict(settings.pop("options", {}))
     settings |= {
         key: value
@@ -145,7 +167,7 @@ def _make_fit_arguments(
         "seed": problem.seed,
         "bias": parameters.bias,
         "options": options,
-        **({"prune": parameters.prune} if parameters.prune else {}),
+        **({"prune": parameters.prune} if parameters.prune not in (0.0, "auto") else {}),
     }
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, StageFailedError
 from textcat.learners.binary_tree import BinaryTrees
+from textcat.learners.label_tree import LabelTree
 from textcat.linear.model import LinearModel
 from textcat.store.arrays import read_array, read_json, write_array, write_json
 
@@ -40,6 +41,7 @@ class Model(Protocol):
 MODEL_CLASSES: dict[str, Any] = {
     "LinearModel": LinearModel,
     "BinaryTrees": BinaryTrees,
+    "LabelTree": LabelTree,
     # Class names in models of earlier versions:
     "LinearScorer": LinearModel,
     "MulticlassModel": LinearModel,

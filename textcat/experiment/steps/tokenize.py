@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus
+from textcat.corpora.registry import PluginCorpus
 from textcat.corpora.sides import count_labels
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings
@@ -91,7 +92,21 @@ def _count_terms(opened: Corpus, text: TextSettings, context: RunContext) -> Cou
 def _list_categories(opened: Corpus, counted: CountedDocuments) -> Sequence[str]:
     if isinstance(opened, CountingCorpus):
         return opened.list_categories(count_labels(zip(counted.labels, counted.split, strict=True)))
-    return opened.categories
+    categories = opened.categories
+    if isinstance(opened, PluginCorpus):
+        _warn_of_other_labels(opened, counted, categories)
+    return categories
+
+
+def _warn_of_other_labels(opened: PluginCorpus, counted: CountedDocuments, categories: Sequence[str]) -> None:
+    others = sorted({label for labels in counted.labels for label in labels}.difference(categories))
+    if others:
+        log.warning(
+            "Warning: %s: labels that are not among its categories are left out: %s (%d in all)",
+            opened.plugin.title,
+            ", ".join(map(repr, others[:5])),
+            len(others),
+        )
 
 
 def _convert_vectors(opened: VectorCorpus) -> Counts:

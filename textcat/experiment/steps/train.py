@@ -64,9 +64,21 @@ def make_train_step(
         elif getattr(parameters, "checkpoints", None):
             save_model(target, _train_checkpoint(context, recipe, problem, run))
         else:
-            _train_in_blocks(context, target, recipe, problem, run)
+            _train_in_blocks(context, target, recipe, problem, _fix_parameters(context, target, problem, run))
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def _fix_parameters(
+    context: RunContext, target: Path, problem: LearningProblem, run: RunSettings
+) -> RunSettings:
+    """Return the run with the parameters that its learner chooses by itself, so that all blocks have the same."""
+    parameters = validate_parameters(run.learner, run.parameters)
+    chosen = find_learner(run.learner).choose_parameters(problem, parameters, context.jobs)
+    for name, choice in chosen.items():
+        write_json(target, name, {"value": choice.value, "grid": choice.grid})
+    fixed = {name: choice.value for name, choice in chosen.items()}
+    return run.model_copy(update={"parameters": run.parameters | fixed}) if fixed else run
 
 
 def _scaling_of_dimensions(run: RunSettings) -> dict[str, Any]:

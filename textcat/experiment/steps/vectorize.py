@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Vectors:
     train_ids: Sequence[str]
     test_ids: Sequence[str]
 
-    @property
+    @cached_property
     def train_counts(self) -> NDArray[np.int64]:
         """Training documents of each category."""
         return np.asarray(self.train_labels.sum(axis=0), dtype=np.int64)

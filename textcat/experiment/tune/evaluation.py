@@ -105,8 +105,8 @@ class PathResult:
         """Return JSON-able data."""
         return {
             "values": {f"{cost:g}": rules for cost, rules in self.values.items()},
-            "seconds": round(self.seconds, 3),
-            "processor_seconds": round(self.processor_seconds, 3),
+            "seconds": self.seconds,
+            "processor_seconds": self.processor_seconds,
         }
 
     @classmethod
@@ -163,7 +163,9 @@ class Evaluator:
         wall, processor = time.perf_counter(), time.process_time()
         rows = self.small if fold is None else self.folds[fold]
         values = self.measure_rows(configuration, rows, "small" if fold is None else f"fold {fold}", costs)
-        return PathResult(values, time.perf_counter() - wall, time.process_time() - processor)
+        # Rounded as in the journal, so that a search that is continued reports the same.
+        seconds = round(time.perf_counter() - wall, 3), round(time.process_time() - processor, 3)
+        return PathResult(values, *seconds)
 
     def measure_rows(
         self, configuration: Configuration, rows: Fold, name: str, costs: Sequence[float]

@@ -1,0 +1,153 @@
+"""Runs with many categories are scored, decided, measured and reported in blocks; nothing differs from all at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiment.place import Place
+from textcat.experiment.context import RunContext
+from textcat.experiment.run.results_file import read_results
+from textcat.experiment.run.runner import run_experiment
+from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps import held_out, score_blocks
+from textcat.experiment.steps.outcome_files import (
+    holds_all_scores,
+    read_decisions,
+    read_scores,
+    select_scores,
+)
+from textcat.experiment.steps.vectorize import read_vectors
+from textcat.report.diagnostics import collect_mistakes
+from textcat.store.arrays import read_array
+
+RUNS = """runs:
+  default: {learner: CLS, threshold: {rule: default}}
+  tuned: {learner: CLS, threshold: {rule: tuned}}
+  scut: {learner: linear, parameters: {loss: squared_hinge, cost: 1, algorithm: fast, prune: 0.05},
+         threshold: {rule: scut, cross_validated: true, folds: 3}}
+  apart: {learner: CLG, threshold: {rule: break-even, cross_validated: true, folds: 2}}
+  fallback: {learner: CLG, threshold: {rule: scut-fbr}}
+  counted: {learner: CLS, threshold: {rule: rcut, per_document: 2}}
+  expected: {learner: CLG, threshold: {rule: expected-f1}}
+  platt: {learner: CLS, calibration: {method: platt, folds: 3}, threshold: {rule: expected-f1}}
+  steps: {learner: CLS, calibration: {method: isotonic, folds: 3}}
+  proportional: {learner: CLS, threshold: {rule: pcut}}
+  bayes: {learner: naive_bayes, threshold: {rule: tuned}}
+  forest: {learner: perceptron_tree, threshold: {rule: tuned, cross_validated: true, folds: 2}}
+"""
+
+
+def make_place(folder: Path) -> Place:
+    place = Place(folder)
+    head = place.experiment.read_text().partition("runs:")[0].replace("threshold: {rule: tuned}\n", "")
+    place.experiment.write_text(head + "evaluation: {ranking: [1, 2], frequency_groups: true}\n" + RUNS)
+    return place
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = make_place(tmp_path_factory.mktemp("whole"))
+    place.textcat("run", str(place.experiment))
+    return place
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    place = make_place(tmp_path_factory.mktemp("parts"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(score_blocks, "MAX_DENSE_SCORES", 0)
+        patch.setattr(score_blocks, "MAX_BLOCK_CATEGORIES", 2)
+        place.textcat("run", str(place.experiment))
+    return place
+
+
+def chains(place: Place) -> dict[str, Any]:
+    plan, _ = run_experiment(load_experiment(place.experiment), RunContext(place.data))
+    return {chain.run: chain for chain in plan.chains}
+
+
+def test_all_results_are_the_same(whole: Place, parts: Place) -> None:
+    expected, found = (read_results(place.report)["runs"] for place in (whole, parts))
+    for run, one in expected.items():
+        for name, value in one["measures"].items():
+            if "seconds" in name:
+                continue
+            near = pytest.approx(value, rel=1e-12) if name.startswith("probability.") else value
+            assert found[run]["measures"][name] == near, (run, name)
+
+
+def test_thresholds_are_the_same(whole: Place, parts: Place) -> None:
+    expected, found = chains(whole), chains(parts)
+    for run, chain in expected.items():
+        values = [
+            read_array(each.decided.build_artifact(RunContext(place.data)).folder, "thresholds")
+            for each, place in ((chain, whole), (found[run], parts))
+        ]
+        # Models that are trained in blocks differ by rounding.
+        np.testing.assert_allclose(*values, rtol=1e-9 if run == "apart" else 0, err_msg=run)
+
+
+def test_decisions_and_the_scores_that_are_kept_are_the_same(whole: Place, parts: Place) -> None:
+    expected, found = chains(whole), chains(parts)
+    for run, chain in expected.items():
+        all_scores = chain.evaluated.build_artifact(RunContext(whole.data)).folder
+        kept = found[run].evaluated.build_artifact(RunContext(parts.data)).folder
+        assert np.array_equal(read_decisions(all_scores), read_decisions(kept)), run
+        assert holds_all_scores(all_scores)
+        # PCut ranks all documents at once.
+        assert holds_all_scores(kept) is (run == "proportional")
+        if run == "proportional":
+            continue
+        sparse = read_scores(kept)
+        rows, columns = sparse.nonzero()
+        assert np.array_equal(select_scores(sparse, rows, columns), read_scores(all_scores)[rows, columns])
+        labels = read_vectors(chain.vectorized.build_artifact(RunContext(whole.data)).folder).test_labels
+        assert set(zip(*np.nonzero(labels | read_decisions(kept)), strict=True)) <= set(
+            zip(rows, columns, strict=True)
+        )
+
+
+def test_reports_and_comparisons_are_the_same(whole: Place, parts: Place) -> None:
+    pages = [
+        (place.report / "report.html").read_text().partition("How to reproduce")[0]
+        for place in (whole, parts)
+    ]
+    assert "<svg" in pages[0]
+    assert pages[0] == pages[1]
+    answers = [
+        json.loads(place.textcat("compare", f"{place.experiment}:scut", "counted", "--json"))
+        for place in (whole, parts)
+    ]
+    assert answers[0] == answers[1]
+
+
+def test_mistakes_are_the_same(whole: Place, parts: Place) -> None:
+    found = []
+    for place in (whole, parts):
+        context = RunContext(place.data)
+        plan, _ = run_experiment(load_experiment(place.experiment), context)
+        chains = list(plan.chains)
+        found.append([collect_mistakes(chain, chains, plan, context) for chain in chains])
+    assert {kind for one in found[0] for kind in one.kinds} == {"False positives", "False negatives"}
+    assert found[0] == found[1]
+
+
+def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = make_place(tmp_path)
+    monkeypatch.setattr(score_blocks, "MAX_DENSE_SCORES", 0)
+    monkeypatch.setattr(score_blocks, "MAX_BLOCK_CATEGORIES", 2)
+    monkeypatch.setattr(held_out, "load_held_out_scores", None)
+    kept = ("default:", "scut:", "         threshold", "apart:", "counted:", "platt:")
+    text = place.experiment.read_text()
+    runs = [
+        line for line in RUNS.splitlines() if line.lstrip().startswith(kept) or line.startswith("         ")
+    ]
+    place.experiment.write_text(text.partition("runs:")[0] + "runs:\n" + "\n".join(runs) + "\n")
+    place.textcat("run", str(place.experiment))
+    assert not list((place.data / "cache").glob("held_out/*"))
+    assert not list((place.data / "cache").glob("evaluate/*/scores.npy"))

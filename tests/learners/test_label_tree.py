@@ -1,0 +1,222 @@
+"""Label trees: against a direct computation, within one node against `fit`, from files, and from a run to `explain`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from tests.experiment.place import Place
+from textcat.errors import BadDataError, UsageError
+from textcat.experiment.run.results_file import read_results
+from textcat.experiment.steps.models import load_model, save_model
+from textcat.learners import label_tree
+from textcat.learners.label_clusters import compute_centroids, divide_labels
+from textcat.learners.label_tree import UNREACHED, LabelTree, LabelTreeSettings
+from textcat.learners.label_tree_training import fit_label_tree
+from textcat.linear import fit
+from textcat.linear.regularization import lam_from_c
+from textcat.serving.categorizer import read_categorizer
+from textcat.serving.document_files import NewDocument
+from textcat.serving.explain import compute_contributions, find_strongest_terms
+from textcat.serving.predict import predict_lines
+
+SMALL = LabelTreeSettings(
+    branches=4, leaf_labels=4, prune=0.0, beam=10_000, most_labels=10_000, tolerance=1e-5
+)
+
+
+def make_problem(labels: int = 37, documents: int = 300, seed: int = 1) -> tuple[sp.csr_matrix, Any]:
+    """Documents whose words depend on their labels; labels that are near have common words."""
+    random = np.random.default_rng(seed)
+    Y = random.random((documents, labels)) < 2.5 / labels
+    topics = random.random((labels, 120)) < 0.06
+    topics |= np.repeat(random.random((labels // 6 + 1, 120)) < 0.05, 6, axis=0)[:labels]
+    counts = Y.astype(float) @ topics + (random.random((documents, 120)) < 0.05)
+    rows = sp.csr_matrix(counts)
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1))).ravel()
+    return sp.csr_matrix(sp.diags_array(1 / np.maximum(lengths, 1e-9)) @ rows), Y
+
+
+def compute_directly(tree: LabelTree, X: Any) -> np.ndarray:
+    """Score every label of every document along its paths, without a beam."""
+    dense = X.toarray()
+    margins = dense @ tree.weights.toarray().astype(np.float64) + tree.offsets
+    probability = np.zeros((len(dense), tree.categories))
+    for root in tree.roots:
+        waiting = [(int(root), np.ones(len(dense)))]
+        while waiting:
+            node, before = waiting.pop()
+            for output in range(tree.starts[node], tree.starts[node + 1]):
+                here = before / (1.0 + np.exp(-3.0 * margins[:, output]))
+                if tree.children[output] >= 0:
+                    waiting.append((int(tree.children[output]), here))
+                else:
+                    probability[:, tree.labels[output]] += here / len(tree.roots)
+    with np.errstate(divide="ignore"):
+        return np.log(probability) - np.log1p(-probability)
+
+
+@pytest.mark.parametrize("trees", [1, 3])
+@pytest.mark.parametrize("prune", [0.0, 0.05])
+def test_with_a_beam_of_all_clusters_scores_are_those_computed_directly(trees: int, prune: float) -> None:
+    X, Y = make_problem()
+    tree = fit_label_tree(X, Y, LabelTreeSettings(**{**vars(SMALL), "trees": trees, "prune": prune}))
+    found, expected = tree.scores(X), compute_directly(tree, X)
+    known = np.isfinite(expected)
+    assert np.array_equal(known, np.broadcast_to(Y.any(axis=0), known.shape))
+    assert np.all(found[~known] == UNREACHED)
+    np.testing.assert_allclose(found[known], expected[known], rtol=1e-6, atol=1e-6)
+    assert np.array_equal(
+        np.argsort(-found[:, Y.any(axis=0)], kind="stable"),
+        np.argsort(-expected[:, Y.any(axis=0)], kind="stable"),
+    )
+
+
+def test_a_tree_of_one_leaf_is_one_against_the_rest() -> None:
+    X, Y = make_problem(labels=6)
+    tree = fit_label_tree(X, Y, LabelTreeSettings(**{**vars(SMALL), "leaf_labels": 6}))
+    whole = fit(X, Y, loss="squared_hinge", algorithm="fast", lam=lam_from_c(1.0, X.shape[0]), tol=1e-5)
+    # Log odds of sigmoid(3 m) are 3 m; weights are kept in single precision.
+    np.testing.assert_allclose(tree.scores(X), 3.0 * whole.scores(X), atol=1e-4)
+
+
+def test_every_node_is_trained_on_the_documents_that_reach_it() -> None:
+    X, Y = make_problem()
+    tree = fit_label_tree(X, Y, SMALL)
+    assert len(tree.starts) > 10 and len(tree.certificate) == tree.weights.shape[1]
+    assert all(entry.gap is None or entry.gap < 1e-2 for entry in tree.certificate)
+    last = len(tree.starts) - 2
+    members = tree.labels[tree.starts[last] : tree.starts[last + 1]]
+    reaching = Y[:, members].any(axis=1)
+    lam = lam_from_c(1.0, np.count_nonzero(reaching))
+    alone = fit(X[np.flatnonzero(reaching)], Y[reaching][:, members], loss="squared_hinge", algorithm="fast",
+                lam=lam, tol=1e-5)  # fmt: skip
+    ours = tree.weights[:, tree.starts[last] : tree.starts[last + 1]].toarray()
+    np.testing.assert_allclose(ours, alone.coef, atol=1e-3)
+
+
+def test_clusters_are_balanced_and_hold_every_label_once() -> None:
+    X, Y = make_problem(labels=61)
+    clusters = divide_labels(compute_centroids(X, Y), np.arange(61), 8, np.random.default_rng(0))
+    assert sorted(np.concatenate(clusters).tolist()) == list(range(61))
+    assert {len(cluster) for cluster in clusters} <= {7, 8}
+
+
+def test_near_labels_come_into_one_cluster() -> None:
+    centroids = sp.csr_matrix(np.repeat(np.eye(4), 5, axis=0) + 0.01)
+    clusters = divide_labels(centroids, np.arange(20), 4, np.random.default_rng(2))
+    assert sorted(map(tuple, (cluster.tolist() for cluster in clusters))) == [
+        tuple(range(k, k + 5)) for k in range(0, 20, 5)
+    ]
+
+
+def test_long_centroids_keep_their_largest_entries(monkeypatch: pytest.MonkeyPatch) -> None:
+    from textcat.learners import label_clusters
+
+    X, Y = make_problem()
+    whole = compute_centroids(X, Y).toarray()
+    monkeypatch.setattr(label_clusters, "MAX_CENTROID_FEATURES", 9)
+    monkeypatch.setattr(label_clusters, "_LABELS_AT_ONCE", 10)
+    short = compute_centroids(X, Y).toarray()
+    assert np.count_nonzero(short, axis=1).max() == 9
+    for one, other in zip(short, whole, strict=True):
+        assert not one.any() or other[one > 0].min() >= other[one == 0].max() - 1e-6
+        assert not one.any() or np.linalg.norm(one) == pytest.approx(1.0)
+
+
+def test_a_narrow_beam_reaches_fewer_labels_with_the_same_scores() -> None:
+    X, Y = make_problem()
+    tree = fit_label_tree(X, Y, SMALL)
+    narrow = LabelTree(**{**vars(tree), "settings": {**tree.settings, "beam": 2}})
+    all_scores, found = tree.scores(X), narrow.scores(X)
+    reached = found > UNREACHED
+    assert 0 < reached.sum() < (all_scores > UNREACHED).sum()
+    assert np.array_equal(found[reached], all_scores[reached])
+
+
+def test_only_the_best_labels_of_a_document_have_scores() -> None:
+    X, Y = make_problem()
+    tree = fit_label_tree(X, Y, SMALL)
+    few = LabelTree(**{**vars(tree), "settings": {**tree.settings, "most_labels": 3}}).scores(X)
+    whole = tree.scores(X)
+    assert np.all((few > UNREACHED).sum(axis=1) == 3)
+    best = np.argsort(-whole, axis=1, kind="stable")[:, :3]
+    assert np.all(np.take_along_axis(few, best, axis=1) == np.take_along_axis(whole, best, axis=1))
+
+
+def test_blocks_chunks_threads_and_files_give_the_same_scores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, Y = make_problem()
+    settings = LabelTreeSettings(**{**vars(SMALL), "beam": 3, "trees": 2})
+    tree = fit_label_tree(X, Y, settings, seed=4)
+    expected = tree.scores(X)
+    again = fit_label_tree(X, Y, settings, seed=4, jobs=2)
+    monkeypatch.setattr(label_tree, "CHUNK", 7)
+    monkeypatch.setattr(label_tree, "_MAX_KEPT_PLACES", 0)
+    assert np.array_equal(again.scores(X), expected)
+    blocks = [scores for _, scores in again.score_blocks(X, 10, jobs=2)]
+    assert [block.shape[1] for block in blocks] == [10, 10, 10, 7]
+    assert np.array_equal(np.hstack(blocks), expected)
+    save_model(tmp_path, again)
+    loaded = load_model(tmp_path)
+    assert isinstance(loaded, LabelTree) and np.array_equal(loaded.scores(X), expected)
+    assert loaded.describe() == json.loads(json.dumps(again.describe()))
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("children", np.zeros_like),
+        ("children", lambda values: values[:-1]),
+        ("labels", lambda values: values + 1000),
+        ("starts", lambda values: values[::-1].copy()),
+        ("starts", lambda values: values.astype(float)),
+        ("roots", lambda values: values - 1),
+        ("offsets", lambda values: values[1:]),
+        ("weights.indices", lambda values: values + 10_000),
+        ("weights.shape", lambda values: values + 1),
+    ],
+)
+def test_damaged_arrays_are_refused(name: str, change: Any) -> None:
+    X, Y = make_problem(documents=80)
+    tree = fit_label_tree(X, Y, SMALL)
+    arrays = tree.to_arrays()
+    with pytest.raises(BadDataError, match="no label tree"):
+        LabelTree.from_arrays({**arrays, name: change(arrays[name])}, tree.describe())
+
+
+def test_documents_of_other_features_and_labels_of_none_are_refused() -> None:
+    X, Y = make_problem(documents=80)
+    with pytest.raises(UsageError, match="features"):
+        fit_label_tree(X, Y, SMALL).scores(X[:, :-1])
+    with pytest.raises(UsageError, match="no training document has a label"):
+        fit_label_tree(X, np.zeros_like(Y), SMALL)
+
+
+def test_a_run_is_trained_predicted_and_explained(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    head = place.experiment.read_text().partition("runs:")[0].replace("selection: {features: 30}\n", "")
+    runs = "runs:\n  tree: {learner: label_tree, parameters: {leaf_labels: 2, trees: 2}, threshold: {rule: default}}\n"
+    place.experiment.write_text(head + runs)
+    place.textcat("run", str(place.experiment))
+    measured = read_results(place.report)["runs"]["tree"]["measures"]
+    assert measured["micro.f1"] > 80
+    place.textcat("train", str(place.experiment))
+    categorizer = read_categorizer(place.data / "models" / "trial" / "tree")
+    document = NewDocument("1", {"title": "wheat", "body": "wheat corn harvest"})
+    (line,) = predict_lines(categorizer, [document])
+    assert json.loads(line)["labels"] == ["grain"]
+    assert {part.term for part in find_strongest_terms(categorizer, "grain", 8)[0]} >= {"wheat", "corn"}
+    parts = compute_contributions(categorizer, "grain", document)
+    tree, column = categorizer.model, list(categorizer.categories).index("grain")
+    margins = categorizer.vectors([document]) @ tree.weights.toarray() + tree.offsets
+    path = tree._find_path(column)
+    assert len(path) > 2
+    total = sum(part.weight for part in parts) + tree.intercept[column]
+    assert total == pytest.approx(3.0 * margins[0, path].sum() / 2, abs=1e-4)

@@ -1,0 +1,133 @@
+"""Which combinations of loss, prior and algorithm are possible: the rules, the hints, and what `fit` really does."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.linear.problems import make
+from textcat.errors import UsageError
+from textcat.linear import Prior, find_learner, fit, load_named_learners
+from textcat.linear.combinations import (
+    EXACTEST_FIRST,
+    QUICKEST_FIRST,
+    REFUSAL_RULES,
+    SolveRequest,
+    check_combination,
+    choose_algorithm,
+)
+from textcat.linear.losses import LOSS_NAMES, find_loss
+from textcat.linear.priors import PRIORS
+
+SMALL = make(7, documents=25, features=8, categories=3)
+REQUESTS = [
+    SolveRequest(find_loss(loss), prior, penalize_bias, bias, informed, one_strength, class_weights)
+    for loss, prior, penalize_bias, bias, informed, one_strength, class_weights in itertools.product(
+        LOSS_NAMES, PRIORS, [True, False], [1.0, 0.0], [False, True], [True, False], [False, True]
+    )
+]
+
+
+@pytest.mark.parametrize("order", [QUICKEST_FIRST, EXACTEST_FIRST])
+def test_the_chosen_algorithm_is_the_first_that_can(order: tuple[str, ...]) -> None:
+    assert sorted(order) == sorted(REFUSAL_RULES)
+    for request in REQUESTS:
+        able = [name for name in order if REFUSAL_RULES[name](request) is None]
+        chosen = choose_algorithm(request, order)
+        assert chosen == (able[0] if able else "column")
+
+
+def test_a_refusal_names_every_algorithm_that_can() -> None:
+    for request in REQUESTS:
+        able = [name for name, rule in REFUSAL_RULES.items() if rule(request) is None]
+        for name, rule in REFUSAL_RULES.items():
+            if name in able:
+                check_combination(name, request)
+                continue
+            with pytest.raises(UsageError) as caught:
+                check_combination(name, request)
+            assert caught.value.what == rule(request)
+            assert caught.value.where == f"{request.loss.name} x {request.prior} x {name}"
+            assert caught.value.hint == f"Algorithms that can: {', '.join(able) or 'none'}"
+
+
+def test_asking_for_less_never_makes_an_algorithm_refuse() -> None:
+    """Without modes, signs, class weights or a free constant, all that could solve it still can."""
+    for request in REQUESTS:
+        for easier in (
+            replace(request, informed=False),
+            replace(request, one_strength=True),
+            replace(request, class_weights=False),
+            replace(request, penalize_bias=True),
+            replace(request, bias=0.0),
+        ):
+            for rule in REFUSAL_RULES.values():
+                assert rule(request) is not None or rule(easier) is None
+
+
+@pytest.mark.parametrize("algorithm", REFUSAL_RULES)
+@pytest.mark.parametrize("prior", PRIORS)
+@pytest.mark.parametrize("loss", LOSS_NAMES)
+def test_fit_solves_what_the_rules_allow_and_refuses_the_rest(loss: str, prior: str, algorithm: str) -> None:
+    rng = np.random.default_rng(0)
+    asked: dict[str, dict[str, Any]] = {
+        "plain": {},
+        "free constant": {"penalize_bias": False},
+        "modes": {"prior": Prior(prior, mode=rng.normal(size=8))},
+        "class weights": {"class_weight": "balanced"},
+    }
+    changes = {
+        "plain": {},
+        "free constant": {"penalize_bias": False},
+        "modes": {"informed": True},
+        "class weights": {"class_weights": True},
+    }
+    for name, changed in asked.items():
+        request = replace(SolveRequest(find_loss(loss), prior), **changes[name])
+        settings = {"loss": loss, "prior": prior, "algorithm": algorithm, "lam": 0.05, "max_passes": 30}
+        reason = REFUSAL_RULES[algorithm](request)
+        if reason is None:
+            model = fit(SMALL.X, SMALL.Y, **{**settings, **changed})
+            assert np.isfinite(model.coef).all()
+            assert len(model.certificate) == 3
+        else:
+            with pytest.raises(UsageError) as caught:
+                fit(SMALL.X, SMALL.Y, **{**settings, **changed})
+            assert caught.value.what == reason
+
+
+@pytest.mark.parametrize(("algorithm", "prior"), [("simplex", "gaussian"), ("column", "cauchy")])
+def test_unknown_names_are_refused_before_any_rule(algorithm: str, prior: str) -> None:
+    request = SolveRequest(find_loss("logistic"), prior)
+    with pytest.raises(UsageError, match=r"there is no (algorithm|prior)"):
+        check_combination(algorithm, request)
+
+
+def test_the_rule_of_a_plugin_decides_about_its_algorithm() -> None:
+    request = SolveRequest(find_loss("logistic"), "gaussian")
+    check_combination("own", request, lambda request: None)
+    with pytest.raises(UsageError, match="not today"):
+        check_combination("own", request, lambda request: "not today")
+
+
+@pytest.mark.parametrize("name", load_named_learners())
+def test_a_named_learner_is_a_possible_combination(name: str) -> None:
+    """Its settings are arguments of `fit`, and a change of one option keeps the others."""
+    learner = find_learner(name)
+    request = SolveRequest(
+        find_loss(learner.settings["loss"]),
+        learner.settings["prior"],
+        learner.settings.get("penalize_bias", True),
+    )
+    check_combination(learner.settings["algorithm"], request)
+    changed = learner.merge_changes(lam=0.5, options={"precision": "float64"})
+    assert changed == {
+        **learner.settings,
+        "lam": 0.5,
+        "options": {**learner.settings["options"], "precision": "float64"},
+    }
+    assert learner.merge_changes()["options"] == learner.settings["options"]

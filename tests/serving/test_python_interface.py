@@ -1,0 +1,200 @@
+"""`from textcat import Categorizer, tune`: the answers of the command line, kept in the same model directories."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+
+import textcat
+from tests.experiment.own_table import carried_out, table
+from textcat import Categorizer
+from textcat.errors import BadDataError, UsageError
+from textcat.serving.export import assemble_categorizer
+
+LOGISTIC = {"learner": "linear", "parameters": {"loss": "logistic", "cost": 10}}
+RUNS: dict[str, dict[str, Any]] = {
+    "temperature": LOGISTIC | {"calibration": {"method": "temperature"}, "reject": {"coverage": 0.9}},
+    "softmax": {"learner": "softmax"},
+    "selected": LOGISTIC | {"selection": {"features": 12}},
+    "bayes": {"learner": "naive_bayes"},
+    "groups": LOGISTIC
+    | {
+        "text": {
+            "groups": [{"ngrams": [1, 2]}, {"analyzer": "char_wb", "ngrams": [2, 4], "weighting": "bm25"}]
+        }
+    },
+}
+RULES: dict[str, dict[str, Any]] = {
+    "pcut": {"rule": "pcut", "per_document": "tuned", "cross_validated": True},
+    "tuned": {"rule": "tuned"},
+    "rcut": {"rule": "rcut", "per_document": "training"},
+    "expected-f1": {"rule": "expected-f1", "cross_validated": True},
+    "scut": {"rule": "scut-fbr", "cross_validated": True, "folds": 3},
+}
+
+
+def read_rows(folder: Path) -> list[list[str]]:
+    return [line.split(",") for line in (folder / "documents.csv").read_text().splitlines()[1:]]
+
+
+def compare(folder: Path, settings: dict[str, Any], single: bool) -> None:
+    """A run trained by stages and the same run trained in memory give the same numbers."""
+    corpus = {"single_label": single, "categories": "train"}
+    plan, context, _ = carried_out(
+        folder, {"runs": {"one": settings}, "corpus": corpus, "seed": 1}, single=single
+    )
+    trained = assemble_categorizer(plan, plan.chains[0], context)
+    rows = read_rows(folder)
+    train = [row for row in rows if row[3] == "train"]
+    texts = [row[1] for row in rows]
+    labels: Any = [row[2] if single else row[2].split() for row in train]
+    # `fields` is what the small experiment of the tests sets, the tokenizer what own documents get.
+    full = {"text": {"fields": ["text"]}, "vector": {"weighting": "binary", "cosine": False}, **settings}
+    full["text"] = {"fields": ["text"]} | full["text"]
+    full.setdefault("calibration", None)
+    full.setdefault("threshold", {"rule": "default"})
+    ours = Categorizer.fit([row[1] for row in train], labels, full)
+    assert ours.categories == trained.categories
+    theirs = trained.scores(trained.make_documents(texts))
+    scores = ours.scores(ours.make_documents(texts))
+    assert np.array_equal(scores, theirs)
+    assert np.array_equal(ours.decisions(scores), trained.decisions(theirs))
+    assert np.array_equal(ours.decision_rule.thresholds, trained.decision_rule.thresholds)
+    expected, found = trained.probabilities(theirs), ours.probabilities(scores)
+    assert (expected is None) == (found is None)
+    if expected is not None and found is not None:
+        assert np.array_equal(expected, found)
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_training_in_memory_is_training_by_stages_for_one_label(tmp_path: Path, name: str) -> None:
+    compare(tmp_path, RUNS[name], single=True)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_training_in_memory_is_training_by_stages_for_several_labels(tmp_path: Path, rule: str) -> None:
+    compare(tmp_path, LOGISTIC | {"calibration": {"method": "platt"}, "threshold": RULES[rule]}, single=False)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]]:
+    folder = tmp_path_factory.mktemp("rows")
+    table(folder, documents=120, single=True)
+    rows = read_rows(folder)
+    return [row[1] for row in rows], [row[2] for row in rows]
+
+
+def test_a_saved_model_gives_the_same_answers_to_python_and_to_the_command(
+    documents: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    texts, labels = documents
+    fitted = Categorizer.fit(texts, labels)
+    assert np.mean([a == b for a, b in zip(fitted.predict(texts), labels, strict=True)]) > 0.8
+    fitted.save(tmp_path / "new" / "model")
+    fitted.save(tmp_path / "new" / "model")
+    loaded = Categorizer.load(tmp_path / "new" / "model")
+    assert loaded.predict(texts) == fitted.predict(texts)
+    assert np.array_equal(loaded.predict_proba(texts), fitted.predict_proba(texts))
+    assert loaded.predict_proba(texts).sum(axis=1) == pytest.approx(1.0)
+    (tmp_path / "new.txt").write_text("\n".join(texts[:5]) + "\n")
+    command = [sys.executable, "-c", "from textcat.cli.main import main; main()", "predict"]
+    done = subprocess.run(
+        [*command, str(tmp_path / "new" / "model"), str(tmp_path / "new.txt")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [json.loads(line)["labels"][0] for line in done.stdout.splitlines()] == fitted.predict(texts[:5])
+    assert pickle.loads(pickle.dumps(fitted)).predict(texts) == fitted.predict(texts)
+    with pytest.raises(BadDataError):
+        Categorizer.load(tmp_path)
+
+
+def test_explanations_add_up_to_the_score(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+    fitted = Categorizer.fit(texts, labels)
+    for category in fitted.categories:
+        parts = fitted.explain(texts[3], category)
+        constant = float(fitted.model.intercept[list(fitted.categories).index(category)])  # type: ignore[attr-defined]
+        score = fitted.scores(fitted.make_documents([texts[3]]))[0, list(fitted.categories).index(category)]
+        assert sum(weight for _, weight in parts) + constant == pytest.approx(score)
+        sizes = [abs(weight) for _, weight in parts]
+        assert sizes == sorted(sizes, reverse=True)
+    best = fitted.predict([texts[3]])[0]
+    assert fitted.explain(texts[3]) == fitted.explain(texts[3], best)
+
+
+def test_several_labels_are_lists_and_settings_may_be_a_file(
+    documents: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    texts, labels = documents
+    several = Categorizer.fit(texts, [[label, "all"] if k % 2 else [label] for k, label in enumerate(labels)])
+    assert all(isinstance(found, list) for found in several.predict(texts))
+    assert several.predict([]) == []
+    experiment = {
+        "corpus": {"name": "jsonl", "path": "x.jsonl", "single_label": True},
+        "text": {"fields": ["text"]},
+        "runs": {"nb": {"learner": "naive_bayes_multiclass"}},
+    }
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(experiment))
+    from_file = Categorizer.fit(texts, labels, tmp_path / "x.yaml")
+    assert from_file.run.learner == "naive_bayes_multiclass"
+    with pytest.raises(UsageError, match="no probabilities"):
+        from_file.predict_proba(texts)
+
+
+WRONG: list[tuple[Any, Any, Any, str]] = [
+    (["a", "b"], ["x"], None, "2 texts and 1 labels"),
+    ([], [], None, "no text to learn from"),
+    (["a", "b"], ["x", "x"], None, "every document has the label 'x'"),
+    (["a", "b"], ["x", ["y"]], None, "the label of document 1"),
+    (["a", "b"], [1, 2], None, "not text or a list of texts"),
+    (["a", 3], ["x", "y"], None, "document 1 is int"),
+    ("ab", ["x", "y"], None, "one text, not a list"),
+    (["a", "b"], ["x", "y"], {"learner": "svm"}, "no learner 'svm'"),
+    (["a", "b"], ["x", "y"], {"lerner": "smo"}, "lerner"),
+    (["a", "b"], ["x", "y"], {"projection": {"dimensions": 2}}, "without `search` and `projection`"),
+]
+
+
+@pytest.mark.parametrize(("texts", "labels", "settings", "message"), WRONG)
+def test_wrong_input_is_refused_with_what_is_wrong(
+    texts: Any, labels: Any, settings: Any, message: str
+) -> None:
+    with pytest.raises(UsageError, match=message):
+        Categorizer.fit(texts, labels, settings)
+
+
+def test_a_single_text_is_not_a_list_of_texts(documents: tuple[list[str], list[str]]) -> None:
+    fitted = Categorizer.fit(*documents)
+    with pytest.raises(UsageError, match=r"Write \[text\]"):
+        fitted.predict("bala bele")
+
+
+def test_tune_returns_a_model_of_all_documents(
+    documents: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    texts, labels = documents
+    found = textcat.tune(texts, labels, time=None, configurations=2, folds=3)
+    again = textcat.tune(texts, labels, time=None, configurations=2, folds=3)
+    assert isinstance(found, Categorizer)
+    assert np.array_equal(found.predict_proba(texts), again.predict_proba(texts))
+    assert len(found.categories) == 3
+    assert found.vectorizer.documents == len(texts)
+    found.save(tmp_path / "tuned")
+    assert Categorizer.load(tmp_path / "tuned").predict(texts) == found.predict(texts)
+
+
+def test_importing_textcat_imports_no_numpy() -> None:
+    check = "import sys, textcat; assert 'numpy' not in sys.modules; textcat.Categorizer; assert 'numpy' in sys.modules"
+    subprocess.run([sys.executable, "-c", check], check=True)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = textcat.nothing

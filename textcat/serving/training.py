@@ -1,0 +1,226 @@
+"""Train a categorizer on texts in memory, with the settings of a run of an experiment.
+
+The steps are those of `textcat train` without artifacts on disk: count, weigh, select, train, and fit calibration,
+thresholds and rejection on held-out scores. The same documents and settings give the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import ValidationError
+
+from textcat.errors import UsageError
+from textcat.experiment.spec.experiment import Experiment, RunSettings
+from textcat.experiment.spec.learner_table import validate_parameters
+from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule
+from textcat.experiment.steps.learner import LearningProblem, find_learner
+from textcat.experiment.steps.models import Model
+from textcat.experiment.steps.probabilities import check_probabilities, compute_probabilities
+from textcat.experiment.steps.select import keeps_all_features
+from textcat.selection import select_features
+from textcat.serving.categorizer import Categorizer
+from textcat.splits import assign_folds
+from textcat.text.counting import count_terms
+from textcat.text.vectorizer import Vectorizer
+from textcat.thresholds.calibration import fit_calibration, normalize_probabilities
+from textcat.thresholds.rejection import fit_rejection
+from textcat.thresholds.rules import set_categories_per_document, set_thresholds
+
+Floats = NDArray[np.float64]
+HeldOutScores = Callable[[int], tuple[Floats, NDArray[np.int64]]]
+Texts = Sequence[str] | Sequence[Mapping[str, str]]
+Labels = Sequence[str] | Sequence[Sequence[str]]
+Settings = Mapping[str, Any] | str | Path
+
+# The settings that `textcat init` writes.
+USUAL_SETTINGS: dict[str, Any] = {
+    "learner": "linear",
+    "parameters": {"loss": "squared_hinge", "cost": 1, "algorithm": "fast", "tolerance": 1e-4},
+    "text": {"tokenizer": "unicode", "fields": ["text"]},
+    "vector": {"weighting": "log_tf_idf", "cosine": True},
+}
+USUAL_DECISIONS: dict[bool, dict[str, Any]] = {
+    True: {"calibration": {"method": "temperature"}},
+    False: {
+        "calibration": {"method": "platt"},
+        "threshold": {"rule": "pcut", "per_document": "tuned", "cross_validated": True},
+    },
+}
+
+
+@dataclass(frozen=True)
+class LabelledText:
+    """A document in memory."""
+
+    id: str
+    fields: Mapping[str, str]
+    labels: tuple[str, ...]
+    split: str = "train"
+
+
+def train_categorizer(
+    texts: Texts, labels: Labels, settings: Settings | None = None, *, seed: int = 1, jobs: int = 1
+) -> Categorizer:
+    """Return a categorizer trained on texts with one label each (text) or with lists of labels.
+
+    `settings` are the keys of a run in place of the usual ones, or an experiment file, whose first run is taken.
+    """
+    single = check_labels(texts, labels)
+    run = make_run_settings(settings, single_label=single)
+    documents = make_documents(texts, run.text.fields, labels)
+    counted = count_terms(documents, run.text, n_jobs=1)
+    vectorizer = Vectorizer.fit(
+        counted, np.ones(len(texts), dtype=np.bool_), settings=run.vector, groups=run.text.groups
+    )
+    categories = sorted({label for document in documents for label in document.labels})
+    _check_categories(categories, documents)
+    X, Y = vectorizer.transform(counted), counted.make_label_matrix(categories)
+    mask = None if keeps_all_features(run.selection) else select_features(X, Y, run.selection)
+    problem = LearningProblem(X, Y, mask, seed)
+    learner, parameters = find_learner(run.learner), validate_parameters(run.learner, run.parameters)
+    model = learner.fit(problem, parameters, jobs)
+
+    @cache
+    def score_held_out(folds: int) -> tuple[Floats, NDArray[np.int64]]:
+        numbers = assign_folds(len(texts), folds, seed=seed)
+        parts = [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
+        scores = np.empty(Y.shape, dtype=np.float64)
+        found = learner.score_folds(problem, parameters, model, parts, jobs)
+        for (_, held), part in zip(parts, found, strict=True):
+            scores[held] = part
+        return scores, numbers
+
+    rule = _fit_decision_rule(run, problem, model, score_held_out, categories, single_label=single)
+    return Categorizer("python", "model", categories, vectorizer, model, rule, {})
+
+
+def make_run_settings(settings: Settings | None, *, single_label: bool) -> RunSettings:
+    """Return the settings of a run over the usual ones; raise UsageError for wrong ones."""
+    if isinstance(settings, str | Path):
+        run = next(iter(load_experiment(settings).runs.values()))
+    else:
+        given = dict(settings or {})
+        learner = (
+            {} if "learner" in given else {key: USUAL_SETTINGS[key] for key in ("learner", "parameters")}
+        )
+        merged = learner | USUAL_DECISIONS[single_label] | given
+        merged |= {key: USUAL_SETTINGS[key] | dict(given.get(key, {})) for key in ("text", "vector")}
+        run = _validate_run(merged, single_label=single_label)
+    if run.search or run.projection:
+        raise UsageError(
+            "a categorizer is trained without `search` and `projection`",
+            hint="Use `textcat train` with an experiment file, and load the model directory that it writes.",
+        )
+    check_probabilities(run)
+    return run
+
+
+def _validate_run(merged: Mapping[str, Any], *, single_label: bool) -> RunSettings:
+    try:
+        corpus = {"name": "jsonl", "single_label": single_label}
+        run = Experiment.model_validate({"corpus": corpus, "runs": {"model": merged}}).runs["model"]
+        validate_parameters(run.learner, run.parameters)
+    except KeyError as error:
+        raise UsageError(f"there is no learner {merged['learner']!r}", hint=str(error.args[0])) from error
+    except ValidationError as error:
+        fault = error.errors()[0]
+        place = ".".join(str(part) for part in fault["loc"] if part not in ("runs", "model"))
+        what = fault["msg"].removeprefix("Value error, ")
+        raise UsageError(
+            f"settings: {place}: {what}" if place else f"settings: {what}",
+            hint="`textcat show --schema` says what a run takes.",
+        ) from error
+    return run
+
+
+def make_documents(texts: Texts, fields: Sequence[str], labels: Labels | None = None) -> list[LabelledText]:
+    """Return texts as documents; a plain text is the last field, a mapping names its fields."""
+    found = []
+    for number, text in enumerate(texts):
+        if not isinstance(text, str | Mapping):
+            raise UsageError(
+                f"document {number} is {type(text).__name__}, not text",
+                hint=f"Give texts, or mappings with the fields {', '.join(fields)}.",
+            )
+        named = {fields[-1]: text} if isinstance(text, str) else text
+        given: Any = () if labels is None else labels[number]
+        own = (given,) if isinstance(given, str) else tuple(given)
+        found.append(LabelledText(str(number), dict.fromkeys(fields, "") | dict(named), own))
+    return found
+
+
+def check_labels(texts: Sequence[Any], labels: Sequence[Any]) -> bool:
+    """Return whether each document has one label; raise UsageError for labels that do not fit."""
+    if len(texts) != len(labels):
+        raise UsageError(f"{len(texts)} texts and {len(labels)} labels", hint="Give one entry for each text.")
+    if not texts:
+        raise UsageError("there is no text to learn from", hint="Give texts and their labels.")
+    single = [isinstance(label, str) for label in labels]
+    if any(single) and not all(single):
+        number = single.index(not single[0])
+        raise UsageError(
+            f"the label of document {number} is {labels[number]!r}, that of document 0 is {labels[0]!r}",
+            hint="Give each document one label as text, or each a list of labels.",
+        )
+    for number, own in enumerate(labels):
+        if not isinstance(own, str) and not (
+            isinstance(own, Iterable) and all(isinstance(each, str) for each in own)
+        ):
+            raise UsageError(
+                f"the label of document {number} is {own!r}, not text or a list of texts",
+                hint="Labels are texts: str(label).",
+            )
+    return all(single)
+
+
+def _check_categories(categories: Sequence[str], documents: Sequence[LabelledText]) -> None:
+    everywhere = [name for name in categories if all(name in document.labels for document in documents)]
+    if len(everywhere) == len(categories):
+        named = ", ".join(map(repr, categories))
+        raise UsageError(
+            f"every document has the label {named}: there is nothing to learn"
+            if categories
+            else "no document has a label",
+            hint="Add documents of another category.",
+        )
+
+
+def _fit_decision_rule(
+    run: RunSettings,
+    problem: LearningProblem,
+    model: Model,
+    score_held_out: HeldOutScores,
+    categories: Sequence[str],
+    *,
+    single_label: bool,
+) -> DecisionRule:
+    """Return thresholds, calibration and rejection, fitted on held-out scores as their settings say."""
+    labels, priors = problem.labels, problem.labels.mean(axis=0)
+    calibration = None
+    if run.calibration is not None:
+        calibration = fit_calibration(run.calibration, score_held_out(run.calibration.folds)[0], labels)
+    rejection = None
+    if run.reject is not None and run.calibration is not None and calibration is not None:
+        held_out = calibration.probabilities(score_held_out(run.calibration.folds)[0])
+        rejection = fit_rejection(run.reject, normalize_probabilities(held_out), labels, categories)
+    per_document = 1.0
+    if run.threshold.rule == "default":
+        thresholds = set_thresholds(run.threshold, np.zeros((0, len(categories))), labels[:0])
+    else:
+        scores, folds = model.scores(problem.X), None
+        if run.threshold.cross_validated:
+            scores, folds = score_held_out(run.threshold.folds)
+        needed = run.threshold.rule == "expected-f1"
+        probabilities = compute_probabilities(model, calibration, scores) if needed else None
+        thresholds = set_thresholds(run.threshold, scores, labels, folds, probabilities)
+        if run.threshold.rule in PER_DOCUMENT_RULES:
+            per_document = set_categories_per_document(run.threshold, scores, labels)
+    return DecisionRule(run, single_label, thresholds, per_document, priors, calibration, rejection)
