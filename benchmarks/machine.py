@@ -27,6 +27,7 @@ _PACKAGES = (
     "libmultilabel",
     "skglm",
     "celer",
+    "cyanure",
     "joblib",
     "distributed",
 )
