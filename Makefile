@@ -51,10 +51,11 @@ check: $(READY)
 check-slice: $(LATEST)
 	$(BIN)/pytest -n 2 --dist loadscope tests/gate
 
-# Measure time and memory next to other libraries: a quarter of an hour, 6 GB; results/bench/ keeps the last run.
+# Measure time and memory next to other libraries: a quarter of an hour, 6 GB; results/bench/ keeps the last run, docs/performance.md shows it.
 bench: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	for name in text solvers pipeline predict backends scale; do $(BIN)/python -m benchmarks $$name --save results/bench || exit 1; done
+	$(BIN)/python -m benchmarks.page > docs/performance.md
 
 clean:
 	rm -rf $(VENV) data/cache

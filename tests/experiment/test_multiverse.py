@@ -263,3 +263,34 @@ def test_a_recording_store_deletes_only_what_it_made(tmp_path: Path) -> None:
     assert Store(tmp_path).find(early)
     assert Store(tmp_path).find(late) is None
     assert not list((tmp_path / "train").glob(f"{late.key}*"))
+
+
+def test_extend_keeps_the_readings_of_the_file_and_runs_others(place: OwnReadings) -> None:
+    place.run("--sample", "12")
+    whole = place.summary()["experiments"]["trial"]
+    path = place.results / "trial" / "multiverse.json"
+    place.run("--sample", "3")
+    few = place.summary()
+    before = [reading["options"] for reading in few["experiments"]["trial"]["readings"]]
+    # A number that no run can give shows that a kept reading is not run again.
+    few["experiments"]["trial"]["readings"][1]["values"][0] = 12.5
+    path.write_text(json.dumps(few))
+    place.run("--sample", "6", "--extend")
+    found = place.summary()["experiments"]["trial"]
+    options = [reading["options"] for reading in found["readings"]]
+    assert len(options) == len({tuple(each.values()) for each in options}) >= 6
+    assert all(each in options for each in before)
+    assert found["readings"][options.index(before[1])]["values"][0] == 12.5
+    values = {tuple(each["options"].values()): each["values"] for each in whole["readings"]}
+    for reading in found["readings"]:
+        if reading["options"] != before[1]:
+            assert reading["values"] == values[tuple(reading["options"].values())]
+
+
+def test_readings_of_a_file_whose_default_reading_has_other_numbers_are_left_out(place: OwnReadings) -> None:
+    place.run("--sample", "3")
+    summary = place.summary()
+    summary["experiments"]["trial"]["readings"][0]["values"][0] += 5.0
+    (place.results / "trial" / "multiverse.json").write_text(json.dumps(summary))
+    place.run("--sample", "1", "--extend")
+    assert len(place.summary()["experiments"]["trial"]["readings"]) == 1

@@ -17,17 +17,21 @@ import pytest
 from tests.gate.commands import reuters_in, textcat
 from tests.gate.pins import fingerprint_of, load_pins, moved
 from textcat.experiment.spec.loading import load_experiment
-from textcat.published.printed_tables import PAPERS
+from textcat.published.printed_tables import PAPERS, load_all_cells
+from textcat.published.verdicts import find_measure_kind
 from textcat.report.gate import find_results, load_pinned_sources
 
 SLICE = sorted((Path(__file__).parent / "slice").glob("*.yaml"))
 NAMES = [load_experiment(path).name for path in SLICE]
 JUDGED = {
     "zhang_jin_2003/table2_reuters": 8,
-    "genkin_2004/table5": 7,
+    "zhang_jin_2003/reuters90": 7,
+    "genkin_2004/table1": 9,
+    "genkin_2004/table4_modapte": 6,
+    "genkin_2004/table5": 14,
     "gao_2003/table2": 2,
     "gao_2003/table4_svm": 11,
-    "zhang_2000/table1": 60,
+    "zhang_2000/table1": 72,
 }
 """How many gated cells each slice measures anew."""
 
@@ -54,6 +58,27 @@ def test_every_paper_has_its_slice() -> None:
         assert set(load_experiment(path).runs) <= set(load_experiment(name).runs)
 
 
+def test_half_of_the_numbers_that_can_be_measured_are_measured_anew() -> None:
+    judged = [
+        cell
+        for cell in load_all_cells()
+        if cell.group == "tables"
+        and cell.printed is not None
+        and cell.counted
+        and find_measure_kind(cell.kind).gated
+        and not cell.cannot_run
+    ]
+    runs = {name: set(load_experiment(path).runs) for path, name in zip(SLICE, NAMES, strict=True)}
+    runs["reuters_modapte"] = set(load_experiment("reuters_modapte").runs)
+    comparisons = {"genkin_2004/table1", "zhang_jin_2003/reuters90"}
+    anew = [
+        cell
+        for cell in judged
+        if cell.experiment in comparisons or cell.run in runs.get(cell.experiment, set())
+    ]
+    assert 2 * len(anew) >= len(judged)
+
+
 def test_every_measured_cell_stands_as_pinned(results: Path) -> None:
     done = textcat("check", str(results), "--json")
     assert done.returncode == 0, done.stderr
@@ -71,10 +96,15 @@ def test_every_measured_cell_stands_as_pinned(results: Path) -> None:
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, name: str) -> None:
     shutil.copytree(results / name, tmp_path / name)
-    cell = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))[0]
+    cells = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))
+    copy = fingerprint_of(find_results([tmp_path]))
+    if copy not in load_pinned_sources().values():
+        cells = [cell for cell in cells if cell["id"] in load_pins()[copy]]
+        if not cells:
+            pytest.skip("no number of this experiment is pinned for this copy of the collection")
+    cell = cells[0]
     raise_number(tmp_path / name / "results.json", cell, 9.0)
     read = find_results([tmp_path])
-    copy = fingerprint_of(read)
     if copy in load_pinned_sources().values():
         done = textcat("check", str(tmp_path))
         assert done.returncode == 1
@@ -85,7 +115,7 @@ def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, nam
 
 def raise_number(path: Path, cell: dict[str, Any], by: float) -> None:
     results = json.loads(path.read_text())
-    run = results["runs"][cell["run"]]
+    run = (results["runs"] | results["beside"])[cell["run"]]
     if cell["measure"] in run["measures"]:
         run["measures"][cell["measure"]] += by
     else:

@@ -18,8 +18,10 @@ from textcat.published.verdicts import read_printed
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes
 from textcat.report.range_strips import HALF_HEIGHT, make_strip
 from textcat.report.reading_headlines import (
+    Departures,
     describe_choices,
     find_departures,
+    format_reading_rows,
     read_multiverses,
     summarize_by_reading,
 )
@@ -65,12 +67,15 @@ def test_the_counts_of_the_readings_are_apart_and_add_up(tmp_path: Path) -> None
     verdicts = judge_cells({}, load_all_cells(), {})
     found = summarize_by_reading(verdicts, tmp_path)
     tables = sum(1 for cell in CELLS.values() if cell.group == "tables" and cell.printed and cell.counted)
-    assert found["default"]["counted"] + found["fitted"]["counted"] == tables
+    assert sum(found[name]["counted"] for name in ("default", "fitted", "other")) == tables
     nearest = found["nearest"]
     assert (nearest["cells"], nearest["papers"], nearest["how"]) == (len(BEP), ["zhang_oles_2001"], FITTED)
     assert nearest["headline"] == {"reproduced": len(BEP), "close": 0, "off": 0}
     assert nearest["default_headline"] == {"reproduced": 0, "close": 0, "off": len(BEP)}
     assert nearest["experiments"] == {"reuters_modapte": 2}
+    rows = format_reading_rows(found)
+    assert sum(int(row[-1]) for row in rows[:-2]) == tables
+    assert rows[-2][1:4] == [str(len(BEP)), "0", "0"]
     assert summarize_by_reading(verdicts, None)["nearest"]["cells"] == 0
 
 
@@ -80,10 +85,12 @@ def test_readings_under_other_questions_are_not_counted(tmp_path: Path) -> None:
 
 
 def test_a_table_says_how_its_open_questions_were_answered() -> None:
-    assert find_departures("reuters_modapte") == ()
-    assert find_departures("an experiment of a user") == ()
+    assert find_departures("reuters_modapte") == Departures()
+    assert find_departures("an experiment of a user") == Departures()
+    assert find_departures("gao_2003/table1").fitted == ("length", "mce_iterations")
     assert describe_choices(["reuters_modapte"]).endswith("chosen without any test result.")
     assert describe_choices(["an experiment of a user"]) == ""
+    assert "fitted to test results: length, mce iterations;" in describe_choices(["gao_2003/table1"])
 
 
 def test_a_strip_has_a_column_for_each_cell_with_its_range() -> None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A file of readings for an experiment of your own.",
 )
+@click.option("--extend", is_flag=True, help="Keep the readings that multiverse.json holds, and run others.")
 @click.option("--keep", is_flag=True, help="Keep models and scores of all readings in the cache.")
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
 @add_backend_options
@@ -50,6 +51,7 @@ def command(
     sample: int | None,
     seed: int,
     own: Path | None,
+    extend: bool,
     keep: bool,
     as_json: bool,
     **settings: Any,
@@ -67,7 +69,7 @@ def command(
     selection = Selection(number, budget, seed)
     groups = _group_targets(targets, own, place)
     codes = [
-        _run_multiverse(names, readings, selection, place, keep=keep, as_json=as_json)
+        _run_multiverse(names, readings, selection, place, extend=extend, keep=keep, as_json=as_json)
         for readings, names in groups
     ]
     return max(codes)
@@ -134,16 +136,19 @@ def _run_multiverse(
     selection: Selection,
     place: CommandSettings,
     *,
+    extend: bool,
     keep: bool,
     as_json: bool,
 ) -> int:
     """Run the readings of one paper; return the exit code, 4 where a reading failed."""
     from textcat.cli.options import make_download_bar, make_progress_bar
     from textcat.experiment.run.multiverse import Multiverse
+    from textcat.experiment.spec.loading import load_experiment
     from textcat.parallel import start_workers
-    from textcat.report.multiverse_page import format_summary, write_multiverse
+    from textcat.report.multiverse_page import format_summary, read_summary, write_multiverse
 
-    multiverse = Multiverse.plan(names, readings, selection)
+    folder = place.results / (readings.paper or load_experiment(names[0]).name)
+    multiverse = Multiverse.plan(names, readings, selection, read_summary(folder) if extend else None)
     if place.dry_run:
         _print_plan(multiverse, as_json=as_json)
         return 0
@@ -158,7 +163,6 @@ def _run_multiverse(
             place, progress=make_progress_bar(), download_progress=make_download_bar(), executor=executor
         )
         multiverse.run(context, report, keep=keep)
-    folder = place.results / (readings.paper or multiverse.experiments[0].experiment.name)
     summary = write_multiverse(folder, multiverse.summarize())
     if as_json:
         print_json(summary)

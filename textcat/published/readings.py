@@ -33,7 +33,10 @@ class _Strict(BaseModel):
 
 
 class ReadingOption(_Strict):
-    """One answer to a question: the settings it changes, and what speaks for it."""
+    """One answer to a question: the settings it changes, and what speaks for it.
+
+    `fitted`: the answer was once chosen by tables of test results, and is kept to show what it does.
+    """
 
     patch: dict[str, Any] = Field(default_factory=dict)
     support: Support
@@ -41,6 +44,7 @@ class ReadingOption(_Strict):
     simplest: bool = False
     implemented: bool = True
     contradicted: bool = False
+    fitted: bool = False
 
     @property
     def runs(self) -> bool:

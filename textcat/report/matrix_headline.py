@@ -62,7 +62,7 @@ def list_headline_sentences(matrix: Mapping[str, Any]) -> list[str]:
 
 def describe_readings(by_reading: Mapping[str, Any]) -> str:
     """Say how the papers' open questions were answered, for the default and for the nearest reading."""
-    default, fitted, nearest = (by_reading[name] for name in ("default", "fitted", "nearest"))
+    default, fitted, other, nearest = (by_reading[name] for name in ("default", "fitted", "other", "nearest"))
     judged = default["runnable_gated"]
     parts = [
         f"A paper leaves questions open. The default reading answers them without any test result: it reproduces "
@@ -73,6 +73,11 @@ def describe_readings(by_reading: Mapping[str, Any]) -> str:
         parts.append(
             f"{fitted['headline']['reproduced']} of {fitted['runnable_gated']} are reproduced by experiments with "
             f"answers that are still fitted to test results ({', '.join(fitted['experiments'])})."
+        )
+    if other["counted"]:
+        parts.append(
+            f"{other['headline']['reproduced']} of {other['runnable_gated']} are reproduced by experiments with other "
+            f"answers, none fitted ({', '.join(other['experiments'])})."
         )
     if nearest["cells"]:
         parts.append(

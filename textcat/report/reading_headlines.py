@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,43 +24,75 @@ from textcat.published.readings import load_readings
 from textcat.report.multiverse_page import read_summary
 
 COMPARED = HEADLINE[:3]
-Departures = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True)
+class Departures:
+    """The open questions that an experiment answers otherwise than the default reading, or leaves unsaid.
+
+    `fitted`: those whose answer was chosen by tables of test results.
+    """
+
+    questions: tuple[str, ...] = ()
+    fitted: tuple[str, ...] = ()
 
 
 @cache
-def find_departures(experiment: str) -> tuple[str, ...]:
-    """The open questions that an experiment of the papers answers otherwise than the default reading."""
+def find_departures(experiment: str) -> Departures:
+    """Compare an experiment of the papers with the default reading; others have no departures."""
     paper = "zhang_oles_2001" if experiment == "reuters_modapte" else experiment.partition("/")[0]
     if paper not in PAPERS or experiment not in find_experiment_files():
-        return ()
-    return tuple(ReadableExperiment.load(experiment, load_readings(paper)).find_departures())
+        return Departures()
+    loaded = ReadableExperiment.load(experiment, load_readings(paper))
+    questions = loaded.find_departures()
+    if not questions:
+        return Departures()
+    taken = loaded.find_committed_options()
+    fitted = [
+        name
+        for name in questions
+        if (option := taken[name]) and loaded.questions[name].options[option].fitted
+    ]
+    return Departures(tuple(questions), tuple(fitted))
 
 
 def describe_choices(experiments: Iterable[str]) -> str:
     """Say in one sentence how the open questions were answered; empty for experiments that are not the papers'."""
-    known = [name for name in experiments if name in find_experiment_files()]
+    known = [find_departures(name) for name in experiments if name in find_experiment_files()]
     if not known:
         return ""
-    different = sorted({question for name in known for question in find_departures(name)})
-    if not different:
+    fitted = _list_names(found.fitted for found in known)
+    others = _list_names(set(found.questions) - set(found.fitted) for found in known)
+    if not fitted and not others:
         return "Open questions: the default reading, chosen without any test result."
-    named = ", ".join(name.replace("_", " ") for name in different)
-    return f"Open questions: some answers are {FITTED} ({named}); the others are the default reading's."
+    parts = [f"answers {FITTED}: {fitted}"] if fitted else []
+    parts += (
+        [f"answers other than the default reading's, or left to a setting's default: {others}"]
+        if others
+        else []
+    )
+    return f"Open questions: {'; '.join(parts)}; otherwise the default reading."
+
+
+def _list_names(names: Iterable[Iterable[str]]) -> str:
+    return ", ".join(name.replace("_", " ") for name in sorted({each for some in names for each in some}))
 
 
 def summarize_by_reading(verdicts: Sequence[CellVerdict], folder: Path | None) -> dict[str, Any]:
     """Count the cells of tables by reading.
 
-    default: cells of experiments that are the default reading. fitted: of those that are not, with their experiments.
+    default: cells of experiments that are the default reading. fitted: of those with an answer chosen by test
+    results. other: of those that depart from the default reading without such an answer.
     nearest: for the experiments whose readings were run, the cells under the nearest and under the default reading.
     """
     in_tables = [entry for entry in verdicts if entry.cell.group == "tables"]
-    fitted = [entry for entry in in_tables if find_departures(entry.cell.experiment)]
-    departing = {entry.cell.experiment for entry in fitted}
-    default = [entry for entry in in_tables if entry.cell.experiment not in departing]
+    groups: dict[str, list[CellVerdict]] = {"default": [], "fitted": [], "other": []}
+    for entry in in_tables:
+        found = find_departures(entry.cell.experiment)
+        groups["fitted" if found.fitted else "other" if found.questions else "default"].append(entry)
+    how = {"default": "no test result involved", "fitted": FITTED, "other": "other answers, not fitted"}
     return {
-        "default": _count(default) | {"how": "no test result involved"},
-        "fitted": _count(fitted) | {"how": FITTED, "experiments": sorted(departing)},
+        **{name: _count(entries) | {"how": how[name]} for name, entries in groups.items()},
         "nearest": _count_nearest(in_tables, read_multiverses(folder) if folder else {}),
     }
 
@@ -68,6 +101,7 @@ def _count(entries: Sequence[CellVerdict]) -> dict[str, Any]:
     counts = count_verdicts(entries)
     return {
         "papers": list(dict.fromkeys(entry.cell.paper for entry in entries)),
+        "experiments": sorted({entry.cell.experiment for entry in entries}),
         **{key: counts[key] for key in ("counted", "runnable_gated", "headline")},
     }
 
@@ -110,13 +144,12 @@ def _count_places(verdicts: Iterable[str]) -> dict[str, int]:
 
 def format_reading_rows(by_reading: Mapping[str, Any]) -> list[list[str]]:
     """The rows of the headline's table: label, the counts of HEADLINE, and all."""
-    default, fitted, nearest = (by_reading[name] for name in ("default", "fitted", "nearest"))
-    rows = [
-        _make_row("**default reading**: no test result involved", default["headline"], default["counted"])
-    ]
-    if fitted["counted"]:
-        named = ", ".join(fitted["experiments"])
-        rows.append(_make_row(f"{named}: {FITTED}", fitted["headline"], fitted["counted"]))
+    default, nearest = by_reading["default"], by_reading["nearest"]
+    rows = [_make_row(f"**default reading**: {default['how']}", default["headline"], default["counted"])]
+    for group in (by_reading["fitted"], by_reading["other"]):
+        if group["counted"]:
+            label = f"{', '.join(group['experiments'])}: {group['how']}"
+            rows.append(_make_row(label, group["headline"], group["counted"]))
     if nearest["cells"]:
         cells = f"{nearest['cells']} cells of {len(nearest['papers'])} papers"
         rows += [

@@ -17,13 +17,14 @@ from typing import Any
 
 from textcat.errors import TextcatError
 from textcat.experiment.context import RunContext
+from textcat.experiment.run.earlier_readings import check_earlier_readings, find_earlier_readings
 from textcat.experiment.run.plan import Plan, make_plan
 from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import fetch_documents
-from textcat.published.check import MeasureValues, find_cell_values
+from textcat.published.check import CellValues, MeasureValues, find_cell_values
 from textcat.published.claims import load_claims
 from textcat.published.printed_tables import PublishedCell, load_all_cells
 from textcat.published.reading_summary import (
@@ -63,12 +64,16 @@ class Selection:
 
 @dataclass
 class MeasuredExperiment:
-    """The readings of one experiment that were run: projected reading -> measures, the default first."""
+    """The readings of one experiment that were run: projected reading -> measures, the default first.
+
+    `earlier` holds the cells of readings that an earlier command ran; they are not run again, the default excepted.
+    """
 
     experiment: ReadableExperiment
     same: Mapping[str, Mapping[str, str]]
     measured: dict[tuple[str, ...], RunMeasures] = field(default_factory=dict)
     failed: list[dict[str, Any]] = field(default_factory=list)
+    earlier: Mapping[tuple[str, ...], CellValues] = field(default_factory=dict)
 
     def project(self, reading: Mapping[str, str]) -> Reading:
         """The part of a reading that makes a difference here."""
@@ -91,13 +96,24 @@ class Multiverse:
     complete: bool = True
 
     @classmethod
-    def plan(cls, wanted: Sequence[str], readings: Readings, selection: Selection) -> Multiverse:
-        """Choose the readings of the experiments."""
+    def plan(
+        cls,
+        wanted: Sequence[str],
+        readings: Readings,
+        selection: Selection,
+        earlier: Mapping[str, Any] | None = None,
+    ) -> Multiverse:
+        """Choose the readings of the experiments; `earlier` is a summary whose readings are kept."""
         loaded = [ReadableExperiment.load(name, readings) for name in wanted]
         space = ReadingSpace.of(loaded, readings)
         number = min(space.size, MAX_READINGS) if selection.sample is None else selection.sample
         chosen = space.select(number, selection.seed)
-        measured = [MeasuredExperiment(each, each.find_effective_options()) for each in loaded]
+        before = earlier["experiments"] if earlier else {}
+        measured = []
+        for each in loaded:
+            same = each.find_effective_options()
+            kept = find_earlier_readings(before.get(each.name), same)
+            measured.append(MeasuredExperiment(each, same, earlier=kept))
         return cls(readings, space, selection, chosen, measured)
 
     def list_jobs(self) -> Iterator[list[tuple[MeasuredExperiment, Reading]]]:
@@ -108,7 +124,8 @@ class Multiverse:
             for experiment in self.experiments:
                 for reading in batch:
                     identity = (experiment.experiment.name, experiment.key(reading))
-                    if identity not in seen:
+                    is_kept = identity[1] in experiment.earlier and reading != self.space.default
+                    if identity not in seen and not is_kept:
                         seen.add(identity)
                         jobs.append((experiment, reading))
             if jobs:
@@ -229,6 +246,13 @@ class Multiverse:
                 find_cell_values(cells, {experiment.name: measures}),
             )
             for options, measures in measured.measured.items()
+        ]
+        default = measured.key(self.space.default)
+        kept = check_earlier_readings(experiment.name, measured.earlier, default, found[0].values)
+        found += [
+            MeasuredReading(dict(zip(names, options, strict=True)), values)
+            for options, values in kept.items()
+            if options not in measured.measured
         ]
         nearest = find_nearest(cells, found)
         return {
