@@ -336,7 +336,7 @@ def test_rows_of_no_side_are_left_out_and_counted(tmp_path: Path) -> None:
     look = inspect_documents(path)
     assert look.options["policy"] == {"unknown-side": "skip"}
     assert f"{path}:92: 'later' is neither" in "\n".join(look.report)
-    assert look.documents == 90
+    assert look.counts.sides.total() == 90
 
 
 @pytest.mark.parametrize("several", [["grain", "sea"], "grain|sea"])
@@ -371,7 +371,7 @@ def test_ids_that_come_twice_keep_their_documents(tmp_path: Path) -> None:
     assert "id" not in look.options
     assert look.options["policy"] == {"duplicate-id": "rename"}
     assert "column id repeats" in "\n".join(look.report)
-    assert look.documents == 90
+    assert look.counts.sides.total() == 90
 
 
 @pytest.mark.parametrize("name", ["a.csv", "documents"])
@@ -439,7 +439,7 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
     opener = open_vectors if look.weighted else open_corpus
     opened: Any = opener(look.kind, path, **experiment.corpus.options)
     number = opened.X.shape[0] if look.weighted else sum(1 for _ in opened.documents())
-    assert number == look.documents > 0
+    assert number == look.counts.sides.total() > 0
 
 
 def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
@@ -450,3 +450,16 @@ def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
     assert "validation" in caught.value.hint
     with pytest.raises(DataNotAvailableError):
         inspect_documents(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(("words", "short"), [(12, True), (80, False)])
+def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, short: bool) -> None:
+    lines = [f"{' '.join(['bank' if place % 2 else 'port'] * words)},{place % 2}" for place in range(40)]
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label\n" + "\n".join(lines) + "\n")
+    inspection = inspect_documents(path)
+    assert inspection.short_texts is short
+    written = tmp_path / "texts.yaml"
+    written.write_text(render_first_experiment(inspection, "texts", path.name))
+    groups = load_experiment(written).text.groups
+    assert [group.analyzer for group in groups] == (["word", "char_wb"] if short else [])

@@ -27,25 +27,8 @@ from textcat.errors import BadDataError, UsageError
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """The settings that an experiment file needs for the documents, and a report for the user, line by line."""
-
-    kind: str
-    text: tuple[str, ...]
-    options: Mapping[str, Any]
-    single_label: bool
-    report: Sequence[str]
-    documents: int
-    weighted: bool = field(default=False)
-    categories: int = 0
-
-    @property
-    def many_labels(self) -> bool:
-        """Whether documents have several of so many labels that their ranking is measured."""
-        return not self.single_label and self.categories > MANY_LABELS
+# Texts with fewer words than this on average get n-grams of characters beside words: see docs/tuning.md.
+SHORT_TEXT_WORDS = 50
 
 
 @dataclass
@@ -55,6 +38,7 @@ class LabelCounts:
     sides: Counter[str] = field(default_factory=Counter)
     categories: dict[str, set[str]] = field(default_factory=lambda: {"train": set(), "test": set()})
     documents: Counter[str] = field(default_factory=Counter)
+    words: int = 0
     labels: int = 0
     several: int = 0
     first_several: str = ""
@@ -80,6 +64,11 @@ class LabelCounts:
     def used(self) -> int:
         """The number of training and test documents."""
         return self.sides["train"] + self.sides["test"]
+
+    @property
+    def has_short_texts(self) -> bool:
+        """Whether documents have so few words on average that parts of words are worth their time."""
+        return 0 < self.words < SHORT_TEXT_WORDS * self.used
 
     @property
     def is_single_label(self) -> bool:
@@ -125,25 +114,35 @@ class LabelCounts:
         return "; ".join(parts)
 
 
-def _make_inspection(
-    kind: str,
-    text: tuple[str, ...],
-    options: Mapping[str, Any],
-    counts: LabelCounts,
-    report: Sequence[str],
-    *,
-    weighted: bool = False,
-) -> Inspection:
-    return Inspection(
-        kind,
-        text,
-        options,
-        counts.is_single_label,
-        report,
-        counts.sides.total(),
-        weighted,
-        counts.number_of_categories,
-    )
+@dataclass(frozen=True)
+class Inspection:
+    """The settings that an experiment file needs for the documents, and a report for the user, line by line."""
+
+    kind: str
+    text: tuple[str, ...]
+    options: Mapping[str, Any]
+    counts: LabelCounts
+    report: Sequence[str]
+
+    @property
+    def single_label(self) -> bool:
+        """Whether each training and test document has exactly one label."""
+        return self.counts.is_single_label
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the documents are vectors that are not weighted again."""
+        return self.kind == "svmlight"
+
+    @property
+    def many_labels(self) -> bool:
+        """Whether documents have several of so many labels that their ranking is measured."""
+        return not self.single_label and self.counts.number_of_categories > MANY_LABELS
+
+    @property
+    def short_texts(self) -> bool:
+        """Whether texts have so few words that n-grams of characters are added."""
+        return self.counts.has_short_texts
 
 
 def inspect_documents(path: Path) -> Inspection:
@@ -182,7 +181,7 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
-    return _make_inspection(kind, text, options, counts, report)
+    return Inspection(kind, text, options, counts, report)
 
 
 def _check_header(guess: ColumnGuess, path: Path) -> None:
@@ -244,6 +243,8 @@ def _count_documents(corpus: OwnDocuments) -> LabelCounts:
     counts = LabelCounts()
     for document in corpus.documents():
         counts.add(document.where, document.labels, document.split)
+        if document.split != "unused":
+            counts.words += sum(len(text.split()) for text in document.fields.values())
     if not counts.used:
         hint = "Each document needs text, labels and a side in columns of their own."
         raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)
@@ -342,7 +343,7 @@ def _inspect_folders(path: Path) -> Inspection:
         *_report_split("the first folder" if sided else "", rows, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
-    return _make_inspection("folders", ("text",), options, counts, report)
+    return Inspection("folders", ("text",), options, counts, report)
 
 
 def _has_sides(names: Sequence[str]) -> bool:
@@ -374,4 +375,4 @@ def _inspect_vectors(path: Path) -> Inspection:
         *counts.report_rare(),
         *_report_split("", {}, counts, {}),
     ]
-    return _make_inspection("svmlight", (), {}, counts, report, weighted=True)
+    return Inspection("svmlight", (), {}, counts, report)

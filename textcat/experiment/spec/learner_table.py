@@ -77,7 +77,7 @@ class LinearParameters(LearnerParameters):
         default=0.0,
         description="Drop weights smaller than this and keep the others as sparse float32; 0 keeps all. For thousands "
         "of labels on documents of length 1, 0.02 drops most weights and hardly moves a ranking. `auto` takes the "
-        "largest threshold that costs nothing on a held-out fold of the training documents.",
+        "largest threshold that costs at most 0.15 points of any measure on a held-out fold of the training documents.",
     )
 
     @model_validator(mode="after")
