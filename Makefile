@@ -51,10 +51,11 @@ check: $(READY)
 check-slice: $(LATEST)
 	$(BIN)/pytest -n 2 --dist loadscope tests/gate
 
-# Measure time and memory next to other libraries: a quarter of an hour, 6 GB; results/bench/ keeps the last run.
+# Measure time and memory next to other libraries: a quarter of an hour, 6 GB; results/bench/ keeps the last run, docs/performance.md shows it.
 bench: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	for name in text solvers pipeline predict backends scale; do $(BIN)/python -m benchmarks $$name --save results/bench || exit 1; done
+	$(BIN)/python -m benchmarks.page > docs/performance.md
 
 clean:
 	rm -rf $(VENV) data/cache
@@ -70,9 +71,9 @@ fuzz: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'atheris>=3.0'
 	for format in $(FORMATS); do $(BIN)/python -m tests.fuzz.run $$format -runs=$(RUNS) -artifact_prefix=$(VENV)/$$format. || exit 1; done
 
-# Kill `textcat run` a hundred times at random moments; the next run must give the same results as one that was not killed.
+# Carry out all attacks, such as a hundred kills of `textcat run` at random moments, and print how many were survived.
 faults: $(LATEST)
-	$(BIN)/python -m tests.faults.kills --kills 100
+	$(BIN)/python -m tests.faults
 
 # lock: write .ci/requirements.txt, the versions and hashes that continuous integration installs.
 # lowest: run the tests with the oldest versions that pyproject.toml allows.

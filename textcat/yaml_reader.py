@@ -69,7 +69,7 @@ def suggest_names(word: str, known: Iterable[str]) -> str:
 
 
 def find_near_names(word: str, known: Iterable[str], most: int) -> list[str]:
-    """Return the known names that are spelt alike; first one with the same parts in another order, if any."""
+    """Return the known names with similar spelling; if one has the same parts in another order, only that one."""
     choices = sorted(known)
     joined = _letters(word)
     reordered = [

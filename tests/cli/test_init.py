@@ -336,7 +336,7 @@ def test_rows_of_no_side_are_left_out_and_counted(tmp_path: Path) -> None:
     look = inspect_documents(path)
     assert look.options["policy"] == {"unknown-side": "skip"}
     assert f"{path}:92: 'later' is neither" in "\n".join(look.report)
-    assert look.documents == 90
+    assert look.counts.sides.total() == 90
 
 
 @pytest.mark.parametrize("several", [["grain", "sea"], "grain|sea"])
@@ -371,7 +371,7 @@ def test_ids_that_come_twice_keep_their_documents(tmp_path: Path) -> None:
     assert "id" not in look.options
     assert look.options["policy"] == {"duplicate-id": "rename"}
     assert "column id repeats" in "\n".join(look.report)
-    assert look.documents == 90
+    assert look.counts.sides.total() == 90
 
 
 @pytest.mark.parametrize("name", ["a.csv", "documents"])
@@ -439,7 +439,7 @@ def test_any_file_is_guessed_or_refused_and_what_is_written_can_be_read(
     opener = open_vectors if look.weighted else open_corpus
     opened: Any = opener(look.kind, path, **experiment.corpus.options)
     number = opened.X.shape[0] if look.weighted else sum(1 for _ in opened.documents())
-    assert number == look.documents > 0
+    assert number == look.counts.sides.total() > 0
 
 
 def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:

@@ -15,8 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus, open_vectors
-from textcat.corpora.collections.newsgroups20 import GROUP_LINES, parse_subject, remove_group_lines
+from textcat.corpora.collections.newsgroups20 import (
+    GROUP_LINES,
+    count_newsgroups,
+    parse_subject,
+    remove_group_lines,
+)
 from textcat.corpora.collections.ohsumed import parse_headings, read_medline_records
+from textcat.corpora.collections.ohsumed23 import count_ohsumed23
 from textcat.corpora.collections.rcv1 import (
     LAST_TRAINING_NUMBER,
     RCV1_LABELS,
@@ -28,10 +34,12 @@ from textcat.corpora.collections.rcv1 import (
 from textcat.corpora.collections.reuters21578 import (
     assign_side,
     load_attributes,
+    read_json_records,
     read_sgml_records,
     replace_controls,
 )
 from textcat.corpora.collections.web_pages import extract_text, extract_title, remove_header
+from textcat.corpora.collections.webkb import count_webkb
 from textcat.errors import BadDataError, UsageError
 
 pieces = st.lists(
@@ -327,3 +335,81 @@ def test_settings_that_a_collection_does_not_have_are_refused(
 ) -> None:
     with pytest.raises(UsageError):
         open_corpus(name, tmp_path, **wrong)
+
+
+def test_attributes_alone_give_the_sizes_of_the_splits() -> None:
+    """The table of number ranges has the documented numbers of training, test and unused documents."""
+    known = load_attributes()
+    topics, lewis, cgi = (np.array(known[name][1:]) for name in ("TOPICS", "LEWISSPLIT", "CGISPLIT"))
+    for accepted, sizes in ((["YES"], (9603, 3299)), (["YES", "NO"], (13_625, 6188))):
+        used = np.isin(topics, accepted)
+        assert ((used & (lewis == "TRAIN")).sum(), (used & (lewis == "TEST")).sum()) == sizes
+    assert (cgi == "PUBLISHED-TESTSET").sum() == 722
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"id": 1}', "not a list of documents"),
+        ('["x"]', "a document is not an object"),
+        ("[{}]", "not a document number"),
+        ('[{"id": 0}]', "not a document number"),
+        ('[{"id": "1.0"}]', "not a document number"),
+        ('[{"id": true}, {"id": "x"}]', "not a document number"),
+        ('[{"id": 1, "title": 5}]', "'title' is not text"),
+        ('[{"id": 1, "body": "\\\\ud800"}]', "'body' is not text"),
+        ('[{"id": 1, "topics": "earn"}]', "'topics' is not a list of labels"),
+        ('[{"id": 1, "topics": ["earn", 3]}]', "'topics' is not a list of labels"),
+    ],
+)
+def test_damaged_json_of_reuters_is_refused(content: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "reuters-000.json"
+    path.write_text(content.replace("\\\\", "\\"))
+    with pytest.raises(BadDataError, match=message):
+        list(read_json_records(path))
+
+
+def test_json_of_reuters_gets_its_attributes_by_number(tmp_path: Path) -> None:
+    path = tmp_path / "reuters-000.json"
+    path.write_text(
+        '[{"id": "1", "topics": ["cocoa"], "organisations": ["icco"], "title": "A\\u0007B"}, {"id": 2}]'
+    )
+    first, second = read_json_records(path)
+    assert (first.number, first.lists, first.title) == (1, {"topics": ("cocoa",), "orgs": ("icco",)}, "A B")
+    assert (second.lists, second.body, second.date) == ({}, "", "")
+    known = load_attributes()
+    assert (second.topics_mark, second.lewis_split) == (known["TOPICS"][2], known["LEWISSPLIT"][2])
+
+
+COUNTED = {
+    "webkb": ["course/texas/a", "course/misc/b", "staff/texas/c", "deep/er/texas/d", "x"],
+    "20newsgroups": ["soc.religion.christian/1", "alt.atheism/2", "alt.atheism/3", "README", "a/b/c"],
+    "ohsumed-23": ["training/C01/1", "training/C02/1", "training/C02/3", "test/C01/2", "beside"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "count", "expected"),
+    [
+        (
+            "webkb",
+            count_webkb,
+            {"documents": 3, "course": 2, "staff": 1, "texas": 2, "misc": 1, "student": 0},
+        ),
+        ("20newsgroups", count_newsgroups, {"documents": 3, "groups": 2, "soc.religion.christian": 1}),
+        (
+            "ohsumed-23",
+            count_ohsumed23,
+            {"categories": 2, "train documents": 2, "train labels": 3, "test documents": 1, "test labels": 1},
+        ),
+    ],
+)
+def test_counts_for_the_card_are_those_of_the_files(
+    name: str, count: Any, expected: dict[str, int], tmp_path: Path
+) -> None:
+    """Files at other depths of the tree do not count."""
+    for path in COUNTED[name]:
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("the same text")
+    found = count(tmp_path)
+    assert {what: found[what] for what in expected} == expected

@@ -136,6 +136,7 @@ def test_a_fetch_killed_at_any_change_to_a_file_can_be_repeated(card: CorpusCard
         finished = is_fetched("rcv1", data)
         assert fetch_corpus("rcv1", data, retry=QUICK).fresh is not finished
         assert _contents(data) == whole
+        assert sorted(path.name for path in data.iterdir()) == [".locks", "rcv1"]
     assert kills > 20
     assert is_fetched("rcv1", data)
 

@@ -119,7 +119,7 @@ def test_documents_are_read_as_the_report_says(tmp_path_factory, rows) -> None:
     except BadDataError:
         return
     read = list(open_corpus("jsonl", path, **found.options).documents())
-    assert len(read) == found.documents == len(rows)
+    assert len(read) == found.counts.sides.total() == len(rows)
     if "side" not in found.options:
         assert line_about(found, "split:").startswith("split: none given")
         return
@@ -130,7 +130,7 @@ def test_documents_are_read_as_the_report_says(tmp_path_factory, rows) -> None:
         f"{counted['unused']} unused documents"
     )
     used = [document for document in read if document.split != "unused"]
-    assert found.categories == len({label for document in used for label in document.labels})
+    assert found.counts.number_of_categories == len({label for document in used for label in document.labels})
     assert found.single_label == all(len(document.labels) == 1 for document in used)
     validation = sum(side == "dev" for _, side in rows)
     expected = (
@@ -203,7 +203,7 @@ def test_damage_and_missing_values_are_part_of_the_settings(tmp_path: Path) -> N
     }
     assert line_about(found, "ids:").startswith("ids: column id repeats")
     read = [document.id for document in open_corpus("jsonl", path, **found.options).documents()]
-    assert len(read) == found.documents == 38
+    assert len(read) == found.counts.sides.total() == 38
     assert {"d6", "d6#2"} <= set(read)
 
 
@@ -229,5 +229,5 @@ def test_folders_are_sides_only_with_classes_below_them(names: list[str], tmp_pa
     assert line_about(found, "split:").startswith(
         "split: from the first folder" if sided else "split: none given"
     )
-    assert found.documents == 3
-    assert found.categories == 2
+    assert found.counts.sides.total() == 3
+    assert found.counts.number_of_categories == 2

@@ -142,6 +142,10 @@ def test_fewer_errors_count_as_better_in_wilcoxons_test():
     wilcoxon = describe_tests(good)["Wilcoxon, errors"]
     worse = int(((RIGHT != LABELS).sum(axis=0) > 0).sum())
     assert (wilcoxon["left_better"], wilcoxon["right_better"]) == (worse, 0)
+    for name in ("micro sign test", "macro sign test", "macro t-test"):
+        test = describe_tests(good)[name]
+        assert test["left_better"] > 0
+        assert test["right_better"] == 0
 
 
 @pytest.mark.parametrize("rule", [1, 0, "skip"])

@@ -189,3 +189,13 @@ def test_repetitions_with_an_undefined_value_have_an_undefined_mean():
     found = average_repetitions([{"a": 1.0, "b": 2.0}, {"a": math.nan, "b": 4.0}])
     assert math.isnan(found["a.mean"])
     assert found["b.sd"] == pytest.approx(math.sqrt(2))
+
+
+def test_the_numbers_of_largest_categories_are_those_of_the_papers():
+    """zhang_oles_2001's table 4 has 5 to 100 categories."""
+    names = list_builtin_measures()
+    for number in (5, 10, 20, 40, 60, 80, 100):
+        assert f"macro.f1.top{number}" in names
+    assert sum(name.startswith("macro.f1.top") for name in names) == 7
+    assert MeasureSettings().rest_after == 10
+    assert MeasureSettings().zero_division == 1

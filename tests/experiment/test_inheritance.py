@@ -142,6 +142,7 @@ CHANGED: dict[str, dict[str, Any]] = {
     "selection": {"score": "chi_square", "minimum_documents": 2},
     "projection": {"dimensions": 7, "length": 2.0},
     "calibration": {"method": "isotonic", "folds": 3},
+    "reject": {"coverage": 0.9, "label": "other"},
     "threshold": {"rule": "scut", "folds": 4},
     "evaluation": {"zero_division": 0, "largest": [2]},
 }
@@ -166,7 +167,14 @@ def test_a_run_overrides_single_keys_of_a_shared_section(section: str) -> None:
 
 def _validate(shared: dict[str, Any], own: dict[str, Any]) -> Experiment:
     runs = {"r": {"learner": "CLG", **own}, "s": {"learner": "CLG"}}
-    return Experiment.model_validate({"corpus": {"name": "reuters21578"}, "runs": runs, **shared})
+    data: dict[str, Any] = {"corpus": {"name": "reuters21578"}, "runs": runs, **shared}
+    if "reject" in {**shared, **own}:
+        # Rejecting needs calibrated probabilities of one category per document.
+        data |= {
+            "corpus": {"name": "reuters21578", "single_label": True},
+            "calibration": {"method": "temperature"},
+        }
+    return Experiment.model_validate(data)
 
 
 @pytest.mark.parametrize("name", list(find_experiment_files()))

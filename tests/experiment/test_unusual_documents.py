@@ -79,7 +79,7 @@ def test_a_table_without_a_header_is_refused(rows: list[tuple[str, str, str]], t
     assert "such as text" in caught.value.hint
     assert inspect_documents(
         write(tmp_path, many((GRAIN, "grain", "train"), (MONEY, "money", "test")))
-    ).documents
+    ).counts.used
 
 
 @pytest.mark.parametrize(

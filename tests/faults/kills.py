@@ -64,7 +64,7 @@ class Run:
 
 def kill_many(place: Place, kills: int, seed: int = 1, say: Callable[[str], None] = lambda _: None) -> Tally:
     """Kill and rerun until so many kills were survived, or were not."""
-    _load_everything()
+    load_everything()
     log = place.folder / "log"
     older = _report_of_older_settings(place, log)
     clear_cache(place)
@@ -221,7 +221,7 @@ def _expect_success(child: int, log: Path) -> None:
         raise RuntimeError(f"the undisturbed run ended with {code}: {log.read_text()[-2000:]}")
 
 
-def _load_everything() -> None:
+def load_everything() -> None:
     """Import every module once, so that a forked child spends its time on the work."""
     for module in pkgutil.walk_packages(textcat.__path__, "textcat."):
         if "dask" not in module.name:

@@ -106,8 +106,8 @@ class Handler(BaseHTTPRequestHandler):
 BAD = ["endless", "announced", "slow_status", "slow_headers", "slow_chunks", "slow_body", "cut"]
 
 
-@pytest.fixture
-def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+def start_server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield the address of a running server."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.delenv("TEXTCAT_MIRROR", raising=False)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -116,6 +116,11 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_address[1]}/"
     server.shutdown()
     server.socket.close()
+
+
+@pytest.fixture
+def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    yield from start_server(monkeypatch)
 
 
 def use_card(monkeypatch: pytest.MonkeyPatch, address: str, *tokens: str) -> CorpusCard:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.faults.conftest import textcat
-from tests.faults.kills import _load_everything, unsound_artifacts
+from tests.faults.kills import load_everything, unsound_artifacts
 from tests.faults.workplace import Place, exit_code_of, textcat_in_child
 
 # The message itself goes to a file too.
@@ -26,7 +26,7 @@ def test_a_limit_on_the_size_of_files_is_one_message(
     place = copy_of()
     shutil.rmtree(place.cache)
     shutil.rmtree(place.results)
-    _load_everything()
+    load_everything()
     log = place.folder / "log"
 
     def set_limit() -> None:
@@ -71,7 +71,7 @@ def test_a_clock_that_is_set_back_and_forth_changes_nothing(
     """The clock jumps by up to a year at each look at it."""
     place = copy_of()
     shutil.rmtree(place.cache)
-    _load_everything()
+    load_everything()
     log = place.folder / "log"
     draw = random.Random(5)
     true_time, true_ns = time.time, time.time_ns
@@ -89,7 +89,7 @@ def test_a_clock_that_is_set_back_and_forth_changes_nothing(
 def test_few_open_files_are_enough_or_one_message(copy_of: Callable[[], Place], finished: Place) -> None:
     place = copy_of()
     shutil.rmtree(place.cache)
-    _load_everything()
+    load_everything()
     log = place.folder / "log"
     for files in (12, 16, 40):
         prepare = _limit_files(files)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -230,3 +231,24 @@ def _is_running(process: int) -> bool:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_a_scheduler_with_tls_is_recognized(tmp_path: Path) -> None:
+    """Certificates come from Dask's own settings."""
+    openssl = shutil.which("openssl")
+    if openssl is None:
+        pytest.skip("openssl is not installed")
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    request = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    made = [openssl, *request, "-keyout", str(key), "-out", str(certificate)]
+    subprocess.run(made, check=True, capture_output=True)
+    files = ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key)]
+    cluster = Cluster(tmp_path, protocol="tls", more=files)
+    tls = "distributed.comm.tls"
+    settings = {f"{tls}.ca-file": str(certificate), f"{tls}.client.cert": str(certificate)}
+    settings[f"{tls}.client.key"] = str(key)
+    try:
+        with dask_cluster.dask.config.set(settings):
+            dask_cluster._require_scheduler(cluster.address)
+    finally:
+        cluster.close()

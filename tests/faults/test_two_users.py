@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.kills import _load_everything
+from tests.faults.kills import load_everything
 from tests.faults.workplace import Place, exit_code_of, textcat_in_child
 from textcat.corpora.fetch.collection import install_folder
 from textcat.store import Recipe, Store
@@ -62,7 +62,7 @@ def _run_as_other(place: Place, prepare: Callable[[], None] = lambda: None) -> t
         os.setgid(NOBODY)
         os.setuid(NOBODY)
 
-    _load_everything()
+    load_everything()
     log = place.folder / "log"
     code = exit_code_of(textcat_in_child(place.command("--offline"), log, become))
     return code, log.read_text()

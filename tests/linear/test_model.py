@@ -83,3 +83,66 @@ def test_arrays_without_weights_are_refused(missing):
     arrays = {"coef": COEF, "intercept": INTERCEPT}
     with pytest.raises(BadDataError, match=f"without {missing}"):
         LinearModel.from_arrays({name: arrays[name] for name in arrays if name != missing}, {})
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_weights_keep_their_precision_and_form(dtype):
+    weights = sp.csc_matrix(COEF.astype(dtype))
+    again = stored_and_read(LinearModel(weights, INTERCEPT))
+    assert again.coef.dtype == dtype
+    assert (again.coef != weights).nnz == 0
+    assert again.coef.shape == (3, 2)
+    assert again.intercept.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"coef.indices": np.array([0, 1, 9])},
+        {"coef.indices": np.array([0.0, 1.0, 0.0])},
+        {"coef.indptr": np.array([0, 2])},
+        {"coef.indptr": np.array([0, 2, 99])},
+        {"coef.indptr": np.array([0, 3, 2])},
+        {"coef.data": np.array([1.0])},
+        {"coef.shape": np.array([3])},
+        {"coef.shape": np.array([1, 2])},
+    ],
+)
+def test_sparse_arrays_that_form_no_matrix_are_refused(change):
+    """Compiled kernels do not check positions."""
+    arrays = LinearModel(sp.csc_matrix(COEF), INTERCEPT).to_arrays()
+    with pytest.raises(BadDataError, match="no sparse matrix"):
+        LinearModel.from_arrays(arrays | change, {})
+
+
+@pytest.mark.parametrize("weights", [np.asarray, sp.csc_matrix], ids=["dense", "sparse"])
+def test_the_weights_of_a_category_are_a_dense_vector(weights):
+    model = LinearModel(weights(COEF), INTERCEPT)
+    for category in range(2):
+        assert model.category_weights(category).tolist() == COEF[:, category].tolist()
+
+
+@pytest.mark.parametrize("taken", [[False, False], [True, False], [True, True]])
+def test_categories_are_taken_over_with_their_certificates(taken):
+    one = LinearModel(COEF, INTERCEPT, CERTIFICATES, {"lam": 1}, kind="own")
+    other = LinearModel(-COEF, -INTERCEPT, CERTIFICATES[::-1], {"lam": 2})
+    mixed = one.replace_categories(other, np.array(taken))
+    signs = np.where(taken, -1.0, 1.0)
+    assert np.array_equal(mixed.coef, COEF * signs)
+    assert np.array_equal(mixed.intercept, INTERCEPT * signs)
+    assert list(mixed.certificate) == [
+        CERTIFICATES[::-1][k] if taken[k] else CERTIFICATES[k] for k in range(2)
+    ]
+    assert (mixed.settings, mixed.kind) == ({"lam": 1}, "own")
+
+
+def test_optional_fields_of_a_certificate_are_stored_only_where_they_are():
+    pruned = Certificate(0.5, 0.0, 0.1, 2, 0.3, "optimality", 0.25, 0.0)
+    assert pruned.as_dict() == {
+        "objective": 0.5, "violation": 0.0, "gap": 0.1, "passes": 2, "seconds": 0.3, "reason": "optimality",
+        "pruned_share": 0.25, "pruned_change": 0.0,
+    }  # fmt: skip
+    assert Certificate(**pruned.as_dict()) == pruned
+    bare = Certificate(None)
+    assert bare.as_dict() == {"objective": None, "gap": None, "passes": 0, "seconds": 0.0, "reason": ""}
+    assert Certificate(**bare.as_dict()) == bare

@@ -24,8 +24,8 @@ from textcat.linear.mapped_arrays import (
     split_rows,
 )
 from textcat.linear.products import (
+    SparseWeights,
     multiply_matrix,
-    multiply_sparse,
     multiply_transposed,
     multiply_transposed_by_rows,
 )
@@ -58,14 +58,24 @@ def test_products_are_those_of_scipy_for_any_width_and_number_of_jobs(shape: Any
     assert np.array_equal(backward, multiply_transposed(X.tocsc(), V))
 
 
-@given(shapes, st.sampled_from([np.float32, np.float64]), st.sampled_from(["csr", "csc", "coo"]))
-@settings(max_examples=40, deadline=None)
-def test_sparse_times_sparse_is_a_dense_product(shape: Any, dtype: Any, form: str) -> None:
+@given(
+    shapes,
+    st.sampled_from([np.float32, np.float64]),
+    st.sampled_from(["csr", "csc", "coo"]),
+    st.sampled_from([0.05, 0.3, 1.0]),
+    st.integers(1, 4),
+)
+@settings(max_examples=60, deadline=None)
+def test_sparse_times_sparse_is_a_dense_product(
+    shape: Any, dtype: Any, form: str, density: float, jobs: int
+) -> None:
+    """Features with weights for few categories and for most of them are multiplied in two ways."""
     seed, rows, columns, width = shape
-    X, W = draw(seed, rows, columns).astype(dtype).asformat(form), draw(seed + 1, columns, width, 0.2)
-    found = multiply_sparse(X, W)
+    X, W = draw(seed, rows, columns).astype(dtype).asformat(form), draw(seed + 1, columns, width, density)
+    found = SparseWeights(W.tocsc()).multiply(X, jobs)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, (X.astype(np.float64) @ W).toarray(), atol=1e-6)
+    assert np.array_equal(found, SparseWeights(W).multiply(X))
 
 
 @given(shapes, st.sampled_from([1.0, -2.5]), st.integers(1, 50))

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from tests.conftest import PROJECT
@@ -15,11 +16,12 @@ from tests.conftest import PROJECT
 class Cluster:
     """A scheduler; workers of one thread each, which are not started again."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, protocol: str = "tcp", more: Sequence[str] = ()) -> None:
         self.folder = folder
         self.processes: list[subprocess.Popen[bytes]] = []
         note = folder / "scheduler.json"
         options = ["--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(note)]
+        options += ["--protocol", protocol, *more]
         self.scheduler = self._start("dask_scheduler", *options)
         self.address = _address_in(note)
 

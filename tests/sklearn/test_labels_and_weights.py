@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, ShuffleSplit
 from sklearn.utils.class_weight import compute_sample_weight
 
+from textcat.linear import Prior, fit
 from textcat.linear.regularization import lam_from_c
 from textcat.sklearn import (
     FeatureSelector,
@@ -242,3 +243,81 @@ def test_unknown_weightings_and_negative_counts_are_refused() -> None:
         TermWeighting("bm26").fit(X)
     with pytest.raises(ValueError, match="Negative values"):
         TermWeighting().fit(-X.toarray())
+
+
+TUNER_SETTINGS = {
+    "criterion": ["errors", "f1"],
+    "point": ["lowest", "highest", 0.25],
+    "among_equal": ["highest", "widest"],
+    "combination": ["mean_of_folds", "median_of_folds"],
+}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [(key, value) for key, values in TUNER_SETTINGS.items() for value in values]
+)
+@pytest.mark.parametrize("rule", ["tuned", "scut"])
+def test_every_parameter_of_the_tuner_reaches_its_rule(rule: str, key: str, value: Any) -> None:
+    """The thresholds are those of the rule's settings on the held-out scores; scut optimizes F1 by default."""
+    given_ = {"criterion": "f1" if rule == "scut" else "errors"} | {key: value}
+    tuner = ThresholdTuner(OneVsRestLinearClassifier(), rule=rule, cv=KFold(3), **given_).fit(X, SEVERAL)
+    scores, folds = np.zeros(SEVERAL.shape), np.zeros(60, dtype=np.int64)
+    for number, (kept, held) in enumerate(KFold(3).split(X)):
+        scores[held] = OneVsRestLinearClassifier().fit(X[kept], SEVERAL[kept]).decision_function(X[held])
+        folds[held] = number
+    expected = set_thresholds(
+        ThresholdSettings(rule=rule, cross_validated=True, **given_), scores, SEVERAL > 0, folds
+    )
+    np.testing.assert_allclose(tuner.thresholds_, expected)
+
+
+@pytest.mark.parametrize("fallback", [0, 1])
+@pytest.mark.parametrize("least_f1", [0.0, 60.0, 100.1])
+def test_the_fallback_of_the_tuner_is_that_of_scut_fbr(fallback: int, least_f1: float) -> None:
+    tuner = ThresholdTuner(
+        OneVsRestLinearClassifier(),
+        rule="scut-fbr",
+        criterion="f1",
+        fallback=fallback,
+        least_f1=least_f1,
+        cv=None,
+    ).fit(X, SEVERAL)
+    scores = tuner.estimator_.decision_function(X)
+    settings_ = ThresholdSettings(rule="scut-fbr", fallback=fallback, least_f1=least_f1)
+    assert np.array_equal(tuner.thresholds_, set_thresholds(settings_, scores, SEVERAL > 0))
+    if least_f1 > 100:
+        assert np.array_equal(tuner.predict(X).any(axis=0), np.full(3, fallback == 1))
+
+
+@pytest.mark.parametrize("per_document", [1, 2, "training", "tuned"])
+def test_rcut_gives_every_document_as_many_labels(per_document: Any) -> None:
+    tuner = ThresholdTuner(OneVsRestLinearClassifier(), rule="rcut", per_document=per_document, cv=None).fit(
+        X, SEVERAL
+    )
+    expected = {"training": SEVERAL.sum() / 60, "tuned": tuner.per_document_}.get(per_document, per_document)
+    assert tuner.per_document_ == pytest.approx(expected)
+    number = min(max(int(np.floor(expected + 0.5)), 1), 3)
+    assert set(tuner.predict(X).sum(axis=1)) == {number}
+
+
+@pytest.mark.parametrize("sides", [{True: 3.0}, {False: 0.5}, {True: 2.0, False: 4.0}])
+def test_class_weights_of_indicators_are_those_of_the_two_sides(sides: dict[bool, float]) -> None:
+    """A weight of two counts the documents of that side twice in every category."""
+    fitted = OneVsRestLinearClassifier(class_weight=sides, tol=1e-10).fit(X, SEVERAL)
+    for k in range(3):
+        weights = np.where(SEVERAL[:, k] > 0, sides.get(True, 1.0), sides.get(False, 1.0))
+        alone = OneVsRestLinearClassifier(tol=1e-10).fit(X, SEVERAL[:, k], weights)
+        np.testing.assert_allclose(fitted.coef_[k], alone.coef_[0], atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "prior", [Prior("gaussian", mode=np.linspace(-1, 1, 12)), Prior("laplace", sign=np.ones(12))]
+)
+@pytest.mark.parametrize("algorithm", ["auto", "column"])
+def test_priors_of_single_features_are_taken_by_an_algorithm_that_can(prior: Prior, algorithm: str) -> None:
+    fitted = OneVsRestLinearClassifier(prior=prior, algorithm=algorithm, C=0.5).fit(X, SEVERAL)
+    lam = lam_from_c(0.5, 60, prior.name)
+    model = fit(X, SEVERAL > 0, prior=prior, lam=lam, algorithm="column", tol=1e-12)
+    np.testing.assert_allclose(fitted.coef_, model.coef.T, atol=1e-4)
+    if prior.sign is not None:
+        assert (fitted.coef_ >= 0).all()

@@ -192,3 +192,62 @@ def test_bm25_grows_with_the_count_and_falls_with_the_length() -> None:
     assert often == pytest.approx(inverse * 2.2 / (1 + 1.2 * 0.75))
     only_first = compute_bm25(counts, np.array([2, 1]), 4, np.array([True, False]), 1.0)
     assert only_first[3] == pytest.approx(once)
+
+
+GROUPS = [
+    {"analyzer": "word", "ngrams": [1, 1]},
+    {"analyzer": "word", "ngrams": [2, 2]},
+    {"analyzer": "char_wb", "ngrams": [2, 3]},
+]
+changes = st.fixed_dictionaries(
+    {},
+    optional={
+        "weighting": st.sampled_from(get_args(WeightingName)),
+        "norm": st.sampled_from(get_args(NormName)),
+        "weight": st.sampled_from([0.5, 3.0]),
+        "minimum_documents": st.integers(1, 3),
+        "maximum_share": st.sampled_from([0.5, 0.8]),
+    },
+)
+
+
+@given(
+    train=st.lists(bodies.filter(bool), min_size=2, max_size=5),
+    test=st.lists(bodies, max_size=2),
+    chosen=st.tuples(changes, changes, changes),
+    weighting=st.sampled_from(get_args(WeightingName)),
+    norm=st.sampled_from(get_args(NormName)),
+)
+@settings(max_examples=60, deadline=None)
+def test_groups_side_by_side_are_each_weighted_as_if_alone(train, test, chosen, weighting, norm) -> None:
+    """A group's documents and lengths are those of its features; other groups do not matter."""
+    groups = [{**group, **changed} for group, changed in zip(GROUPS, chosen, strict=True)]
+    text = TextSettings.model_validate({"fields": ["body"], "tokenizer": "whitespace", "groups": groups})
+    news = [
+        *(SmallDocument(f"a{n}", {"body": body}) for n, body in enumerate(train)),
+        *(SmallDocument(f"b{n}", {"body": body}, (), "test") for n, body in enumerate(test)),
+    ]
+    counted = count_terms(news, text)
+    together = Vectorizer.fit(
+        counted, settings=VectorSettings(weighting=weighting, norm=norm), groups=text.groups
+    ).transform(counted)
+    alone = []
+    for group in text.groups:
+        own = TextSettings(fields=("body",), tokenizer="whitespace", groups=(group,))
+        counted_alone = count_terms(news, own)
+        whole = VectorSettings(
+            weighting=group.weighting or weighting, norm=group.norm or norm, cosine_terms="kept",
+            minimum_documents=group.minimum_documents,
+        )  # fmt: skip
+        fitted = Vectorizer.fit(
+            counted_alone, settings=whole, groups=(group.model_copy(update={"weight": 1.0}),)
+        )
+        containing = np.asarray((counted_alone.counts.toarray()[: len(train)] > 0).sum(axis=0))
+        expected = [
+            term
+            for term, number in zip(counted_alone.terms, containing, strict=True)
+            if max(group.minimum_documents, 1) <= number <= group.maximum_share * len(train)
+        ]
+        assert fitted.terms == expected
+        alone.append(group.weight * fitted.transform(counted_alone).toarray())
+    np.testing.assert_allclose(together.toarray(), np.hstack(alone), atol=1e-12)

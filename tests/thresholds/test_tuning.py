@@ -289,7 +289,7 @@ def test_thresholds_follow_scores_that_are_moved_and_scaled(rule, problem):
     before = tune_thresholds(scores, labels, rule)
     after = tune_thresholds(4.0 * scores + 8.0, labels, rule)
     inside = (before > scores.min(axis=0)) & (before <= scores.max(axis=0)) & labels.any(axis=0)
-    np.testing.assert_allclose(after[inside], 4.0 * before[inside] + 8.0, rtol=1e-12)
+    np.testing.assert_allclose(after[inside], 4.0 * before[inside] + 8.0, rtol=1e-12, atol=1e-12)
     moved = apply_thresholds(4.0 * scores + 8.0, after)
     assert np.array_equal(moved, apply_thresholds(scores, before))
 

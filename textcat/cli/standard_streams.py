@@ -92,7 +92,7 @@ def _has_lost_reader(descriptor: int) -> bool:
 
 
 def _discard_output() -> None:
-    """Send what is still buffered nowhere."""
+    """Discard what is still buffered."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     if _has_lost_reader(2):

@@ -24,7 +24,7 @@ from platform import node, python_version_tuple
 from typing import Any
 
 import dask
-from distributed import CancelledError, Client, KilledWorker, LocalCluster, rpc
+from distributed import CancelledError, Client, KilledWorker, LocalCluster, Security, rpc
 from distributed import TimeoutError as NotYet
 
 import textcat
@@ -257,7 +257,8 @@ def _require_scheduler(address: str) -> None:
 
 async def _identify(address: str) -> Any:
     """Ask a Dask server what it is."""
-    async with rpc(address, timeout=CONNECT_TIMEOUT_SECONDS) as server:
+    arguments = Security().get_connection_args("client")
+    async with rpc(address, timeout=CONNECT_TIMEOUT_SECONDS, connection_args=arguments) as server:
         return await asyncio.wait_for(server.identity(), CONNECT_TIMEOUT_SECONDS)
 
 

@@ -8,26 +8,28 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from textcat.plugins.discovery import Plugin, report_plugin_errors
 
-Floats = NDArray[np.float64]
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Floats: TypeAlias = "NDArray[np.float64]"
 CorpusDocument = TypeVar("CorpusDocument")
 SIDES = ("train", "test", "unused")
 
 
 def make_read_only(value: Any) -> Any:
     """Return an array or a sparse matrix whose values cannot be changed; return other values as they are."""
+    import numpy as np  # noqa: PLC0415 - takes long to import
+
     if isinstance(value, np.ndarray):
         view = value.view()
         view.flags.writeable = False
         return view
-    if sparse.issparse(value) and hasattr(value, "indptr"):
+    if hasattr(value, "indptr"):
         matrix: Any = copy.copy(value)
         for part in ("data", "indices", "indptr"):
             setattr(matrix, part, make_read_only(getattr(value, part)))
@@ -45,6 +47,8 @@ def wrap_numeric_function(
     """Return a plugin's function with checks: real numbers of the shape `get_shape(*arguments)`, and no NaN."""
 
     def call(*arguments: Any) -> Floats:
+        import numpy as np  # noqa: PLC0415 - takes long to import
+
         with report_plugin_errors(plugin, "failed"):
             found = _read_numbers(function(*map(make_read_only, arguments)))
             expected = get_shape(*arguments)
@@ -59,10 +63,12 @@ def wrap_numeric_function(
 
 def wrap_elementwise_function(plugin: Plugin, function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a plugin's function of an array with checks: one number for each of its values."""
-    return wrap_numeric_function(plugin, function, np.shape)
+    return wrap_numeric_function(plugin, function, lambda values: tuple(getattr(values, "shape", ())))
 
 
 def _read_numbers(found: Any) -> Floats:
+    import numpy as np  # noqa: PLC0415 - takes long to import
+
     values = np.asarray(found)
     if values.dtype.kind not in "biuf":
         shown = type(found).__name__ if values.ndim == 0 else f"an array of {values.dtype}"

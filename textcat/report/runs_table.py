@@ -68,7 +68,7 @@ def _has_one_label(results: Mapping[str, Any]) -> bool:
 
 
 def _list_present_columns(results: Mapping[str, Any], columns: Mapping[str, str]) -> list[str]:
-    """Return those of the columns whose measure a run has a value of."""
+    """Return the columns whose measure has a value in some run."""
     runs = [run["measures"] for run in results["runs"].values()]
     return [
         column for column, name in columns.items() if any(measures.get(name) is not None for measures in runs)

@@ -14,7 +14,7 @@ _MAX_DEPTH = 3
 
 
 def refuse_missing_model(folder: Path) -> None:
-    """Raise BadDataError if there is no model in `folder`, with the models that are near it."""
+    """Raise BadDataError if there is no model in `folder`; the message names similar models."""
     if folder.is_dir() and (folder / MODEL_FILE).exists():
         return
     known = list_models_near(folder)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +17,12 @@ from textcat.errors import BadDataError
 from textcat.serving.categorizer import Categorizer
 from textcat.serving.document_files import NewDocument
 
+if TYPE_CHECKING:
+    from textcat.serving.number_format import ObjectWriter
+
 BATCH_SIZE = 2000
+# Numbers that Python writes before compiled code does: loading it, where it is not loaded, takes as long.
+_NUMBERS_BY_PYTHON = 2_000_000
 # A batch has fewer documents where there are so many categories that it has more scores than this.
 MAX_BATCH_SCORES = 20_000_000
 
@@ -113,6 +120,7 @@ class _LineFormatter:
     def __init__(self, categories: Sequence[str], every_category: bool) -> None:
         self._names = [_encode_text(name) for name in categories]
         self._every = every_category
+        self._written = 0
         self._pattern = "{" + ", ".join(f"{name.replace('%', '%%')}: %.6g" for name in self._names) + "}"
 
     def format_batch(
@@ -137,10 +145,26 @@ class _LineFormatter:
         """Return for each document a JSON object of its numbers by category, with six digits."""
         if not np.isfinite(values).all():
             return [self._format_with_null(row, mask) for row, mask in self._select(values, rows, columns)]
-        if self._every:
-            return [self._pattern % tuple(row) for row in values.tolist()]
+        if self._every and values.size:
+            return self._format_every(values)
         pairs = ["%s: %.6g" % pair for pair in zip(labels, values[rows, columns].tolist(), strict=True)]  # noqa: UP031
         return ["{" + ", ".join(pairs[s:e]) + "}" for s, e in zip([0, *ends[:-1]], ends, strict=True)]
+
+    def _format_every(self, values: Floats) -> list[str]:
+        """Return an object of the numbers of all categories for each document."""
+        self._written += values.size
+        if self._written <= _NUMBERS_BY_PYTHON and "numba" not in sys.modules:
+            return [self._pattern % tuple(row) for row in values.tolist()]
+        return [
+            found or self._pattern % tuple(row.tolist())
+            for found, row in zip(self._writer.write(values), values, strict=True)
+        ]
+
+    @cached_property
+    def _writer(self) -> ObjectWriter:
+        from textcat.serving.number_format import ObjectWriter  # noqa: PLC0415 - loads the compiler
+
+        return ObjectWriter(self._names)
 
     def _select(self, values: Floats, rows: Any, columns: Any) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
         """Yield for each document its numbers and which of them are written."""

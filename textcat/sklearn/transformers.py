@@ -20,12 +20,10 @@ from textcat.sklearn.validation import (
 )
 from textcat.text.weighting import (
     WeightingName,
-    compute_bm25,
     compute_concentrations,
     compute_term_weights,
     document_frequencies,
-    inverse_document_frequencies,
-    scale_to_unit_length,
+    scale_documents,
 )
 
 
@@ -109,17 +107,12 @@ class TermWeighting(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):  # t
         check_is_fitted(self)
         counts = self._counts(X, reset=False)
         every = np.ones(counts.shape[1], dtype=np.bool_)
-        if self.weighting == "bm25":
-            values = compute_bm25(
-                counts, self.document_frequency_, self.n_documents_, every, self.average_length_
-            )
-        else:
-            inverse = inverse_document_frequencies(self.document_frequency_, self.n_documents_)
-            values = compute_term_weights(
-                counts, cast(WeightingName, self.weighting), inverse, self.concentration_, every
-            )
+        values = compute_term_weights(
+            counts, cast(WeightingName, self.weighting), self.document_frequency_, self.n_documents_,
+            self.concentration_, every, self.average_length_,
+        )  # fmt: skip
         if self.cosine:
-            values = scale_to_unit_length(values, counts, values)
+            values = scale_documents(values, counts, values, "l2")
         kind = sp.csr_array if isinstance(X, sp.sparray) else sp.csr_matrix
         weights = kind((values, counts.indices, counts.indptr), shape=counts.shape)
         return weights if sp.issparse(X) else weights.toarray()

@@ -18,7 +18,7 @@ COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents"})
 
 
 class TermGroup(GrowingSettings):
-    """N-grams that are features beside those of other groups."""
+    """A group of n-grams that are features together with those of other groups."""
 
     later = ("weighting", "norm")
 

@@ -21,11 +21,9 @@ from textcat.text.term_groups import TermGroup
 from textcat.text.weighting import (
     NormName,
     WeightingName,
-    compute_bm25,
     compute_concentrations,
     compute_term_weights,
     document_frequencies,
-    inverse_document_frequencies,
     scale_documents,
 )
 
@@ -189,12 +187,10 @@ class Vectorizer:
         concentration = np.where(seen >= 0, self._look_up(self.concentration, seen), 1.0)
         column = self._columns(seen) - int(np.count_nonzero(self.kept[: part.start]))
         is_feature = self._look_up(self.kept, seen)
-        if part.weighting == "bm25":
-            length = self.average_lengths[number]
-            weights = compute_bm25(counts, containing, self.documents, is_feature, length)
-        else:
-            inverse = inverse_document_frequencies(containing, self.documents)
-            weights = compute_term_weights(counts, part.weighting, inverse, concentration, is_feature)
+        length = self.average_lengths[number] if self.average_lengths else 0.0
+        weights = compute_term_weights(
+            counts, part.weighting, containing, self.documents, concentration, is_feature, length
+        )
         has_feature = is_feature[counts.indices]
         # A group is measured by its features: other n-grams are not even counted.
         all_terms = self.settings.cosine_terms == "all" and part.group is None

@@ -36,8 +36,7 @@ def compute_concentrations(counts: csr_array) -> NDArray[np.float64]:
 
 def compute_shares(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
     """Return each count divided by the sum of its document's counts of the `counted` terms."""
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    lengths = np.bincount(rows, weights=counts.data * counted[counts.indices], minlength=counts.shape[0])
+    rows, lengths = _number_rows(counts), _measure_lengths(counts, counted)
     share: NDArray[np.float64] = counts.data / np.maximum(lengths[rows], 1.0)
     return share
 
@@ -59,14 +58,18 @@ def weigh_counts(
 def compute_term_weights(
     counts: csr_array,
     weighting: WeightingName,
-    inverse_frequencies: NDArray[np.float64],
+    containing: NDArray[np.int64],
+    documents: int,
     concentration: NDArray[np.float64],
     counted: NDArray[np.bool_],
+    average_length: float,
 ) -> NDArray[np.float64]:
-    """Return the weights of any weighting; entropy_share divides by the counts of the `counted` terms."""
+    """Return the weights of any weighting; lengths of documents are sums of the `counted` terms."""
     if weighting == "entropy_share":
         return compute_shares(counts, counted) * concentration[counts.indices]
-    return weigh_counts(counts, weighting, inverse_frequencies)
+    if weighting == "bm25":
+        return compute_bm25(counts, containing, documents, counted, average_length)
+    return weigh_counts(counts, weighting, inverse_document_frequencies(containing, documents))
 
 
 BM25_SATURATION, BM25_LENGTH = 1.2, 0.75
@@ -80,11 +83,11 @@ def compute_bm25(
     average_length: float,
 ) -> NDArray[np.float64]:
     """Return the weights of Okapi BM25 with k1 = 1.2 and b = 0.75; lengths are sums of the `counted` terms."""
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    lengths = np.bincount(rows, weights=counts.data * counted[counts.indices], minlength=counts.shape[0])
+    lengths = _measure_lengths(counts, counted)
     relative = 1.0 - BM25_LENGTH + BM25_LENGTH * lengths / (average_length or 1.0)
     inverse = np.log1p((documents - containing + 0.5) / (containing + 0.5))
-    saturated = counts.data * (BM25_SATURATION + 1.0) / (counts.data + BM25_SATURATION * relative[rows])
+    saturated = counts.data * (BM25_SATURATION + 1.0)
+    saturated /= counts.data + BM25_SATURATION * relative[_number_rows(counts)]
     weights: NDArray[np.float64] = saturated * inverse[counts.indices]
     return weights
 
@@ -95,24 +98,26 @@ def scale_documents(
     """Return weights divided by the norm of the `measured` weights of their document."""
     if norm == "none":
         return weights
-    if norm == "l2":
-        return scale_to_unit_length(weights, counts, measured)
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    sums = np.bincount(rows, weights=np.abs(measured), minlength=counts.shape[0])
-    sums[sums == 0.0] = 1.0
-    return weights / np.repeat(sums, np.diff(counts.indptr))
-
-
-def scale_to_unit_length(
-    weights: NDArray[np.float64], counts: csr_array, measured: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return weights divided by the Euclidean norm of the `measured` weights of their document."""
-    norms = row_norms(measured, counts)
-    norms[norms == 0.0] = 1.0
-    return weights / np.repeat(norms, np.diff(counts.indptr))
+    sizes = row_norms(measured, counts) if norm == "l2" else _sum_by_document(np.abs(measured), counts)
+    sizes[sizes == 0.0] = 1.0
+    scaled: NDArray[np.float64] = weights / sizes[_number_rows(counts)]
+    return scaled
 
 
 def row_norms(weights: NDArray[np.float64], counts: csr_array) -> NDArray[np.float64]:
     """Return the Euclidean norm of each document's weights."""
-    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
-    return np.sqrt(np.bincount(rows, weights=weights * weights, minlength=counts.shape[0]))
+    return np.sqrt(_sum_by_document(weights * weights, counts))
+
+
+def _measure_lengths(counts: csr_array, counted: NDArray[np.bool_]) -> NDArray[np.float64]:
+    return _sum_by_document(counts.data * counted[counts.indices], counts)
+
+
+def _sum_by_document(values: NDArray[np.float64], counts: csr_array) -> NDArray[np.float64]:
+    sums = np.bincount(_number_rows(counts), weights=values, minlength=counts.shape[0])
+    return cast(NDArray[np.float64], sums)
+
+
+def _number_rows(counts: csr_array) -> NDArray[np.int64]:
+    """Return the document of each stored count."""
+    return np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))

@@ -14,7 +14,7 @@ import numpy as np
 
 from textcat.errors import UsageError
 from textcat.thresholds.cuts import NEVER, Bools, Floats, make_cuts
-from textcat.thresholds.tuning import BBR_RULE, TuningRule, interpolate_thresholds
+from textcat.thresholds.tuning import BBR_RULE, TuningRule, make_thresholds
 
 
 def find_expected_f1_thresholds(probabilities: Floats) -> Floats:
@@ -51,11 +51,7 @@ def tune_expected_f1_thresholds(
     expected[1:] = _compute_expected_f1(np.take_along_axis(probabilities, order, axis=0))
     expected[~candidates.possible] = -np.inf
     chosen = expected.argmax(axis=0).astype(np.int64)
-    thresholds = interpolate_thresholds(
-        candidates.get_highest_refused(chosen), candidates.get_lowest_accepted(chosen), rule
-    )
-    thresholds[candidates.positives == 0] = rule.no_positives
-    return thresholds
+    return make_thresholds(candidates, chosen, rule)
 
 
 def _compute_expected_f1(ranked: Floats) -> Floats:

@@ -86,6 +86,11 @@ def _tune_block(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> 
     if rule.accept_nothing is None:
         cost[0] = np.inf
     chosen = _choose_cuts(candidates, cost, rule.among_equal)
+    return make_thresholds(candidates, chosen, rule)
+
+
+def make_thresholds(candidates: Cuts, chosen: Ints, rule: TuningRule) -> Floats:
+    """Return the thresholds of the chosen cuts; `no_positives` for categories without positive documents."""
     thresholds = interpolate_thresholds(
         candidates.get_highest_refused(chosen), candidates.get_lowest_accepted(chosen), rule
     )
@@ -178,8 +183,4 @@ def find_thresholds_by_size(candidates: Cuts, wanted: Floats | Ints, rule: Tunin
     distance[~candidates.possible] = np.inf
     last = len(distance) - 1
     chosen = last - distance[::-1].argmin(axis=0).astype(np.int64)
-    thresholds = interpolate_thresholds(
-        candidates.get_highest_refused(chosen), candidates.get_lowest_accepted(chosen), rule
-    )
-    thresholds[candidates.positives == 0] = rule.no_positives
-    return thresholds
+    return make_thresholds(candidates, chosen, rule)

@@ -296,9 +296,7 @@ class _FetchJob:
         problems: list[tuple[PackageSource, TextcatError]] = []
         for each in self._list_sources(source, mirror):
             try:
-                manifest = self._try_source(each)
-                self._remove_downloads()
-                return manifest
+                return self._try_source(each)
             except (DataNotAvailableError, BadDataError) as problem:
                 problems.append((each, problem))
             except StageFailedError:
@@ -366,6 +364,8 @@ class _FetchJob:
             origin = source.fill(staging)
             manifest = verify_package(self.card, source.package, origin, staging)
             write_manifest(staging, manifest)
+            # Before the collection is there: a later fetch finds it and looks no further.
+            self._remove_downloads()
             install_folder(staging, locate_corpus(self.card.name, self.data_folder))
             return manifest
         finally:

@@ -31,26 +31,6 @@ MANY_LABELS = 50
 SHORT_TEXT_WORDS = 50
 
 
-@dataclass(frozen=True)
-class Inspection:
-    """The settings that an experiment file needs for the documents, and a report for the user, line by line."""
-
-    kind: str
-    text: tuple[str, ...]
-    options: Mapping[str, Any]
-    single_label: bool
-    report: Sequence[str]
-    documents: int
-    weighted: bool = field(default=False)
-    categories: int = 0
-    short_texts: bool = False
-
-    @property
-    def many_labels(self) -> bool:
-        """Whether documents have several of so many labels that their ranking is measured."""
-        return not self.single_label and self.categories > MANY_LABELS
-
-
 @dataclass
 class LabelCounts:
     """Documents counted by side, and the labels of training and test documents."""
@@ -134,26 +114,35 @@ class LabelCounts:
         return "; ".join(parts)
 
 
-def _make_inspection(
-    kind: str,
-    text: tuple[str, ...],
-    options: Mapping[str, Any],
-    counts: LabelCounts,
-    report: Sequence[str],
-    *,
-    weighted: bool = False,
-) -> Inspection:
-    return Inspection(
-        kind,
-        text,
-        options,
-        counts.is_single_label,
-        report,
-        counts.sides.total(),
-        weighted,
-        counts.number_of_categories,
-        counts.has_short_texts,
-    )
+@dataclass(frozen=True)
+class Inspection:
+    """The settings that an experiment file needs for the documents, and a report for the user, line by line."""
+
+    kind: str
+    text: tuple[str, ...]
+    options: Mapping[str, Any]
+    counts: LabelCounts
+    report: Sequence[str]
+
+    @property
+    def single_label(self) -> bool:
+        """Whether each training and test document has exactly one label."""
+        return self.counts.is_single_label
+
+    @property
+    def weighted(self) -> bool:
+        """Whether the documents are vectors that are not weighted again."""
+        return self.kind == "svmlight"
+
+    @property
+    def many_labels(self) -> bool:
+        """Whether documents have several of so many labels that their ranking is measured."""
+        return not self.single_label and self.counts.number_of_categories > MANY_LABELS
+
+    @property
+    def short_texts(self) -> bool:
+        """Whether texts are so short that parts of words are worth their time."""
+        return self.counts.has_short_texts
 
 
 def inspect_documents(path: Path) -> Inspection:
@@ -192,7 +181,7 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
-    return _make_inspection(kind, text, options, counts, report)
+    return Inspection(kind, text, options, counts, report)
 
 
 def _check_header(guess: ColumnGuess, path: Path) -> None:
@@ -354,7 +343,7 @@ def _inspect_folders(path: Path) -> Inspection:
         *_report_split("the first folder" if sided else "", rows, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
-    return _make_inspection("folders", ("text",), options, counts, report)
+    return Inspection("folders", ("text",), options, counts, report)
 
 
 def _has_sides(names: Sequence[str]) -> bool:
@@ -386,4 +375,4 @@ def _inspect_vectors(path: Path) -> Inspection:
         *counts.report_rare(),
         *_report_split("", {}, counts, {}),
     ]
-    return _make_inspection("svmlight", (), {}, counts, report, weighted=True)
+    return Inspection("svmlight", (), {}, counts, report)

@@ -1,0 +1,96 @@
+"""docs/performance.md agrees with results/bench; rows of interrupted runs and of missing benchmarks are left out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.page import RESULTS, compute_geometric_mean, find_fastest_peer, make_table, write_page
+from tests.conftest import PROJECT
+
+
+def make_solver_row(solver: str, seconds: float | None, gap: float = 1e-6, **more: Any) -> dict[str, Any]:
+    row = {
+        "problem": "L2 hinge C=1",
+        "solver": solver,
+        "seconds": seconds,
+        "gap": gap,
+        "reached": gap <= 1e-5,
+    }
+    return {**row, "skipped": None, "note": None, **more}
+
+
+def write_rows(folder: Path, name: str, rows: list[dict[str, Any]]) -> None:
+    (folder / f"{name}.json").write_text(json.dumps(rows))
+
+
+def test_the_committed_page_is_that_of_the_committed_rows() -> None:
+    page = (PROJECT / "docs" / "performance.md").read_text(encoding="utf-8")
+    assert page == write_page(), "run `python -m benchmarks.page > docs/performance.md`"
+
+
+def test_every_benchmark_of_make_bench_is_on_the_page() -> None:
+    names = (PROJECT / "Makefile").read_text(encoding="utf-8").split("for name in ")[1].split(";")[0].split()
+    assert {name for name in names if (RESULTS / f"{name}.json").exists()} == set(names)
+    assert "Not measured" not in write_page()
+
+
+def test_other_rows_make_another_page(tmp_path: Path) -> None:
+    folder = shutil.copytree(RESULTS, tmp_path / "bench")
+    rows = json.loads((folder / "predict.json").read_text())
+    rows[0]["documents_per_second"] = 123_456
+    write_rows(folder, "predict", rows)
+    assert "123,456" not in write_page()
+    assert "123,456" in write_page(folder)
+
+
+def test_rows_of_an_interrupted_run_are_left_out(tmp_path: Path) -> None:
+    own = make_solver_row("textcat", 0.5)
+    write_rows(
+        tmp_path, "solvers", [own, make_solver_row("celer", 1.0), make_solver_row("x", 0.7, partial=True)]
+    )
+    assert "| L2 hinge C=1 | 0.5 | 1.0e-06 | celer | 1 | 2.0 |" in write_page(tmp_path)
+    write_rows(tmp_path, "solvers", [{**own, "partial": True}])
+    assert "L2 hinge" not in write_page(tmp_path)
+
+
+def test_a_benchmark_without_rows_is_not_measured(tmp_path: Path) -> None:
+    page = write_page(tmp_path)
+    assert page.count("Not measured.") == 7
+    assert "$" not in page
+
+
+@pytest.mark.parametrize(
+    ("peers", "fastest"),
+    [
+        ([("a", 3.0, 1e-6), ("b", 2.0, 1e-7), ("c", 1.0, 1e-3)], "b"),
+        ([("a", 3.0, 1e-2), ("b", 9.0, 1e-3)], "b"),
+        ([("a", None, 1.0)], None),
+        ([], None),
+    ],
+)
+def test_the_fastest_peer_reached_the_accuracy_or_came_nearest(
+    peers: list[tuple[str, float | None, float]], fastest: str | None
+) -> None:
+    rows = [make_solver_row("textcat", 0.1), *(make_solver_row(*peer) for peer in peers)]
+    found = find_fastest_peer(rows)
+    assert (found and found["solver"]) == fastest
+
+
+def test_ratios_have_their_geometric_mean_and_least(tmp_path: Path) -> None:
+    rows = [make_solver_row("textcat", 1.0), make_solver_row("a", 2.0)]
+    rows += [
+        {**make_solver_row("textcat", 1.0), "problem": "other"},
+        {**make_solver_row("a", 8.0), "problem": "other"},
+    ]
+    write_rows(tmp_path, "solvers", rows)
+    assert compute_geometric_mean([2.0, 8.0]) == pytest.approx(4.0)
+    assert "Geometric mean of the ratios: 4.0; the least is 2.0 (L2 hinge C=1)." in write_page(tmp_path)
+
+
+def test_a_table_has_a_line_per_row() -> None:
+    assert make_table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"

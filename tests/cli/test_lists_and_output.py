@@ -1,0 +1,161 @@
+"""Lists and details agree with what is installed; output is valid JSON, or text that cannot steer a terminal."""
+
+from __future__ import annotations
+
+import json
+import math
+import unicodedata
+from typing import Any
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from textcat.cli.durations import Duration
+from textcat.cli.main import group
+from textcat.cli.output import make_visible, print_json
+from textcat.corpora import list_corpora, load_card
+from textcat.corpora.registry import OWN_FORMATS, list_reader_options
+from textcat.experiment.spec.config_files import find_experiment_files
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.learner_table import LEARNERS
+from textcat.experiment.spec.loading import load_experiment
+from textcat.published.printed_tables import load_all_cells
+
+
+def run(*arguments: str) -> str:
+    given_ = CliRunner().invoke(group, arguments, standalone_mode=False)
+    if given_.exception:
+        raise given_.exception
+    return given_.output
+
+
+LISTED = {
+    "corpora": ("name", list(list_corpora())),
+    "experiments": ("name", list(find_experiment_files())),
+    "tables": ("table", sorted({cell.table_id for cell in load_all_cells()})),
+    "learners": ("learner", list(LEARNERS)),
+}
+
+
+@pytest.mark.parametrize("kind", LISTED)
+def test_a_list_has_every_name_once_as_text_and_as_json(kind: str) -> None:
+    key, names = LISTED[kind]
+    rows = json.loads(run("list", kind, "--json"))
+    assert sorted(row[key] for row in rows) == sorted(names)
+    text = run("list", kind)
+    header, _, *lines = text.splitlines()
+    assert header.split()[0] == key
+    assert set(names) <= {word for line in lines for word in line.split()[:1]}
+
+
+def test_the_list_of_tables_counts_printed_numbers() -> None:
+    rows = json.loads(run("list", "tables", "--json"))
+    printed = [cell for cell in load_all_cells() if cell.printed is not None]
+    assert sum(row["cells"] for row in rows) == len(printed)
+
+
+@pytest.mark.parametrize("name", [*LEARNERS, *OWN_FORMATS, *list_corpora()])
+def test_details_are_the_same_as_yaml_and_as_json(name: str) -> None:
+    facts = json.loads(run("show", name, "--json"))
+    assert yaml.safe_load(run("show", name)) == facts
+    if name in LEARNERS:
+        assert facts["what"] == LEARNERS[name].title
+        assert set(facts["parameters"]) == set(LEARNERS[name].parameters.model_fields)
+    else:
+        defaults = list_reader_options(name)
+        assert {option: fact["default"] for option, fact in facts["options"].items()} == {
+            option: json.loads(json.dumps(defaults[option])) for option in facts["options"]
+        }
+        assert all(fact["what"] for fact in facts["options"].values())
+    if name in list_corpora():
+        assert facts["title"] == load_card(name).title
+        assert facts["here"]
+
+
+@pytest.mark.parametrize("name", list(find_experiment_files())[::9])
+def test_a_shown_experiment_can_be_run_again(name: str) -> None:
+    """What `show` prints is a complete experiment file with the same settings."""
+    shown = yaml.safe_load(run("show", name))
+    experiment = load_experiment(name)
+    assert Experiment.model_validate(shown).model_dump() == experiment.model_dump()
+
+
+@pytest.mark.parametrize("table", LISTED["tables"][1][::6])
+def test_a_shown_table_has_its_cells(table: str) -> None:
+    facts = json.loads(run("show", table, "--json"))
+    assert facts["table"] == table
+    cells = [cell for cell in load_all_cells() if cell.table_id == table]
+    assert len(facts["cells"]) == len(cells)
+
+
+def test_show_needs_a_name_or_the_schema() -> None:
+    with pytest.raises(click.UsageError, match="or use --schema"):
+        run("show")
+    assert json.loads(run("show", "--schema"))["title"] == "textcat experiment"
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(values, st.booleans())
+def test_printed_json_has_null_in_place_of_what_json_does_not_have(value: Any, ensure_ascii: bool) -> None:
+    @click.command()
+    def command() -> None:
+        print_json(value, ensure_ascii=ensure_ascii)
+
+    def without_nan(part: Any) -> Any:
+        if isinstance(part, float):
+            return part if math.isfinite(part) else None
+        if isinstance(part, dict):
+            return {key: without_nan(inner) for key, inner in part.items()}
+        return [without_nan(inner) for inner in part] if isinstance(part, list) else part
+
+    output = CliRunner().invoke(command).output
+    assert json.loads(output) == without_nan(value)
+    assert not ensure_ascii or output.isascii()
+
+
+@given(st.text(st.characters(codec="utf-8")))
+def test_visible_text_has_no_character_that_steers_a_terminal(text: str) -> None:
+    """Each such character has a sign, so that places in the text stay the same; other text is unchanged."""
+    shown = make_visible(text)
+    assert len(shown) == len(text)
+    assert make_visible(shown) == shown
+    for before, after in zip(text, shown, strict=True):
+        steers = (
+            unicodedata.category(before) == "Cc"
+            or before in "\u061c\u200e\u200f\u2028\u2029"
+            or ("\u202a" <= before <= "\u202e" or "\u2066" <= before <= "\u2069")
+        )
+        assert (before != after) == steers
+        assert unicodedata.category(after) != "Cc"
+
+
+def test_documents_keep_their_line_ends_and_tabs() -> None:
+    facts = {"id\x1b": "a\tb\n", "document": {"bo\x07dy": "a\tb\r\nc\x1b[0m"}, "words": ["x\n", ("y\t",)]}
+    assert make_visible(facts) == {
+        "id\u241b": "a\u2409b\u240a",
+        "document": {"bo\u2407dy": "a\tb \nc\u241b[0m"},
+        "words": ["x\u240a", ["y\u2409"]],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("90s", 90.0), ("20m", 1200.0), ("2h", 7200.0), ("1.5h", 5400.0), ("0.5s", 0.5)]
+)
+def test_times_have_a_unit(text: str, seconds: float) -> None:
+    assert Duration().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["90", "1 h", "h", "-5m", "1d", ".5h", "5.m", "", "1h30m"])
+def test_other_times_are_refused(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a time such as 90s, 20m or 2h"):
+        Duration().convert(text, None, None)

@@ -1,0 +1,41 @@
+"""The attacks work, and docs/faults.md shows what came of them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.faults.attacks import ATTACKS, Setting
+from tests.faults.table import BEGIN, END, PAGE, Outcome, format_table, read_outcomes
+from tests.faults.workplace import Place
+
+QUICK = {
+    "flipped bits in models": 20, "flipped bits in kernels": 20, "documents changed in place": 3,
+    "killed fetches": 3, "hostile servers": 2, "changed archives": 50, "misbehaving plugins": 3,
+    "broken tables": 100, "paths that are no folders": 12, "damaged results": 1,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_an_attack_is_survived(finished: Place, tmp_path: Path, name: str) -> None:
+    setting = Setting(finished, tmp_path, random.Random(name))
+    found = list(ATTACKS[name][0](setting, QUICK[name]))
+    assert found == [""] * QUICK[name]
+
+
+def test_the_page_shows_the_outcomes() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    shown = page.partition(BEGIN)[2].partition(END)[0]
+    assert shown == format_table(read_outcomes()) + "\n"
+
+
+def test_every_attack_was_carried_out_and_survived() -> None:
+    outcomes = read_outcomes()
+    assert {each.attack for each in outcomes} <= set(ATTACKS)
+    assert [each.attack for each in outcomes if each.mismatches or not each.tries] == []
+
+
+def test_a_mismatch_shows() -> None:
+    assert format_table([Outcome("a", "b", 3, 1)]).splitlines()[-1] == "| a | b | 3 | 1 | 2 |"
