@@ -102,7 +102,7 @@ def add_benchmark(
 
     @wraps(measure)
     def run(save: Path | None, as_json: bool, only: tuple[str, ...], **options: Any) -> None:
-        names = ("most_documents", "configurations", "peer_folds")
+        names = ("most_documents", "configurations", "peer_folds", "documents")
         own = {key: options.pop(key) for key in names if key in options}
         settings = BenchmarkSettings(only=only, **options)
         rows = record_rows(name, measure(settings, **own), save, as_json=as_json, part=bool(only))
@@ -272,6 +272,25 @@ def tune(settings: BenchmarkSettings, configurations: int, peer_folds: int) -> I
         peer_folds=peer_folds,
         data=settings.data,
     )
+
+
+@add_benchmark
+@click.option(
+    "--documents",
+    type=click.IntRange(min=100),
+    default=20_000,
+    show_default=True,
+    help="Number of training documents; 200000 is the full size, with 30,000 labels.",
+)
+def labels(settings: BenchmarkSettings, documents: int) -> Iterable[Row]:
+    """Train and predict with thousands of labels.
+
+    The documents are generated. textcat's one-vs-rest and label trees are next to omikuji and LibMultiLabel; --only
+    selects tools.
+    """
+    from benchmarks.labels import TOOLS, bench_labels
+
+    return bench_labels(documents, settings.jobs, select_names(TOOLS, settings.only))
 
 
 @add_benchmark

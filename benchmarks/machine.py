@@ -25,6 +25,7 @@ _PACKAGES = (
     "liblinear-multicore",
     "liblinear-official",
     "libmultilabel",
+    "omikuji",
     "skglm",
     "celer",
     "joblib",

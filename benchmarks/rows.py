@@ -24,6 +24,7 @@ KEYS = {
     "backends": ("work", "backend", "workers"),
     "scale": ("learner", "varied", "documents", "topics"),
     "tune": ("collection",),
+    "labels": ("tool", "documents"),
     "corpora": ("corpus",),
 }
 

@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation.curves import (
+    MicroCurve,
     PrecisionRecallCurve,
     area_under_curve,
     compute_micro_curve,
     find_break_even,
+    rank_labels,
 )
 
 
@@ -163,3 +165,15 @@ def test_a_category_without_positive_documents_is_not_in_the_curve():
 def test_scores_must_fit_the_labels():
     with pytest.raises(UsageError, match="do not fit labels"):
         find_break_even(np.zeros((2, 2)), np.zeros((2, 3), dtype=bool))
+
+
+@given(problems(), st.integers(1, 4))
+def test_a_curve_of_blocks_is_that_of_all_categories(problem, width) -> None:
+    scores, labels = problem
+    curve = MicroCurve(len(labels), np.count_nonzero(labels, axis=0), 20)
+    for first in range(0, labels.shape[1], width):
+        curve.add(rank_labels(scores[:, first : first + width], labels[:, first : first + width]))
+    expected, found = compute_micro_curve(scores, labels, 20), curve.points()
+    assert np.array_equal(found.recall, expected.recall) and np.array_equal(
+        found.precision, expected.precision
+    )

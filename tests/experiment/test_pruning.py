@@ -77,7 +77,7 @@ def make_problem(categories: int = 30) -> LearningProblem:
     return LearningProblem(sp.csr_array(sp.hstack([own, 0.3 * noise])), labels, None, 1)
 
 
-def test_auto_takes_the_largest_threshold_that_costs_nothing() -> None:
+def test_auto_takes_the_largest_threshold_before_one_that_costs() -> None:
     problem = make_problem()
     parameters = validate_parameters(
         "linear", {"loss": "squared_hinge", "cost": 1, "algorithm": "fast", "prune": "auto"}

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from tests.experiment.place import Place
 from textcat.errors import BadDataError, UsageError
 from textcat.experiment.run.results_file import read_results
+from textcat.experiment.steps import train
 from textcat.experiment.steps.models import load_model, save_model
 from textcat.learners import label_tree
 from textcat.learners.label_clusters import compute_centroids, divide_labels
@@ -156,7 +157,7 @@ def test_blocks_chunks_threads_and_files_give_the_same_scores(
     settings = LabelTreeSettings(**{**vars(SMALL), "beam": 3, "trees": 2})
     tree = fit_label_tree(X, Y, settings, seed=4)
     expected = tree.scores(X)
-    again = fit_label_tree(X, Y, settings, seed=4, jobs=2)
+    again = fit_label_tree(X, sp.csr_array(Y), settings, seed=4, jobs=2)
     monkeypatch.setattr(label_tree, "CHUNK", 7)
     monkeypatch.setattr(label_tree, "_MAX_KEPT_PLACES", 0)
     assert np.array_equal(again.scores(X), expected)
@@ -199,7 +200,9 @@ def test_documents_of_other_features_and_labels_of_none_are_refused() -> None:
         fit_label_tree(X, np.zeros_like(Y), SMALL)
 
 
-def test_a_run_is_trained_predicted_and_explained(tmp_path: Path) -> None:
+def test_a_run_is_trained_predicted_and_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # A tree has all labels, however few are trained together one against the rest.
+    monkeypatch.setattr(train, "PRUNED_AT_ONCE", 2)
     place = Place(tmp_path)
     head = place.experiment.read_text().partition("runs:")[0].replace("selection: {features: 30}\n", "")
     runs = "runs:\n  tree: {learner: label_tree, parameters: {leaf_labels: 2, trees: 2}, threshold: {rule: default}}\n"

@@ -20,11 +20,12 @@ MAX_ROUNDS = 20
 _LABELS_AT_ONCE = 1000
 
 
-def compute_centroids(X: sp.csr_matrix, Y: NDArray[np.bool_]) -> sp.csr_matrix:
+def compute_centroids(X: sp.csr_matrix, Y: Any) -> sp.csr_matrix:
     """Return the centroid of each label, labels x features, of length 1; empty for labels without documents."""
     parts = []
+    labels = sp.csc_matrix(Y)
     for first in range(0, Y.shape[1], _LABELS_AT_ONCE):
-        block = sp.csr_matrix(Y[:, first : first + _LABELS_AT_ONCE].T, dtype=np.float32)
+        block = sp.csr_matrix(labels[:, first : first + _LABELS_AT_ONCE].T, dtype=np.float32)
         parts.append(_keep_largest(sp.csr_matrix(block @ X.astype(np.float32))))
     centroids = sp.csr_matrix(sp.vstack(parts, format="csr"))
     lengths = np.sqrt(np.asarray(centroids.multiply(centroids).sum(axis=1))).ravel()

@@ -20,7 +20,6 @@ from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
 from textcat.parallel.threads import run_in_threads
 
-Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 
 
@@ -33,10 +32,14 @@ class _Node:
 
 
 def fit_label_tree(X: Any, Y: Any, settings: LabelTreeSettings, *, seed: int = 0, jobs: int = 1) -> LabelTree:
-    """Train trees on documents x features and documents x labels; labels without documents are left out."""
+    """Train trees on documents x features and documents x labels, dense or sparse.
+
+    Labels without documents are left out.
+    """
     rows = as_documents(X)
-    positive = as_labels(Y, rows.shape[0])
-    known = np.flatnonzero(positive.any(axis=0))
+    labels: Any = Y if sp.issparse(Y) else as_labels(Y, rows.shape[0])
+    positive = sp.csc_matrix(labels, dtype=np.bool_)
+    known = np.flatnonzero(np.diff(positive.indptr))
     if not len(known):
         raise UsageError("no training document has a label", hint="Give labelled documents.")
     centroids = compute_centroids(rows, positive)
@@ -78,7 +81,7 @@ def _divide(
 
 def _train_node(
     X: sp.csr_matrix,
-    Y: Bools,
+    Y: sp.csc_matrix,
     settings: LabelTreeSettings,
     roots: frozenset[int],
     nodes: list[_Node],
@@ -86,14 +89,17 @@ def _train_node(
 ) -> LinearModel:
     """Train the classifiers of a node on the documents with a label below it, a root on all documents."""
     node = nodes[number]
-    targets = np.stack([Y[:, cluster].any(axis=1) for cluster in node.clusters], axis=1)
-    reaching = np.ones(len(Y), dtype=np.bool_) if number in roots else targets.any(axis=1)
-    part = X[np.flatnonzero(reaching)]
+    below = Y[:, np.concatenate(node.clusters)]
+    documents = np.arange(Y.shape[0]) if number in roots else np.unique(below.indices)
+    targets = np.zeros((len(documents), len(node.clusters)), dtype=np.bool_)
+    cluster_of = np.repeat(np.arange(len(node.clusters)), [len(cluster) for cluster in node.clusters])
+    targets[np.searchsorted(documents, below.indices), np.repeat(cluster_of, np.diff(below.indptr))] = True
+    part = X[documents]
     # Features that no document here has keep the weight 0.
     used = np.unique(part.indices)
     model = fit(
         part[:, used],
-        targets[reaching],
+        targets,
         loss=settings.loss,
         prior="gaussian",
         algorithm="fast",

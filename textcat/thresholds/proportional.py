@@ -81,7 +81,8 @@ def scut_fbr(
 ) -> Floats:
     """Return SCut's thresholds with a fallback for categories whose validation F1 is below `least_f1` percent.
 
-    Fallback 0 accepts no document; fallback 1 takes the highest validation score as the threshold.
+    Fallback 0 accepts no document; fallback 1 takes the highest validation score as the threshold. A category without
+    positive documents gets the rule's `no_positives`.
     """
     thresholds = tune_thresholds(scores, labels, rule)
     accepted = apply_thresholds(scores, thresholds)
@@ -90,6 +91,8 @@ def scut_fbr(
     reached = np.divide(200.0 * hits, size, out=np.zeros(len(size)), where=size > 0)
     poor = reached < least_f1
     thresholds[poor] = NEVER if fallback == 0 else scores.max(axis=0)[poor]
+    # Without positive documents all scores are nearly equal: their highest would accept most new documents.
+    thresholds[~labels.any(axis=0)] = rule.no_positives
     return thresholds
 
 

@@ -141,7 +141,7 @@ class Inspection:
 
     @property
     def short_texts(self) -> bool:
-        """Whether texts are so short that parts of words are worth their time."""
+        """Whether texts have so few words that n-grams of characters are added."""
         return self.counts.has_short_texts
 
 

@@ -22,8 +22,9 @@ from textcat.splits import assign_folds
 FOLDS = 5
 MAX_CATEGORIES = 512
 MAX_RANK = 5
-# In percentage points.
-MAX_LOSS = 0.02
+# In percentage points: about one standard error of the difference of P@1 with 5,000 held-out documents. Less would
+# be decided by single documents.
+MAX_LOSS = 0.15
 # Shares of the nonzero weights that the thresholds of the grid drop.
 DROPPED_SHARES = (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.96, 0.97, 0.98, 0.99, 0.995)
 
@@ -31,22 +32,33 @@ DROPPED_SHARES = (0.0, 0.5, 0.7, 0.8, 0.85, 0.9, 0.925, 0.95, 0.96, 0.97, 0.98, 
 def choose_prune_threshold(
     problem: LearningProblem, train: Callable[[LearningProblem], LinearModel]
 ) -> ParameterChoice:
-    """Return the largest threshold that costs nothing; `train` returns a model without pruning."""
+    """Return the largest threshold that costs no more than MAX_LOSS; `train` returns a model without pruning."""
     numbers = assign_folds(problem.X.shape[0], FOLDS, seed=problem.seed)
     part = problem.restricted(_sample_categories(problem.labels))
     model = train(part.rows(np.flatnonzero(numbers != 0)))
     held = part.rows(np.flatnonzero(numbers == 0))
-    weights = make_dense(model.coef)
-    sizes = np.abs(weights[weights != 0.0])
-    if not sizes.size or not len(held.labels):
+    weights = np.array(make_dense(model.coef))
+    thresholds = _list_thresholds(weights)
+    if not thresholds or not len(held.labels):
         return ParameterChoice(0.0, [])
     grid = []
-    for share in DROPPED_SHARES:
-        threshold = float(f"{np.quantile(sizes, share):.3g}") if share else 0.0
-        kept = np.where(np.abs(weights) >= threshold, weights, 0.0)
-        scores = np.asarray(held.X @ kept + model.intercept, dtype=np.float64)
+    for share, threshold in zip(DROPPED_SHARES, thresholds, strict=True):
+        # Thresholds rise: what one drops, all later ones drop too.
+        weights[np.abs(weights) < threshold] = 0.0
+        scores = np.asarray(held.X @ weights + model.intercept, dtype=np.float64)
         grid.append({"threshold": threshold, "dropped": share, **_measure(scores, held.labels)})
     return ParameterChoice(_find_largest(grid), grid)
+
+
+def _list_thresholds(weights: NDArray[np.float64]) -> list[float]:
+    """Return the threshold that drops each share of the nonzero weights, with three digits; none without weights."""
+    sizes = np.abs(weights[weights != 0.0])
+    if not sizes.size:
+        return []
+    found = np.quantile(sizes, DROPPED_SHARES, overwrite_input=True)
+    return [
+        float(f"{value:.3g}") if share else 0.0 for share, value in zip(DROPPED_SHARES, found, strict=True)
+    ]
 
 
 def _sample_categories(labels: NDArray[np.bool_]) -> NDArray[np.int64]:

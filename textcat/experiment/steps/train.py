@@ -149,7 +149,7 @@ def _train_in_blocks(
 ) -> None:
     """Train all blocks and write the model. Each of several blocks is an artifact as soon as it is done."""
     at_once = LEARNERS[run.learner].categories_at_once
-    if getattr(validate_parameters(run.learner, run.parameters), "prune", 0.0):
+    if at_once and getattr(validate_parameters(run.learner, run.parameters), "prune", None):
         # Sparse weights are small: larger blocks prepare the documents less often.
         at_once = PRUNED_AT_ONCE
     blocks = _make_blocks(problem, at_once)
