@@ -140,7 +140,7 @@ def text(settings: BenchmarkSettings) -> Iterable[Row]:
 def solvers(settings: BenchmarkSettings) -> Iterable[Row]:
     """Train to a relative gap of 1e-5.
 
-    All categories are trained, next to liblinear, scikit-learn, skglm and celer.
+    All categories are trained, next to liblinear, scikit-learn, skglm, celer and cyanure.
     Vectors are log TF x IDF of length 1 with a constant column. A peer has 40 seconds per problem. Ratios are to
     textcat's time, so its row is measured for each problem that --only selects. Names of rows are like
     "L1 logistic C=1, celer".

@@ -150,9 +150,29 @@ def _prepare_celer(X: sp.csr_matrix, problem: BenchmarkProblem) -> CategoryFit:
     return fit
 
 
+def _prepare_cyanure(X: sp.csr_matrix, problem: BenchmarkProblem) -> CategoryFit:
+    from cyanure.estimators import Classifier
+
+    # Its squared hinge loss is half of ours.
+    share = 2.0 if problem.loss == "squared_hinge" else 1.0
+    strength = 1.0 / (share * problem.C * X.shape[0])
+    loss = "sqhinge" if problem.loss == "squared_hinge" else problem.loss
+    penalty = "l1" if problem.prior == "laplace" else "l2"
+
+    def fit(signs: Array, tol: float) -> Array:
+        model = Classifier(
+            loss=loss, penalty=penalty, lambda_1=strength, fit_intercept=False, tol=tol, max_iter=2000,
+            verbose=False, n_threads=1, safe=False,
+        )  # fmt: skip
+        return np.ravel(model.fit(X, signs).coef_)
+
+    return fit
+
+
 _DUAL = {("logistic", "gaussian"): 7, ("hinge", "gaussian"): 3, ("squared_hinge", "gaussian"): 1}
 _PRIMAL = {("logistic", "gaussian"): 0, ("squared_hinge", "gaussian"): 2}
 _LASSO = {("logistic", "laplace"): 6, ("squared_hinge", "laplace"): 5}
+_SMOOTH = frozenset({("logistic", "gaussian"), ("squared_hinge", "gaussian"), ("logistic", "laplace")})
 _LASSO_LOGISTIC = frozenset({("logistic", "laplace")})
 
 SOLVER_PEERS = (
@@ -162,6 +182,7 @@ SOLVER_PEERS = (
     SolverPeer("scikit-learn", "sklearn", frozenset(_DUAL | _LASSO), _prepare_scikit_learn),
     SolverPeer("skglm", "skglm", _LASSO_LOGISTIC, _prepare_skglm),
     SolverPeer("celer", "celer", _LASSO_LOGISTIC, _prepare_celer),
+    SolverPeer("cyanure", "cyanure", _SMOOTH, _prepare_cyanure),
 )
 
 

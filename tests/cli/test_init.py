@@ -450,3 +450,16 @@ def test_folders_of_parts_are_not_classes(tmp_path: Path) -> None:
     assert "validation" in caught.value.hint
     with pytest.raises(DataNotAvailableError):
         inspect_documents(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(("words", "short"), [(12, True), (80, False)])
+def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, short: bool) -> None:
+    lines = [f"{' '.join(['bank' if place % 2 else 'port'] * words)},{place % 2}" for place in range(40)]
+    path = tmp_path / "texts.csv"
+    path.write_text("text,label\n" + "\n".join(lines) + "\n")
+    inspection = inspect_documents(path)
+    assert inspection.short_texts is short
+    written = tmp_path / "texts.yaml"
+    written.write_text(render_first_experiment(inspection, "texts", path.name))
+    groups = load_experiment(written).text.groups
+    assert [group.analyzer for group in groups] == (["word", "char_wb"] if short else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ def message_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return capsys.readouterr().err
 
 
+def run(experiment: str, folder: Path) -> None:
+    """Run an experiment; it ends without an error."""
+    with pytest.raises(SystemExit) as caught:
+        main(["run", experiment, "--data", str(folder / "data"), "--results", str(folder / "results")])
+    assert not caught.value.code
+
+
 def write_experiment(folder: Path, **names: str) -> Path:
     table(folder, documents=40)
     usual = {"text": "text", "label": "labels", "learner": "linear", "parameters": "{}"}
@@ -44,7 +52,7 @@ def write_experiment(folder: Path, **names: str) -> Path:
         ),
         ({"label": "label"}, ["no column 'label'", "Did you mean 'labels'?", "id, text, labels, split"]),
         ({"parameters": "{loss: hingesquared}"}, ["did you mean 'squared_hinge'"]),
-        ({"learner": "svm"}, ["learner: linear", "loss: squared_hinge", "my_news.yaml:7"]),
+        ({"learner": "svm"}, ["learner: linear", "loss: squared_hinge", "cost: 1", "my_news.yaml:7"]),
         ({"learner": "LogisticRegression"}, ["learner: linear", "loss: logistic"]),
     ],
 )
@@ -69,6 +77,92 @@ def test_a_mistyped_model_names_the_models(
     assert "there is no" in printed
     assert str(tmp_path / "models" / "trial" / "logistic") in printed
     assert str(tmp_path / "models" / "trial" / "svm") in printed
+
+
+def test_an_unknown_format_names_the_formats(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write_experiment(tmp_path)
+    path.write_text(path.read_text().replace("name: csv", "name: cvs"))
+    printed = message_of(capsys, "run", str(path))
+    assert "my_news.yaml:2:" in printed
+    assert "no collection or format 'cvs'" in printed
+    assert "Did you mean csv?" in printed
+    assert "csv, tsv, jsonl, folders" in printed
+
+
+def test_a_file_of_documents_is_no_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    printed = message_of(capsys, "run", str(table(tmp_path, documents=4)))
+    assert "textcat init" in printed
+
+
+def test_the_learner_that_a_message_proposes_can_be_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_experiment(tmp_path, learner="svm")
+    proposed = re.search(r"`parameters: (\{.*\})`", message_of(capsys, "run", str(path)))
+    assert proposed
+    path = write_experiment(tmp_path, parameters=proposed[1])
+    run(str(path), tmp_path)
+
+
+def test_documents_without_the_fields_say_what_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_experiment(tmp_path)
+    path.write_text(path.read_text().replace("fields: [text]", "fields: [body]"))
+    printed = message_of(capsys, "run", str(path), "--data", str(tmp_path / "data"))
+    assert "`text: {fields: [text]}`" in printed
+
+
+ROWS = {
+    "one category only": ["wheat corn,a", "bank rate,a", "port ship,a"],
+    "no header": ["wheat corn rose,a", "bank rate fell,b", "port ship came,a"],
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "messages"),
+    [
+        ("one category only", "text,label", ["the only label 'a'", "Add documents of another category"]),
+        ("no header", None, ["not like names of columns", "text,label"]),
+    ],
+)
+def test_init_says_what_is_wrong_with_documents(
+    name: str, header: str | None, messages: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join([*([header] if header else []), *ROWS[name] * 9]) + "\n")
+    printed = message_of(capsys, "init", str(path), "--to", str(tmp_path / "mine.yaml"))
+    for message in messages:
+        assert message in printed
+
+
+def test_init_of_a_folder_without_classes_says_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "code"
+    folder.mkdir()
+    (folder / "a.py").write_text("x = 1")
+    printed = message_of(capsys, "init", str(folder), "--to", str(tmp_path / "mine.yaml"))
+    assert "the folder has no folders" in printed
+    assert "folder of the class's name" in printed
+
+
+def test_single_and_unlearned_categories_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "mine.csv"
+    rows = [f"{'wheat corn' if k % 2 else 'bank rate'} {k},{'a' if k % 2 else 'b'},train" for k in range(20)]
+    rows += ["port ship,rare,train", "oil gas,new,test", "wheat corn,a,test", "bank rate,b,test"]
+    path.write_text("\n".join(["text,label,side", *rows]) + "\n")
+    with pytest.raises(SystemExit):
+        main(["init", str(path), "--to", str(tmp_path / "mine.yaml")])
+    said = capsys.readouterr()
+    assert "have no training document: new" in said.out + said.err
+    run(str(tmp_path / "mine.yaml"), tmp_path)
+    warned = capsys.readouterr().err
+    assert "only in test documents" in warned
+    assert "(new)" in warned
+    assert "(rare)" in warned
 
 
 def test_without_a_title_an_experiment_has_the_name_of_its_file(tmp_path: Path) -> None:

@@ -69,11 +69,36 @@ def test_labels_are_counted_as_by_hand(rows: list[tuple[list[str], str]]) -> Non
     )
 
 
-def test_of_many_rare_labels_five_are_named() -> None:
+@pytest.mark.parametrize("number", [5, 6])
+def test_of_many_rare_or_unseen_labels_five_are_named(number: int, tmp_path: Path) -> None:
+    names = [f"label{k}" for k in range(number)]
     counts = LabelCounts()
-    for number in range(7):
-        counts.add("f", [f"label{number}"], "train")
-    assert counts.report_rare()[0].endswith("label0, label1, label2, label3, label4, ...")
+    for name in names:
+        counts.add("f", [name], "train")
+    shown = ", ".join(names[:5]) + (", ..." if number > 5 else "")
+    assert counts.report_rare()[0].endswith(f"tested: {shown}")
+    rows = [{"text": f"{PROSE} {n}", "label": "seen", "split": "train"} for n in range(5)]
+    rows += [{"text": f"{PROSE} of {name}", "label": name, "split": "test"} for name in names]
+    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    line = line_about(found, f"{number} categories of test documents")
+    assert line == f"{number} categories of test documents have no training document: {shown}"
+
+
+@pytest.mark.parametrize(
+    ("ids", "reported"),
+    [
+        ([f"d{n}" for n in range(10)], "ids: id"),
+        (["d0", *(f"d{n}" for n in range(9))], "ids: column id repeats or lacks values"),
+        (None, "ids: row numbers"),
+    ],
+)
+def test_the_source_of_ids_is_reported(ids: list[str] | None, reported: str, tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [{"text": f"{PROSE} {n}", "label": "ab"[n % 2]} for n in range(10)]
+    if ids:
+        rows = [{"id": own, **row} for own, row in zip(ids, rows, strict=True)]
+    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert line_about(found, "ids:").startswith(reported)
+    assert ("policy" in found.options) == (reported.startswith("ids: column"))
 
 
 @pytest.mark.parametrize(

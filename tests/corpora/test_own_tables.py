@@ -292,6 +292,24 @@ def test_spaces_separate_only_labels_that_occur_alone() -> None:
     assert separator(["New York", "New Delhi", "New York", "Los Angeles", "Los Alamos"]) is None
 
 
+def test_half_of_the_parts_must_occur_alone_for_spaces_to_separate() -> None:
+    """Of `a x` and `a y`, the label `a` occurs alone, and it is half of the parts."""
+
+    def separator(labels: list[str]) -> str | None:
+        return guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0])
+
+    assert separator(["a", "b", "a x", "a y", "b x", "b y"]) == " "
+    assert separator(["a", "a x", "a y", "b x", "b y"]) is None
+
+
+@pytest.mark.parametrize(("words", "found"), [(4, "name"), (5, None)])
+def test_labels_have_fewer_than_five_words(words: int, found: str | None) -> None:
+    """A column of repeated values that are as long as text is no column of labels."""
+    values_ = [" ".join([letter] * words) for letter in "ab"]
+    guessed = guess([{"body": f"{PROSE} {n}", "name": values_[n % 2]} for n in range(20)])
+    assert (guessed and guessed.label.name) == found
+
+
 def test_means_count_present_values_only() -> None:
     table = summarize_columns([{"a": "one two"}, {"a": None}, {"b": 3}, {"a": "one two three four"}])
     assert table.rows == 4

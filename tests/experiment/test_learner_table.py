@@ -7,13 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
 
 from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters, validate_parameters
 from textcat.experiment.spec.method_list import list_methods
 from textcat.experiment.spec.schema import make_experiment_schema
 from textcat.linear import load_named_learners
 from textcat.plugins import PLUGIN_KINDS
+from textcat.selection import SelectionSettings
+from textcat.settings import GrowingSettings
+from textcat.text import TextSettings, VectorSettings
+from textcat.thresholds.rules import ThresholdSettings
 from textcat.yaml_reader import read_packaged_yaml
 
 
@@ -108,3 +112,38 @@ def test_methods_of_every_kind_are_listed_with_a_line_each() -> None:
 def test_every_learner_is_covered_by_a_citation_and_a_page() -> None:
     page = (Path(__file__).resolve().parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert all(f"- `{name}`: {entry.title}" in page for name, entry in LEARNERS.items())
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        validate_parameters("linear", {}),
+        TextSettings(),
+        VectorSettings(),
+        SelectionSettings(),
+        ThresholdSettings(),
+    ],
+)
+def test_settings_cannot_be_changed_and_have_no_other_keys(chosen: Any) -> None:
+    """They are part of the keys of artifacts."""
+    name = next(iter(type(chosen).model_fields))
+    with pytest.raises(ValidationError, match="frozen"):
+        setattr(chosen, name, getattr(chosen, name))
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        type(chosen).model_validate({"no_such_key": 1})
+
+
+def test_later_keys_are_stored_only_where_they_are_set() -> None:
+    """The default of a key that was added later leaves the keys of older artifacts as they were."""
+
+    class Own(GrowingSettings):
+        later = ("new", "names")
+        old: int = 1
+        new: float = 0.5
+        names: list[str] = Field(default_factory=list)
+
+    assert Own().model_dump() == {"old": 1}
+    assert Own(old=1, new=0.5, names=[]).model_dump(mode="json") == {"old": 1}
+    assert Own(new=0.25).model_dump() == {"old": 1, "new": 0.25}
+    assert Own(names=["x"]).model_dump() == {"old": 1, "names": ["x"]}
+    assert Own.model_validate_json(Own(new=2).model_dump_json()) == Own(new=2)

@@ -33,7 +33,7 @@ def test_the_page_shows_the_outcomes() -> None:
 
 def test_every_attack_was_carried_out_and_survived() -> None:
     outcomes = read_outcomes()
-    assert {each.attack for each in outcomes} <= set(ATTACKS)
+    assert [each.attack for each in outcomes] == list(ATTACKS)
     assert [each.attack for each in outcomes if each.mismatches or not each.tries] == []
 
 

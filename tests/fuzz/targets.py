@@ -16,7 +16,7 @@ from textcat.corpora.collections.webkb import WebKB
 from textcat.corpora.document_tree import PACKED_FILE
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.vector_files import open_svmlight
-from textcat.errors import TextcatError
+from textcat.errors import BadDataError, TextcatError
 from textcat.experiment.spec.loading import check_mapping, validate_experiment
 from textcat.serving.document_files import InputFormat, read_documents
 from textcat.store import hash_json
@@ -129,7 +129,14 @@ def _own(kind: str) -> Target:
 
 def _new(form: InputFormat) -> Target:
     def read(data: bytes, scratch: Path) -> None:
-        _sound(read_documents(io.BytesIO(data), form, f"new.{form}", ("title", "body")))
+        name, fields = f"new.{form}", ("title", "body")
+        skipped: list[BadDataError] = []
+        kept = list(read_documents(io.BytesIO(data), form, name, fields, skipped.append))
+        _sound(kept)
+        # Without skipping, the documents are the same, or the first broken one is an error.
+        strict = list(read_documents(io.BytesIO(data), form, name, fields))
+        if skipped or strict != kept:
+            raise UndocumentedError(f"{len(skipped)} were skipped of {len(strict)} sound documents")
 
     return read
 

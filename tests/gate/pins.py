@@ -46,14 +46,16 @@ def fingerprint_of(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def moved(results: Mapping[str, Mapping[str, Any]], pins: Numbers) -> list[str]:
-    """Cells that are away from their pin by more than their kind allows, or on one side only."""
+    """Cells that are away from their pin by more than their kind allows, or no longer measured.
+
+    Numbers without a pin for this copy are not judged.
+    """
     kinds = {entry.cell.id: entry.cell.kind for entry in judge_results(results, everything=False)}
     numbers = gated_numbers(results)
     return sorted(
         name
-        for name in numbers.keys() | pins.keys()
+        for name in pins
         if name not in numbers
-        or name not in pins
         or abs(numbers[name] - pins[name]) > find_measure_kind(kinds[name]).drift + 1e-9
     )
 

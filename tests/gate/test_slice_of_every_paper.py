@@ -96,10 +96,15 @@ def test_every_measured_cell_stands_as_pinned(results: Path) -> None:
 @pytest.mark.parametrize("name", JUDGED)
 def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, name: str) -> None:
     shutil.copytree(results / name, tmp_path / name)
-    cell = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))[0]
+    cells = measured(json.loads(textcat("check", str(tmp_path), "--json").stdout))
+    copy = fingerprint_of(find_results([tmp_path]))
+    if copy not in load_pinned_sources().values():
+        cells = [cell for cell in cells if cell["id"] in load_pins()[copy]]
+        if not cells:
+            pytest.skip("no number of this experiment is pinned for this copy of the collection")
+    cell = cells[0]
     raise_number(tmp_path / name / "results.json", cell, 9.0)
     read = find_results([tmp_path])
-    copy = fingerprint_of(read)
     if copy in load_pinned_sources().values():
         done = textcat("check", str(tmp_path))
         assert done.returncode == 1
@@ -110,7 +115,7 @@ def test_a_moved_number_of_any_paper_is_found(results: Path, tmp_path: Path, nam
 
 def raise_number(path: Path, cell: dict[str, Any], by: float) -> None:
     results = json.loads(path.read_text())
-    run = results["runs"][cell["run"]]
+    run = (results["runs"] | results["beside"])[cell["run"]]
     if cell["measure"] in run["measures"]:
         run["measures"][cell["measure"]] += by
     else:

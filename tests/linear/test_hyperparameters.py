@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from tests.linear.problems import make
 from textcat.errors import UsageError
@@ -19,6 +21,7 @@ from textcat.linear.cross_validation import (
     convert_grid_to_lams,
 )
 from textcat.linear.papers.squeezer import find_critical_lam, squeeze
+from textcat.parallel import start_workers
 
 
 def test_grids_are_the_printed_ones() -> None:
@@ -154,3 +157,77 @@ def test_squeezed_models_keep_the_bound(features: int, cross_validate: bool) -> 
         assert (kept[1:] >= features - 2).all()
     with pytest.raises(UsageError, match="not -1"):
         squeeze(small.X, small.Y, -1)
+
+
+@given(st.integers(0, 9999), st.booleans())
+@settings(max_examples=30, deadline=None)
+def test_norm_based_variances_are_computed_from_the_documents_one_by_one(seed: int, sparse: bool) -> None:
+    """Equation 29: (selected features + 1) over the mean squared norm of the documents on these features."""
+    rng = np.random.default_rng(seed)
+    dense = rng.normal(size=(6, 5)) * (rng.random((6, 5)) < 0.6)
+    dense[0] += 1.0
+    mask = rng.random((5, 3)) < 0.5
+    X = sp.csr_matrix(dense) if sparse else dense
+    assert compute_norm_based_variance(X) == pytest.approx(6 / np.mean([row @ row for row in dense]))
+    found = compute_norm_based_variance(X, mask)
+    for k in range(3):
+        chosen = dense[:, mask[:, k]]
+        size = np.mean([row @ row for row in chosen]) if mask[:, k].any() else 1.0
+        assert found[k] == pytest.approx((mask[:, k].sum() + 1) / size)
+
+
+QUICK: dict[str, Any] = {"grid": (0.1, 1.0, 10.0), "folds": 4, "seed": 5, "tol": 1e-8, "max_passes": 3000}
+
+
+def test_the_likelihoods_of_parts_add_up() -> None:
+    """Each run adds the likelihood of one part; the order of the grid does not matter."""
+    small = make(63, documents=40, binary=False)
+    by_runs = [choose_lam_by_cross_validation(small.X, small.Y, runs=k, **QUICK) for k in (1, 2, 3)]
+    likelihoods = np.array([choice.likelihood for choice in by_runs])
+    assert (likelihoods < 0).all()
+    assert (np.diff(likelihoods, axis=0) < 0).all()
+    turned = choose_lam_by_cross_validation(small.X, small.Y, runs=2, **QUICK | {"grid": (10.0, 0.1, 1.0)})
+    assert np.array_equal(turned.lams, by_runs[1].lams)
+    assert np.array_equal(turned.likelihood, by_runs[1].likelihood)
+
+
+def test_of_equal_likelihoods_the_strongest_prior_wins() -> None:
+    """Without features, every prior has the same model, if the constant is free."""
+    small = make(64, documents=30)
+    choice = choose_lam_by_cross_validation(
+        sp.csr_matrix((30, 2)), small.Y, prior="gaussian", penalize_bias=False, runs=1, **QUICK
+    )
+    equal = np.ptp(choice.likelihood, axis=0) == 0
+    assert (choice.best[equal] == 0).all()
+    assert choice.lam.tolist() == choice.lams[choice.best].tolist()
+    assert choice.lams[0] == choice.lams.max()
+
+
+def test_executors_and_other_categories_change_no_choice() -> None:
+    small = make(65, documents=40, binary=False)
+    alone = choose_lam_by_cross_validation(small.X, small.Y, runs=3, **QUICK)
+    with start_workers("threads", 2) as workers:
+        together = choose_lam_by_cross_validation(small.X, small.Y, runs=3, executor=workers, **QUICK)
+    assert np.array_equal(alone.likelihood, together.likelihood)
+    one = choose_lam_by_cross_validation(small.X, small.Y[:, 2], runs=3, **QUICK)
+    np.testing.assert_allclose(one.likelihood[:, 0], alone.likelihood[:, 2], rtol=1e-5)
+
+
+def test_weights_are_for_training_and_held_out_documents_count_one_each() -> None:
+    small = make(66, documents=40, binary=False)
+    ones = choose_lam_by_cross_validation(small.X, small.Y, runs=2, sample_weight=np.ones(40), **QUICK)
+    plain = choose_lam_by_cross_validation(small.X, small.Y, runs=2, **QUICK)
+    np.testing.assert_allclose(ones.likelihood, plain.likelihood, rtol=1e-6)
+    heavy = choose_lam_by_cross_validation(
+        small.X, small.Y, runs=2, sample_weight=np.linspace(0.1, 3, 40), **QUICK
+    )
+    assert not np.allclose(heavy.likelihood, plain.likelihood)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"runs": 0}, {"runs": 5}, {"folds": 1, "runs": 1}, {"folds": 41, "runs": 1}]
+)
+def test_parts_that_cannot_be_drawn_are_refused(wrong: dict[str, int]) -> None:
+    small = make(67, documents=40)
+    with pytest.raises(UsageError, match="cannot be drawn"):
+        choose_lam_by_cross_validation(small.X, small.Y, **QUICK | wrong)

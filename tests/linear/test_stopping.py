@@ -45,6 +45,19 @@ def test_a_category_stops_when_its_scores_change_little() -> None:
     assert first.seconds / second.seconds == pytest.approx(2 / 3)
 
 
+def test_scores_that_stay_as_they_began_stop_after_one_pass() -> None:
+    """Three documents and two categories; the limit of each category is that of its own scores."""
+    start = np.array([[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]])
+    progress = Progress("scores", 0.1, 10, 2)
+    progress.begin(start, lambda: measured([1.0, 1.0]))
+    change = np.array([[0.2, 0.0], [0.2, 0.2], [0.2, 0.0]])
+    progress.end_pass(lambda: start + change, lambda: measured([1.0, 1.0]))
+    # Changes 0.6 and 0.2 against limits 0.1 (1 + 6.6) and 0.1 (1 + 0.2).
+    assert progress.running.tolist() == [False, True]
+    start[:] = 99.0
+    assert [each.passes for each in progress.certificates(measured([0.0, 0.0]), 0.0)] == [1, 10]
+
+
 def test_optimality_is_measured_after_growing_numbers_of_passes() -> None:
     calls: list[int] = []
     progress = Progress("optimality", 0.01, 40, 1)

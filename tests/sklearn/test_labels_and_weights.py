@@ -29,6 +29,7 @@ from textcat.sklearn.validation import (
     format_predictions,
     read_labels,
 )
+from textcat.thresholds.expected_f1 import find_expected_f1_thresholds
 from textcat.thresholds.rules import ThresholdSettings, set_thresholds
 
 RNG = np.random.default_rng(3)
@@ -321,3 +322,18 @@ def test_priors_of_single_features_are_taken_by_an_algorithm_that_can(prior: Pri
     np.testing.assert_allclose(fitted.coef_, model.coef.T, atol=1e-4)
     if prior.sign is not None:
         assert (fitted.coef_ >= 0).all()
+
+
+@pytest.mark.parametrize("cv", [3, None])
+def test_expected_f1_decides_by_the_probabilities_of_the_estimator(cv: int | None) -> None:
+    """Without held-out scores the thresholds are those of the documents that are decided on."""
+    tuner = ThresholdTuner(OneVsRestLinearClassifier(), rule="expected-f1", cv=cv).fit(X, SEVERAL)
+    chances = tuner.estimator_.predict_proba(X)
+    if cv is None:
+        expected = chances >= find_expected_f1_thresholds(chances)
+    else:
+        expected = tuner.estimator_.decision_function(X) >= tuner.thresholds_
+    assert np.array_equal(tuner.predict(X), expected)
+    hinge = ThresholdTuner(OneVsRestLinearClassifier("hinge"), rule="expected-f1", cv=cv)
+    with pytest.raises(ValueError, match="expected-f1 needs probabilities"):
+        hinge.fit(X, SEVERAL)

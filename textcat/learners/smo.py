@@ -79,16 +79,19 @@ def fill_gram_matrix(
 ) -> None:
     """Fill the Gram matrix of `rows` on the kept features; its first `known` rows and columns are filled.
 
-    Uses postings (for each feature the rows that contain it), so only common features cost time.
+    Uses postings (for each feature the rows that contain it), so only common features cost time. Slices are written
+    as loops: numba compiles them in a third of the time.
     """
     starts, holders, values = _build_postings(indptr, indices, data, kept, rows)
     for a in range(known, rows.size):
-        gram[a, : rows.size] = 0.0
+        for b in range(rows.size):
+            gram[a, b] = 0.0
         for position in range(indptr[rows[a]], indptr[rows[a] + 1]):
             j = indices[position]
             for entry in range(starts[j], starts[j + 1]):
                 gram[a, holders[entry]] += data[position] * values[entry]
-        gram[:a, a] = gram[a, :a]
+        for b in range(a):
+            gram[b, a] = gram[a, b]
 
 
 @compile_kernel
@@ -101,7 +104,8 @@ def _build_postings(
         for position in range(indptr[row], indptr[row + 1]):
             if kept[indices[position]] != 0.0:
                 starts[indices[position] + 2] += 1
-    starts = np.cumsum(starts)
+    for j in range(1, starts.size):
+        starts[j] += starts[j - 1]
     holders, values = np.empty(starts[-1], np.int64), np.empty(starts[-1])
     for a in range(rows.size):
         for position in range(indptr[rows[a]], indptr[rows[a] + 1]):
@@ -144,7 +148,8 @@ def optimise_pairs(
 ) -> int:
     """Optimise pairs until the largest violation is at most `tolerance`; return the number of pair steps.
 
-    Input    gram q x q, box, multipliers and errors of the q documents; beta and error change in place.
+    Input    gram (its first q rows and columns), box, multipliers and errors of the q documents; beta and error
+             change in place.
     Algorithm: sequential minimal optimization (Platt 1999), pairs by second order (Fan, Chen & Lin 2005).
     """
     for step in range(max_steps):
@@ -348,7 +353,7 @@ class _SmoState:
         rows, size = self.active, self.active.size
         beta = self.beta[rows]
         steps = optimise_pairs(
-            self.gram[:size, :size],
+            self.gram,
             self.low[rows],
             self.high[rows],
             beta,

@@ -41,6 +41,9 @@ def render_tune_page(
 ) -> str:
     """Render the page."""
     measures = report["test"]["measures"]
+    # With one label a document, micro F1 and precision at 1 equal the accuracy.
+    same = {"micro.f1", "precision@1"} if report["single_label"] else set()
+    shown = [name for name in TEST_MEASURES if name not in same and measures.get(name) is not None]
     return render_template(
         "tune.html",
         title=f"{report['title']}: tuned",
@@ -50,7 +53,7 @@ def render_tune_page(
         best=report["best"],
         pictures=pictures,
         excerpts=excerpts,
-        tests={name: measures[name] for name in TEST_MEASURES if measures.get(name) is not None},
+        tests={name: measures[name] for name in shown},
         candidates=report["candidates"][:MOST_CANDIDATES],
         machine=describe_machine(),
     )

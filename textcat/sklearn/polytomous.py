@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
-from textcat.learners.softmax import PriorName, fit_softmax
+from textcat.learners.softmax import AlgorithmName, PriorName, fit_softmax
 from textcat.sklearn.validation import (
     Floats,
     LinearClassifier,
@@ -26,7 +26,8 @@ class PolytomousLinearClassifier(LinearClassifier):
     Minimises C times the sum of -ln probability of the documents' classes plus half the sum of squared weights
     of all classes (prior gaussian) or the sum of absolute weights (laplace). A sample weight of 2 counts the
     document twice. The numbers are those of `textcat.learners.softmax.fit_softmax` with the lam of that C; bias,
-    penalize_bias, tol and max_passes are its parameters. class_weight is "balanced" or weights by class.
+    penalize_bias, tol, max_passes and algorithm (lbfgs or dual) are its parameters. class_weight is "balanced" or
+    weights by class.
 
     Fitted: classes_, coef_ and intercept_ (a row per class, also for two), certificate_, n_features_in_,
     feature_names_in_, model_.
@@ -42,6 +43,7 @@ class PolytomousLinearClassifier(LinearClassifier):
         class_weight: str | Mapping[Any, float] | None = None,
         tol: float = 1e-12,
         max_passes: int = 5000,
+        algorithm: str = "lbfgs",
     ) -> None:
         self.prior = prior
         self.C = C
@@ -50,6 +52,7 @@ class PolytomousLinearClassifier(LinearClassifier):
         self.class_weight = class_weight
         self.tol = tol
         self.max_passes = max_passes
+        self.algorithm = algorithm
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> PolytomousLinearClassifier:
         """Train on documents with one label each."""
@@ -58,13 +61,15 @@ class PolytomousLinearClassifier(LinearClassifier):
             raise ValueError("a polytomous classifier needs one label per document, not an indicator matrix")
         if self.prior not in ("gaussian", "laplace"):
             raise ValueError(f"unknown prior {self.prior!r}; use gaussian or laplace")
+        if self.algorithm not in ("lbfgs", "dual"):
+            raise ValueError(f"unknown algorithm {self.algorithm!r}; use lbfgs or dual")
         weights = compute_class_weights(self.class_weight, labels, weights)
         total = X.shape[0] if weights is None else float(weights.sum())
         with raise_value_errors():
             model = fit_softmax(
                 X, labels.members(), prior=cast(PriorName, self.prior), bias=self.bias,
                 lam=convert_cost(self.C, total, self.prior), penalize_bias=self.penalize_bias, tol=self.tol,
-                max_passes=self.max_passes, sample_weight=weights,
+                max_passes=self.max_passes, sample_weight=weights, algorithm=cast(AlgorithmName, self.algorithm),
             )  # fmt: skip
         self._keep_model(model, labels, model.joint_certificate)
         return self

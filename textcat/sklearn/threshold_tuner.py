@@ -15,6 +15,7 @@ from sklearn.utils import _safe_indexing, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.validation import check_is_fitted
 
+from textcat.errors import UsageError
 from textcat.sklearn.validation import (
     Floats,
     TargetLabels,
@@ -24,6 +25,7 @@ from textcat.sklearn.validation import (
     validate_settings,
 )
 from textcat.thresholds.rules import (
+    NO_PROBABILITIES,
     ThresholdSettings,
     apply_threshold_rule,
     set_categories_per_document,
@@ -108,9 +110,11 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return self
 
     def _compute_probabilities(self, settings: ThresholdSettings, scores: Floats) -> Floats | None:
-        """Return the probabilities that expected-f1 needs, if the estimator has any."""
-        if settings.rule != "expected-f1" or not hasattr(self.estimator_, "predict_proba"):
+        """Return the probabilities that expected-f1 needs; None for other rules."""
+        if settings.rule != "expected-f1":
             return None
+        if not hasattr(self.estimator_, "predict_proba"):
+            raise UsageError(NO_PROBABILITIES, hint="Use an estimator with `predict_proba`.")
         return np.asarray(expit(scores))
 
     def _route_params(self, params: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -246,5 +246,6 @@ def _refuse_unknown_fields(settings: TextSettings, present: set[str]) -> None:
         raise UsageError(
             f"no document has the field {', '.join(missing)}",
             where="text.fields",
-            hint=f"Fields of the documents: {', '.join(sorted(present)) or 'none'}.",
+            hint=f"Fields of the documents: {', '.join(sorted(present)) or 'none'}. Name them: "
+            f"`text: {{fields: [{', '.join(sorted(present))}]}}`.",
         )

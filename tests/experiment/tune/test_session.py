@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
-from textcat.experiment.tune.space import Space
+from textcat.experiment.tune.space import Configuration, Space
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -148,9 +149,28 @@ def test_documents_that_are_vectors_are_tuned_by_learner_only(tmp_path: Path) ->
     path.write_text("\n".join(lines) + "\n")
     report = tune(tmp_path, read_own(path), configurations=9).report
     assert {each["name"] for each in report["candidates"]} == {
-        f"loss {loss}" for loss in ("squared_hinge", "logistic", "hinge")
+        f"loss {loss}" for loss in ("squared_hinge", "logistic", "hinge", "softmax")
     }
     assert report["test"]["metric"] > 80
+
+
+def test_softmax_is_an_option_for_one_label_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "softmax" not in Space.read(single_label=False).choices["loss"]
+    read = Space.read.__func__  # type: ignore[attr-defined]
+
+    def read_softmax(cls: type[Space], **which: bool) -> Space:
+        space: Space = read(cls, **which)
+        losses = {**space.choices, "loss": {"softmax": "softmax"}}
+        first = [Configuration((*space.first[0].options[:-1], ("loss", "softmax")))]
+        return replace(space, choices=losses, first=first)
+
+    monkeypatch.setattr(Space, "read", classmethod(read_softmax))
+    result = tune(tmp_path, read_own(write_questions(tmp_path / "questions.csv")), configurations=1)
+    assert result.experiment.runs["tuned"].learner == "softmax"
+    assert result.report["best"]["value"] > 60
+    context = RunContext(tmp_path / "another")
+    plan, _ = run_experiment(load_experiment(tmp_path / "out" / "tuned.yaml"), context)
+    assert collect_results(plan, context)["runs"]["tuned"]["measures"] == result.report["test"]["measures"]
 
 
 def test_what_cannot_be_tuned_is_refused_with_a_reason(tmp_path: Path) -> None:

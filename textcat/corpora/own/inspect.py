@@ -27,6 +27,8 @@ from textcat.errors import BadDataError, UsageError
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
+# Texts with fewer words than this on average get n-grams of characters beside words: see docs/tuning.md.
+SHORT_TEXT_WORDS = 50
 
 
 @dataclass
@@ -36,6 +38,7 @@ class LabelCounts:
     sides: Counter[str] = field(default_factory=Counter)
     categories: dict[str, set[str]] = field(default_factory=lambda: {"train": set(), "test": set()})
     documents: Counter[str] = field(default_factory=Counter)
+    words: int = 0
     labels: int = 0
     several: int = 0
     first_several: str = ""
@@ -61,6 +64,11 @@ class LabelCounts:
     def used(self) -> int:
         """The number of training and test documents."""
         return self.sides["train"] + self.sides["test"]
+
+    @property
+    def has_short_texts(self) -> bool:
+        """Whether documents have so few words on average that parts of words are worth their time."""
+        return 0 < self.words < SHORT_TEXT_WORDS * self.used
 
     @property
     def is_single_label(self) -> bool:
@@ -130,6 +138,11 @@ class Inspection:
     def many_labels(self) -> bool:
         """Whether documents have several of so many labels that their ranking is measured."""
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
+
+    @property
+    def short_texts(self) -> bool:
+        """Whether texts have so few words that n-grams of characters are added."""
+        return self.counts.has_short_texts
 
 
 def inspect_documents(path: Path) -> Inspection:
@@ -230,6 +243,8 @@ def _count_documents(corpus: OwnDocuments) -> LabelCounts:
     counts = LabelCounts()
     for document in corpus.documents():
         counts.add(document.where, document.labels, document.split)
+        if document.split != "unused":
+            counts.words += sum(len(text.split()) for text in document.fields.values())
     if not counts.used:
         hint = "Each document needs text, labels and a side in columns of their own."
         raise BadDataError("no document can be used", where=str(corpus.path), hint=hint)

@@ -214,6 +214,22 @@ class SoftmaxParameters(LearnerParameters):
         return self
 
 
+class RatioParameters(LearnerParameters):
+    """Parameters of support vector machines on log-count ratios."""
+
+    loss: Literal["squared_hinge", "logistic", "hinge"] = Field(
+        default="squared_hinge", description="The loss."
+    )
+    cost: float = Field(default=1.0, gt=0, description="C, the weight of the summed loss.")
+    alpha: float = Field(default=1.0, gt=0, description="Count added to every term of a category.")
+    beta: float = Field(
+        default=1.0, ge=0, le=1, description="Share of the learned weights; the rest are the ratios alone."
+    )
+    tolerance: float = Field(
+        default=1e-4, gt=0, description="Relative duality gap at which a category stops."
+    )
+
+
 class MulticlassParameters(LearnerParameters):
     """Parameters of multiclass modified logistic regression by conjugate gradient."""
 
@@ -324,6 +340,11 @@ LEARNERS: dict[str, LearnerEntry] = {
         SoftmaxParameters,
         version=2,
     ),
+    "nb_svm": LearnerEntry(
+        "support vector machine on the log-count ratios of naive Bayes (Wang & Manning 2012)",
+        RatioParameters,
+        categories_at_once=64,
+    ),
     "label_tree": LearnerEntry(
         "label trees: clusters of labels, linear classifiers at every node, beam search",
         LabelTreeParameters,
@@ -336,7 +357,7 @@ LEARNERS: dict[str, LearnerEntry] = {
 
 
 # Names that people try, and what to write in their place.
-_LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}}}`"
+_LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}, cost: 1}}`"
 USUAL_NAMES = {
     "svm": _LINEAR.format("squared_hinge", "gaussian"),
     "svc": _LINEAR.format("squared_hinge", "gaussian"),
@@ -348,6 +369,7 @@ USUAL_NAMES = {
     "ridge": _LINEAR.format("squared", "gaussian"),
     "lasso": _LINEAR.format("logistic", "laplace"),
     "maxent": "`learner: softmax`",
+    "nbsvm": "`learner: nb_svm`",
     "multinomialnb": "`learner: naive_bayes_multiclass`",
 }
 

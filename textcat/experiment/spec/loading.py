@@ -10,16 +10,19 @@ from typing import Any, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from textcat.corpora.option_types import find_option_fault
+from textcat.corpora.registry import OWN_FORMATS, list_builtin_corpora
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.probabilities import check_probabilities
 from textcat.experiment.steps.select import keeps_all_features
+from textcat.plugins import list_known_names
 from textcat.yaml_reader import (
     KeyPath,
     YamlPlace,
     YamlSource,
+    find_near_names,
     make_yaml_error,
     read_yaml,
     suggest_names,
@@ -93,7 +96,8 @@ def check_mapping(source: YamlSource) -> YamlSource:
         raise make_yaml_error(
             source.find_place(()),
             "an experiment is a mapping of keys to values",
-            hint="Begin with lines such as `title: My documents`.",
+            hint="Begin with lines such as `title: My documents`. If this file holds documents: `textcat init FILE` "
+            "writes an experiment for them.",
         )
     return source
 
@@ -190,6 +194,17 @@ def validate_experiment(source: YamlSource) -> Experiment:
 
 def _check_corpus_options(experiment: Experiment, source: YamlSource) -> None:
     """Refuse options that the reader of the documents does not take, with their place."""
+    name = experiment.corpus.name
+    known = set(list_known_names("corpora", list_builtin_corpora()))
+    near = find_near_names(name, known, most=1)
+    # Some collections of the papers have no reader here; their experiments can be read, but not run.
+    if name not in known and (near or experiment.corpus.path):
+        raise make_yaml_error(
+            source.find_place(("corpus", "name")),
+            f"there is no collection or format {name!r}",
+            (f"Did you mean {near[0]}? " if near else "")
+            + f"Your own documents are {', '.join(OWN_FORMATS)}; `textcat list corpora` names the collections.",
+        )
     fault = find_option_fault(experiment.corpus.name, experiment.corpus.options)
     if fault:
         place = source.find_place(("corpus", "options", *fault.keys))

@@ -18,6 +18,7 @@ from textcat.experiment.spec.learner_table import (
     MulticlassParameters,
     NaiveBayesParameters,
     OnlineParameters,
+    RatioParameters,
     SmoParameters,
     SoftmaxParameters,
     TreeParameters,
@@ -31,6 +32,7 @@ from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
 from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
+from textcat.learners.nb_svm import fit_nb_svm
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
@@ -72,6 +74,21 @@ def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs
         tol=parameters.tolerance or SOFTMAX_TOLERANCES[algorithm],
         max_passes=parameters.passes,
         algorithm=algorithm,
+    )
+
+
+def fit_ratio_machine(problem: LearningProblem, parameters: RatioParameters, jobs: int) -> Model:
+    """Train each category on its log-count ratios."""
+    return fit_nb_svm(
+        problem.X,
+        problem.labels,
+        loss=parameters.loss,
+        cost=parameters.cost,
+        alpha=parameters.alpha,
+        beta=parameters.beta,
+        tol=parameters.tolerance,
+        mask=problem.mask,
+        n_jobs=jobs,
     )
 
 
@@ -237,6 +254,7 @@ _OTHERS: dict[str, Learner[Any]] = {
     "smo": FunctionLearner("smo", fit_smo),
     "perceptron_tree": FunctionLearner("perceptron_tree", fit_perceptron_tree),
     "mfom": MeritTreeLearner("mfom"),
+    "nb_svm": FunctionLearner("nb_svm", fit_ratio_machine),
     "softmax": FunctionLearner("softmax", fit_polytomous),
     "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
     "label_tree": FunctionLearner("label_tree", train_label_tree),

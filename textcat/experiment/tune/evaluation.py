@@ -14,8 +14,10 @@ from textcat.errors import UsageError
 from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.measures import argmax_accuracy, macro_f1, micro_f1
 from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
+from textcat.experiment.spec.learner_table import validate_parameters
+from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocuments
-from textcat.experiment.tune.space import SEARCH_TOLERANCE, Configuration, Space
+from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
 from textcat.thresholds.cuts import apply_thresholds
@@ -27,8 +29,6 @@ Bools = NDArray[np.bool_]
 METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 # How scores become decisions while configurations are compared.
 DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE = "default", "shared", "per category"
-# A path ends when this many values of C in a row are below the best.
-WORSE_IN_A_ROW = 2
 
 
 def choose_metric(metric: str | None, *, single_label: bool) -> str:
@@ -177,22 +177,29 @@ class Evaluator:
         for cost, scores in self.score_path(configuration, vectors, rows, costs):
             values[cost] = self.measure(scores, rows)
             best = [max(rules.values()) for rules in values.values()]
-            if len(best) > WORSE_IN_A_ROW and max(best[-WORSE_IN_A_ROW:]) < max(best[:-WORSE_IN_A_ROW]):
+            # The weakest regularization takes longest to train, and the metric has one peak.
+            if best[-1] < max(best):
                 break
         return values
 
     def score_path(
         self, configuration: Configuration, vectors: FoldVectors, rows: Fold, costs: Sequence[float]
     ) -> Iterator[tuple[float, Floats]]:
-        """Yield each C with the scores of the documents of a fold; each model starts from the one before."""
+        """Yield each C with the scores of the documents of a fold; linear models start from the one before."""
         labels, model = self.documents.labels[rows[0]], None
         for cost in costs:
-            parameters = self.space.make_parameters(configuration, cost, SEARCH_TOLERANCE)
-            model = fit(
-                vectors.kept, labels, loss=parameters["loss"], lam=lam_from_c(cost, len(rows[0])), algorithm="fast",
-                tol=SEARCH_TOLERANCE, n_jobs=self.jobs, init=model, seed=self.seed,
-            )  # fmt: skip
-            yield cost, model.scores(vectors.held)
+            run = self.space.make_run(configuration, cost)
+            parameters = run["parameters"]
+            if run["learner"] == "linear":
+                model = fit(
+                    vectors.kept, labels, loss=parameters["loss"], lam=lam_from_c(cost, len(labels)), n_jobs=self.jobs,
+                    algorithm=parameters["algorithm"], tol=parameters["tolerance"], init=model, seed=self.seed,
+                )  # fmt: skip
+                yield cost, model.scores(vectors.held)
+                continue
+            problem = LearningProblem(vectors.kept, labels, None, self.seed)
+            checked = validate_parameters(run["learner"], parameters)
+            yield cost, find_learner(run["learner"]).fit(problem, checked, self.jobs).scores(vectors.held)
 
     def measure(self, scores: Floats, rows: Fold) -> dict[str, float]:
         """Return the metric under each rule; thresholds of one half of the documents decide on the other."""

@@ -115,7 +115,7 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
             hint="Add labelled documents, or use fewer folds.",
         )
     folds = documents.make_folds(settings.folds, settings.seed)
-    space = Space.read(vectors=documents.is_vectors)
+    space = Space.read(vectors=documents.is_vectors, single_label=single)
     return Evaluator(documents, space, metric, folds, settings.seed, context.jobs)
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.text.term_groups import TermGroup
 from textcat.yaml_reader import read_packaged_yaml
 
 # Choices that decide how text becomes vectors; they do not apply to documents that are vectors.
 CHARACTER_CHOICES = ("character weight", "character weighting")
 TEXT_CHOICES = ("words", "characters", *CHARACTER_CHOICES, "word weighting", "minimum documents")
+SOFTMAX = "softmax"
 SEARCH_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-4
 
 
@@ -57,7 +57,7 @@ class Space:
     reduction: int
 
     @classmethod
-    def read(cls, *, vectors: bool = False) -> Space:
+    def read(cls, *, vectors: bool = False, single_label: bool = True) -> Space:
         """Return the packaged space; for documents that are `vectors` without the choices about text."""
         data = read_packaged_yaml("experiment/tune/space.yaml")
         names = list(data["choices"])
@@ -68,8 +68,11 @@ class Space:
             )
             for row in data["first"]
         ]
+        choices = {name: dict(data["choices"][name]) for name in used}
+        if not single_label:
+            choices["loss"].pop(SOFTMAX)
         return cls(
-            {name: data["choices"][name] for name in used},
+            choices,
             data["costs"],
             list(dict.fromkeys(first)),
             *(data[key] for key in ("first_rung_words", "round", "neighbours", "reduction")),
@@ -136,9 +139,11 @@ class Space:
         """Return the values of C to try, from strong to weak regularization."""
         return [float(cost) for cost in self.costs[configuration.chosen["loss"]]]
 
-    def make_parameters(self, configuration: Configuration, cost: float, tolerance: float) -> dict[str, Any]:
-        """Return the parameters of the linear learner."""
-        given = {"loss": self.choices["loss"][configuration.chosen["loss"]], "cost": cost}
-        parameters = {**given, "algorithm": "fast", "tolerance": tolerance}
-        validate_parameters("linear", parameters)
-        return parameters
+    def make_run(self, configuration: Configuration, cost: float, *, final: bool = False) -> dict[str, Any]:
+        """Return the learner and its parameters, for the search or for the tuned experiment."""
+        loss = self.choices["loss"][configuration.chosen["loss"]]
+        tolerance = FINAL_TOLERANCE if final else SEARCH_TOLERANCE
+        if loss == SOFTMAX:
+            return {"learner": SOFTMAX, "parameters": {"cost": cost, "tolerance": tolerance}}
+        parameters = {"loss": loss, "cost": cost, "algorithm": "fast", "tolerance": tolerance}
+        return {"learner": "linear", "parameters": parameters}

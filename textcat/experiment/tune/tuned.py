@@ -31,7 +31,6 @@ from textcat.experiment.tune.evaluation import (
     measure_decisions,
 )
 from textcat.experiment.tune.search import Candidate
-from textcat.experiment.tune.space import FINAL_TOLERANCE
 from textcat.store.files import write_atomically
 
 RUN = "tuned"
@@ -75,7 +74,6 @@ def make_experiment(
             group["ngrams"] = list(group.get("ngrams", (1, 1)))
         data["text"] = text
     cost = candidate.find_best()[0]
-    parameters = evaluator.space.make_parameters(candidate.configuration, cost, FINAL_TOLERANCE)
     if threshold:
         data["threshold"] = dict(threshold)
     if evaluator.single_label:
@@ -85,7 +83,9 @@ def make_experiment(
     if k and k not in evaluation.get("ranking", []):
         evaluation["ranking"] = sorted({*evaluation.get("ranking", []), k})
     data["evaluation"] = {"zero_division": "skip", **evaluation}
-    data["runs"] = {RUN: {"title": "Tuned", "learner": "linear", "parameters": parameters}}
+    data["runs"] = {
+        RUN: {"title": "Tuned", **evaluator.space.make_run(candidate.configuration, cost, final=True)}
+    }
     return data
 
 

@@ -1,0 +1,133 @@
+"""A categorizer as a pipeline of scikit-learn and as ONNX: the same answers, or what stands in the way."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.experiment.own_table import table
+from textcat import Categorizer
+from textcat.errors import UsageError
+from textcat.sklearn.pipeline_export import convert_to_onnx, make_pipeline_of
+
+KEPT = {"weighting": "log_tf_idf", "cosine": True, "cosine_terms": "kept"}
+WORDS = {"groups": [{"ngrams": [1, 2]}]}
+BOTH = {
+    "groups": [
+        {"ngrams": [1, 2], "weight": 2.0},
+        {"analyzer": "char_wb", "ngrams": [2, 4], "weighting": "log_tf"},
+    ]
+}
+EXPORTED: dict[str, dict[str, Any]] = {
+    "words": {"vector": KEPT},
+    "n-grams": {"text": BOTH},
+    "characters": {"text": {"groups": [{"analyzer": "char", "ngrams": [1, 3], "norm": "l1"}]}},
+    "binary": {"vector": {"weighting": "binary", "cosine": False}},
+    "tf": {
+        "vector": {"weighting": "tf_idf", "norm": "l1", "cosine_terms": "kept"},
+        "text": {"lowercase": False},
+    },
+    "softmax": {"learner": "softmax", "calibration": None, "text": WORDS},
+    "svm": {"calibration": None, "text": WORDS},
+}
+
+
+@pytest.fixture(scope="module")
+def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str], list[str]]:
+    folder = tmp_path_factory.mktemp("rows")
+    table(folder, documents=120, single=True)
+    found = [line.split(",") for line in (folder / "documents.csv").read_text().splitlines()[1:]]
+    texts = [row[1] for row in found]
+    new = [f"{text.upper()} unknown, Words! été {k}" for k, text in enumerate(texts[:30])]
+    return texts, [row[2] for row in found], [*new, "", "nothing known"]
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_a_pipeline_gives_the_same_answers(rows: Any, name: str, classes: int) -> None:
+    texts, labels, new = rows
+    if classes == 2:
+        labels = ["red" if label == "red" else "other" for label in labels]
+    model = Categorizer.fit(texts, labels, EXPORTED[name])
+    pipeline = make_pipeline_of(model)
+    for some in (texts, new):
+        scores = model.scores(model.make_documents(some))
+        theirs = pipeline.decision_function(some)
+        inverse = getattr(model.decision_rule.calibration, "inverse", np.ones(1))[0]
+        expected = (scores[:, 1] - scores[:, 0] if classes == 2 else scores) * inverse
+        assert np.abs(theirs - expected).max() < 1e-9 * max(1.0, inverse)
+        clear = np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0] > 1e-9
+        assert (pipeline.predict(some)[clear] == np.array(model.predict(some))[clear]).all()
+        if name != "svm":
+            assert np.abs(pipeline.predict_proba(some) - model.predict_proba(some)).max() < 1e-9
+    assert not hasattr(pipeline, "predict_proba") or name != "svm"
+
+
+def test_a_pipeline_needs_no_textcat(rows: Any, tmp_path: Path) -> None:
+    texts, labels, new = rows
+    model = Categorizer.fit(texts, labels, EXPORTED["n-grams"])
+    (tmp_path / "pipeline.pickle").write_bytes(
+        pickle.dumps((make_pipeline_of(model), new, model.predict(new)))
+    )
+    code = (
+        "import pickle, sys\n"
+        f"pipeline, texts, labels = pickle.load(open({str(tmp_path / 'pipeline.pickle')!r}, 'rb'))\n"
+        "assert pipeline.predict(texts).tolist() == labels\n"
+        "assert 'textcat' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path)
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    ({}, "cosine_terms: all"),
+    ({"text": WORDS | {"stem": "porter_original"}}, "stop list or a stemmer"),
+    ({"text": WORDS | {"digits": "hash"}}, "accents or digits"),
+    ({"text": {"groups": [{"ngrams": [1, 1], "weighting": "bm25"}]}}, "bm25"),
+    ({"text": WORDS, "calibration": {"method": "platt"}}, "not by temperature"),
+    ({"text": WORDS, "reject": {"coverage": 0.9}}, "rejects documents"),
+]
+
+
+@pytest.mark.parametrize(("settings", "message"), REFUSED)
+def test_what_stands_in_the_way_is_said(rows: Any, settings: dict[str, Any], message: str) -> None:
+    texts, labels, _ = rows
+    with pytest.raises(UsageError, match=message):
+        make_pipeline_of(Categorizer.fit(texts, labels, settings))
+
+
+def test_several_labels_cannot_be_written(rows: Any) -> None:
+    texts, labels, _ = rows
+    model = Categorizer.fit(
+        texts, [[label] if k % 3 else [label, "x"] for k, label in enumerate(labels)], {"text": WORDS}
+    )
+    with pytest.raises(UsageError, match="several labels"):
+        make_pipeline_of(model)
+
+
+def test_onnx_gives_the_same_answers(rows: Any) -> None:
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    texts, labels, new = rows
+    model = Categorizer.fit(texts, labels, {"text": WORDS})
+    session = runtime.InferenceSession(convert_to_onnx(model).SerializeToString())
+    names, probabilities = session.run(None, {"texts": np.array(texts + new[:-2], dtype=object)})
+    assert names.tolist() == model.predict(texts + new[:-2])
+    found = np.array([[row[name] for name in model.categories] for row in probabilities])
+    assert np.abs(found - model.predict_proba(texts + new[:-2])).max() < 1e-4
+    with pytest.raises(UsageError, match="characters within words"):
+        convert_to_onnx(Categorizer.fit(texts, labels, {"text": BOTH}))
+
+
+def test_without_skl2onnx_the_message_says_what_to_install(
+    rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, labels, _ = rows
+    monkeypatch.setitem(sys.modules, "skl2onnx", None)
+    with pytest.raises(UsageError, match="skl2onnx is not installed"):
+        convert_to_onnx(Categorizer.fit(texts, labels, {"text": WORDS}))

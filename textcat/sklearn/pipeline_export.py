@@ -1,0 +1,153 @@
+"""Write a categorizer as a pipeline of scikit-learn alone, which gives the same answers without textcat.
+
+    model = Categorizer.load("help-desk")
+    pipeline = make_pipeline_of(model)          # FeatureUnion of TfidfVectorizer, LogisticRegression or LinearSVC
+
+Not everything can be written so: UsageError says what stands in the way. `convert_to_onnx` passes the pipeline on to
+skl2onnx, which supports words and n-grams of words, but no n-grams of characters within words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.svm import LinearSVC
+
+from textcat.errors import UsageError
+from textcat.linear.model import LinearModel, make_dense
+from textcat.serving.categorizer import Categorizer
+from textcat.sklearn.validation import Floats
+from textcat.text.tokenizers import Tokenizer, load_tokenizer
+from textcat.text.weighting import inverse_document_frequencies
+
+# Regular expressions of ONNX (RE2), where those of Python mean something else: there \W knows ASCII only.
+TOKEN_EXPRESSIONS = {"unicode": r"[\p{L}\p{N}]+"}
+WEIGHTINGS = ("binary", "tf", "log_tf", "tf_idf", "log_tf_idf")
+TRAIN_HINT = (
+    "Train with `text: {groups: [{ngrams: [1, 1]}]}` or `vector: {cosine_terms: kept}`, a tokenizer without stop list "
+    "and stemmer, and one label per document."
+)
+
+
+def make_pipeline_of(categorizer: Categorizer) -> Pipeline:
+    """Return a fitted pipeline from raw texts to classes, with probabilities if the categorizer has them."""
+    _refuse_what_does_not_fit(categorizer)
+    union = FeatureUnion(
+        [(name, vectorizer) for name, vectorizer, _ in _make_vectorizers(categorizer)],
+        transformer_weights={name: weight for name, _, weight in _make_vectorizers(categorizer)},
+    )
+    return Pipeline([("features", union), ("classifier", _make_classifier(categorizer))])
+
+
+def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
+    """Return the pipeline as an ONNX model by skl2onnx: input `texts`, outputs the labels and the probabilities.
+
+    `locale` must exist where the model runs; it decides how letters are lowercased.
+    """
+    try:
+        from skl2onnx import to_onnx  # noqa: PLC0415 - an optional package
+        from skl2onnx.common.data_types import StringTensorType  # noqa: PLC0415
+    except ImportError as error:
+        raise UsageError("skl2onnx is not installed", hint="pip install skl2onnx") from error
+    if any(
+        part.group is not None and part.group.analyzer == "char_wb" for part in categorizer.vectorizer.parts
+    ):
+        raise UsageError(
+            "skl2onnx has no n-grams of characters within words",
+            hint="Train with n-grams of words, or of characters across words (analyzer: char).",
+        )
+    pipeline = make_pipeline_of(categorizer)
+    tokenizer = categorizer.text.tokenizer
+    tokens = TOKEN_EXPRESSIONS.get(tokenizer) or getattr(load_tokenizer(tokenizer), "pattern", "")
+    vectorizers = [vectorizer for _, vectorizer in pipeline["features"].transformer_list]
+    options = {id(vectorizer): {"locale": locale, "tokenexp": tokens} for vectorizer in vectorizers}
+    return to_onnx(pipeline, initial_types=[("texts", StringTensorType([None]))], options=options)
+
+
+def _refuse_what_does_not_fit(categorizer: Categorizer) -> None:
+    """Raise UsageError for settings that scikit-learn's vectorizers and linear classifiers do not have."""
+    text, vector, rule = categorizer.text, categorizer.run.vector, categorizer.decision_rule
+    tokenizer = load_tokenizer(text.tokenizer)
+    plain = isinstance(tokenizer, Tokenizer) and not (tokenizer.skip or tokenizer.finish)
+    scaled = any(part.norm != "none" for part in categorizer.vectorizer.parts)
+    calibrated = categorizer.run.calibration is not None
+    faults = {
+        "it is no linear model": not isinstance(categorizer.model, LinearModel) or bool(categorizer.axes),
+        "documents may have several labels": not rule.single_label,
+        "it rejects documents": rule.rejection is not None,
+        f"its tokenizer {text.tokenizer} is no regular expression": not plain,
+        "it has a stop list or a stemmer": text.stop_list != "none" or text.stem != "none",
+        "it changes accents or digits": text.cleaner is not None,
+        "it has several fields": len(text.fields) > 1,
+        "words that it does not know change the length of a document (cosine_terms: all)": (
+            scaled and not text.groups and vector.cosine_terms == "all"
+        ),
+        "its weighting is bm25 or entropy_share": any(
+            part.weighting not in WEIGHTINGS for part in categorizer.vectorizer.parts
+        ),
+        "its calibration is not by temperature": calibrated and _get_inverse_temperature(categorizer) is None,
+    }
+    for fault, found in faults.items():
+        if found:
+            raise UsageError(
+                f"the model cannot be written as a pipeline of scikit-learn: {fault}", hint=TRAIN_HINT
+            )
+
+
+def _get_inverse_temperature(categorizer: Categorizer) -> float | None:
+    inverse = getattr(categorizer.decision_rule.calibration, "inverse", None)
+    return None if inverse is None else float(inverse[0])
+
+
+def _make_vectorizers(categorizer: Categorizer) -> list[tuple[str, TfidfVectorizer, float]]:
+    """Return a fitted vectorizer for each group of terms, with its name and weight."""
+    fitted, text = categorizer.vectorizer, categorizer.text
+    tokenizer = load_tokenizer(text.tokenizer)
+    found = []
+    for number, part in enumerate(fitted.parts):
+        group = part.group
+        places = np.arange(part.start, part.end)[fitted.kept[part.start : part.end]]
+        prefix = group.prefix if group else ""
+        terms = [fitted.seen[place].removeprefix(prefix) for place in places]
+        vectorizer = TfidfVectorizer(
+            analyzer=group.analyzer if group else "word",
+            ngram_range=group.ngrams if group else (1, 1),
+            lowercase=text.lowercase,
+            token_pattern=getattr(tokenizer, "pattern", None),
+            vocabulary={term: column for column, term in enumerate(terms)},
+            binary=part.weighting == "binary",
+            sublinear_tf=part.weighting in ("log_tf", "log_tf_idf"),
+            use_idf=part.weighting in ("tf_idf", "log_tf_idf"),
+            norm=None if part.norm == "none" else part.norm,
+            dtype=np.float64,
+        )
+        # The vocabulary is given; document frequencies are set afterwards.
+        vectorizer.fit([""])
+        if vectorizer.use_idf:
+            vectorizer.idf_ = inverse_document_frequencies(fitted.containing[places], fitted.documents)
+        found.append((f"{vectorizer.analyzer}{number}", vectorizer, part.weight))
+    return found
+
+
+def _make_classifier(categorizer: Categorizer) -> Any:
+    """Return LogisticRegression, whose probabilities are a softmax, or LinearSVC if there are no probabilities."""
+    model: Any = categorizer.model
+    coef: Floats = make_dense(model.coef)
+    inverse = _get_inverse_temperature(categorizer)
+    if inverse is None and model.describe().get("settings", {}).get("learner") == "softmax":
+        inverse = 1.0
+    classifier: Any = LinearSVC() if inverse is None else LogisticRegression()
+    scale = 1.0 if inverse is None else inverse
+    weights, constants = scale * coef.T, scale * np.asarray(model.intercept, dtype=np.float64)
+    if len(categorizer.categories) == 2:
+        # The second class against the first; of equal scores the first one wins in both.
+        weights, constants = weights[1:] - weights[:1], constants[1:] - constants[:1]
+    classifier.coef_, classifier.intercept_ = np.ascontiguousarray(weights), constants
+    classifier.classes_ = np.array(list(categorizer.categories))
+    classifier.n_features_in_ = weights.shape[1]
+    classifier.n_iter_ = np.zeros(1, dtype=np.int32)
+    return classifier
