@@ -140,3 +140,15 @@ def test_the_tuned_experiment_has_only_keys_that_differ_from_defaults(folder: Pa
     assert data["evaluation"] == {"zero_division": "skip", "ranking": [3]}
     assert "threshold" not in data
     assert set(data["runs"]) == {"tuned"}
+
+
+def test_the_page_proposes_another_label_only_where_it_is_more_probable(folder: Path) -> None:
+    documents = Path(__file__).resolve().parents[2] / "docs" / "documents.csv"
+    (folder / "documents.csv").write_bytes(documents.read_bytes())
+    textcat("tune", "documents.csv", *FEW)
+    report = json.loads((folder / "documents-tuned" / "tune.json").read_text())
+    wrong = [each for each in report["label_errors"] if each["kind"] == "wrong"]
+    better = [each for each in wrong if each["probability"] > each["of_label"]]
+    assert len(better) < len(wrong)
+    page = (folder / "documents-tuned" / "tune.html").read_text()
+    assert page.count("; likely:") == len(better)

@@ -45,6 +45,11 @@ def test_our_experiments_resolve_and_make_published_tables(name: str) -> None:
         (("learner: CLS", "learner: CLS\n    threshold: {rule: expected-f1}"), "4:3", "needs probabilities"),
         (("learner: CLS", "learner: CLS\n    calibration: {method: plat}"), "6:19", "platt"),
         (("learner: CLS", "learner: CLS\n    threshold: {per_document: 0}"), "6:17", "per_document"),
+        (
+            ("learner: CLS", "learner: CLS\n    text: {groups: [{ngram: [1, 2]}]}"),
+            "6:22",
+            "Did you mean ngrams or norm?",
+        ),
     ],
 )
 def test_faults_are_shown_at_their_place(

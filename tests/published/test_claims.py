@@ -14,10 +14,11 @@ from textcat.published.claims import (
     evaluate_claims,
     list_claim_experiments,
     load_claims,
-    parse_claims,
+    validate_claims,
 )
 from textcat.published.printed_tables import PAPERS, load_all_cells
 from textcat.published.verdicts import read_printed
+from textcat.yaml_reader import parse_yaml
 
 
 def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
@@ -65,7 +66,7 @@ CLAIM = """
 
 
 def outcome(test: str, **measures: float) -> str:
-    (claim,) = parse_claims(CLAIM.format(test=test), "test")
+    (claim,) = validate_claims(parse_yaml(CLAIM.format(test=test), "test").data, "test")
     return evaluate_claim(claim, {"e": {"r": measures}}).outcome
 
 
@@ -200,7 +201,7 @@ def test_the_t_test_is_that_of_scipy():
     ],
 )
 def test_results_are_told_in_sentences(test, measures, sentence):
-    (claim,) = parse_claims(CLAIM.format(test=test), "test")
+    (claim,) = validate_claims(parse_yaml(CLAIM.format(test=test), "test").data, "test")
     assert evaluate_claim(claim, {"e": {"r": measures, "a_vs_b": measures}}).figures == (sentence,)
 
 
@@ -220,7 +221,7 @@ def test_claims_that_cannot_fail_are_counted_apart():
 def test_a_failing_test_decides_even_if_another_was_not_run():
     text = CLAIM.format(test=f"{{test: between, numbers: {pick('a')}, low: 0, high: 1}}")
     text += f"    - {{test: between, numbers: {pick('b')}, low: 0, high: 1}}\n"
-    (claim,) = parse_claims(text, "test")
+    (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
     assert evaluate_claim(claim, {"e": {"r": {"a": 2.0}}}).outcome == "fails"
     result = evaluate_claim(claim, {"e": {"r": {"a": 0.5}}})
     assert result.outcome == "not run"
@@ -231,7 +232,7 @@ def test_lists_multiply_in_the_order_written():
     text = CLAIM.format(
         test="{test: within, points: 1, numbers: {experiment: [e, f], run: [r, s], measure: [a, b]}}"
     )
-    (claim,) = parse_claims(text, "test")
+    (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
     places = claim.tests[0].numbers.places()
     assert [(p.experiment, p.run, p.measure) for p in places] == [
         (e, r, m) for e in ("e", "f") for r in ("r", "s") for m in ("a", "b")
@@ -254,10 +255,10 @@ def test_invalid_claims_are_refused(old, new, message):
     text = CLAIM.format(test="T" if old.strip() == "- T" else test)
     assert old in text
     with pytest.raises(UsageError, match=message):
-        parse_claims(text.replace(old, new), "test")
+        validate_claims(parse_yaml(text.replace(old, new), "test").data, "test")
 
 
 def test_duplicate_ids_are_refused():
     one = CLAIM.format(test=f"{{test: within, numbers: {AB}, points: 1}}")
     with pytest.raises(UsageError, match="same id"):
-        parse_claims(one + one, "test")
+        validate_claims(parse_yaml(one + one, "test").data, "test")

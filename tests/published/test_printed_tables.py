@@ -5,8 +5,9 @@ from collections import Counter
 import pytest
 
 from textcat.errors import UsageError
-from textcat.published.printed_tables import list_cells, load_all_cells, load_paper, parse_paper
+from textcat.published.printed_tables import list_cells, load_all_cells, load_paper, validate_paper
 from textcat.published.verdicts import find_measure_kind, read_printed
+from textcat.yaml_reader import parse_yaml
 
 CELLS_PER_TABLE = {
     "zhang_oles_2001.table1": 6,
@@ -188,7 +189,7 @@ tables:
 
 
 def test_templates_combine_row_and_column():
-    found = list_cells(parse_paper(PAPER, "test"))
+    found = list_cells(validate_paper(parse_yaml(PAPER, "test").data, "test"))
     assert [cell.run for cell in found] == ["lasso_cv", "lasso_norm", "ridge_cv", "ridge_norm"]
     assert [cell.measure for cell in found] == ["macro.f1", "macro.f1", "micro.f1", "micro.f1"]
     assert [cell.printed for cell in found] == ["1.0", None, "3.0", "4.0"]
@@ -212,7 +213,7 @@ def test_templates_combine_row_and_column():
 def test_invalid_tables_are_refused(old, new, message):
     assert old in PAPER
     with pytest.raises(UsageError, match=message):
-        list_cells(parse_paper(PAPER.replace(old, new), "test"))
+        list_cells(validate_paper(parse_yaml(PAPER.replace(old, new), "test").data, "test"))
 
 
 def test_unknown_papers_are_refused():

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from textcat.published.claims import parse_claims
+from textcat.published.claims import validate_claims
 from textcat.published.printed_tables import PublishedCell
 from textcat.published.reading_summary import (
     MeasuredReading,
@@ -15,6 +15,7 @@ from textcat.published.reading_summary import (
     summarize_cells,
     summarize_claims,
 )
+from textcat.yaml_reader import parse_yaml
 
 
 def make_cell(row: str, printed: str | None, kind: str = "micro_f1", unit: str = "percent") -> PublishedCell:
@@ -119,7 +120,7 @@ CLAIM = """
 
 
 def test_the_share_of_readings_in_which_a_claim_holds() -> None:
-    claims = parse_claims(CLAIM, "claims.yaml")
+    claims = validate_claims(parse_yaml(CLAIM, "claims.yaml").data, "claims.yaml")
     readings = [{"e": {"left": {"m": left}, "right": {"m": 1.0}}} for left in (2.0, 0.5, 3.0, None)]
     summary = summarize_claims(claims, readings)["zhang_2000.higher"]
     assert summary["default"] == "holds"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+import textcat
 from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.serving.categorizer import write_categorizer
@@ -122,3 +124,26 @@ def test_a_misspelt_category_gets_a_hint(model: str) -> None:
     with pytest.raises(Exception, match="no category 'grian'") as caught:
         explain(model, "-c", "grian")
     assert caught.value.hint == "Did you mean grain?"
+
+
+def test_hashed_features_are_named_with_the_n_grams_of_the_document(tmp_path: Path) -> None:
+    texts = ["wheat and corn prices", "corn exports rose", "bank rate cut", "the bank cut rates"] * 3
+    groups = [{"ngrams": [1, 2], "bits": 12}, {"analyzer": "char", "ngrams": [3, 3], "bits": 16}]
+    model = textcat.Categorizer.fit(
+        texts, ["grain", "grain", "money", "money"] * 3, {"text": {"groups": groups}}
+    )
+    model.save(tmp_path / "model")
+    (tmp_path / "new.txt").write_text("corn exports rose")
+    facts = json.loads(explain(str(tmp_path / "model"), str(tmp_path / "new.txt"), "-c", "grain", "--json"))[
+        0
+    ]
+    named = {part.partition(" (")[0]: part.partition(" (")[2].rstrip(")") for part in facts["for"]}
+    words = {ngrams for feature, ngrams in named.items() if feature.startswith("word1-2#")}
+    assert "corn exports" in words and {"corn", "rose"} & words
+    assert all(re.fullmatch(r"word1-2#[0-9a-f]{3}|char3-3#[0-9a-f]{4}", feature) for feature in named)
+    marked = {facts["document"]["text"][word["start"] : word["end"]] for word in facts["words"]}
+    assert "corn" in marked
+    shown = sum(facts["for"].values()) + sum(facts["against"].values())
+    assert shown + facts["other_words"] + facts["constant"] == pytest.approx(facts["score"], abs=1e-3)
+    category = json.loads(explain(str(tmp_path / "model"), "-c", "grain", "--json"))[0]
+    assert all("#" in feature and "(" not in feature for feature in category["for"])

@@ -18,6 +18,7 @@ from textcat.cli.output import print_json
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from textcat.published.baselines import JudgedMark
     from textcat.published.check import CellVerdict
 
 
@@ -35,7 +36,13 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
     reproduced now. Cells that were not run are listed and never pass.
     """
     from textcat.published.check import list_failed
-    from textcat.report.gate import find_changed_sources, find_results, judge_results, pin_values
+    from textcat.report.gate import (
+        find_changed_sources,
+        find_results,
+        judge_baselines,
+        judge_results,
+        pin_values,
+    )
 
     options = read_command_settings(settings)
     results = find_results(where or (options.results,))
@@ -45,6 +52,7 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
         if not options.quiet:
             click.echo(f"pinned {len(verdicts)} cells in {pinned}", err=True)
         verdicts = judge_results(results, everything=not where)
+    baselines = judge_baselines(results, everything=not where)
     for name in find_changed_sources(results):
         click.echo(
             f"{name}: the corpus files differ from those of the pinned values; drift is not checked", err=True
@@ -55,10 +63,24 @@ def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) 
     if as_json:
         from textcat.published.check import summarize_verdicts
 
-        print_json({**summarize_verdicts(verdicts), "readings": by_reading}, ensure_ascii=True)
+        marks = [entry.describe() for entry in baselines]
+        facts = {**summarize_verdicts(verdicts), "readings": by_reading, "baselines": marks}
+        print_json(facts, ensure_ascii=True)
     else:
         _print_verdicts(verdicts, by_reading, options)
-    return 1 if list_failed(verdicts) else 0
+        _print_baselines(baselines, options)
+    return 1 if list_failed(verdicts) or any(entry.failed for entry in baselines) else 0
+
+
+def _print_baselines(baselines: Sequence[JudgedMark], options: CommandSettings) -> None:
+    from textcat.published.baselines import count_marks, describe_counts
+
+    if baselines:
+        options.print_unless_quiet(f"\n{describe_counts(count_marks(baselines))}")
+    for entry in baselines:
+        if entry.failed:
+            now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
+            click.echo(f"FAILED {entry.id}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True)
 
 
 def _print_verdicts(

@@ -171,7 +171,7 @@ def _format_heading(categorizer: Categorizer, facts: dict[str, Any], position: i
 
 
 def _round_weights(parts: Sequence[Contribution]) -> dict[str, float]:
-    return {part.term: round(part.weight, 4) for part in parts}
+    return {part.name: round(part.weight, 4) for part in parts}
 
 
 def _print_explanation(facts: dict[str, Any]) -> None:

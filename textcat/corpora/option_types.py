@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from textcat.corpora.collections.clinc150 import OUT_OF_SCOPE
 from textcat.corpora.collections.eurlex57k import LABELS as EURLEX_LABELS
 from textcat.corpora.collections.newsgroups20 import HEADERS
 from textcat.corpora.collections.rcv1 import RCV1_LABELS
@@ -92,6 +93,10 @@ class _ReutersOptions(_Options):
     unprocessed: Annotated[str, _one_of(*UNPROCESSED)] = "body"
 
 
+class _Clinc150Options(_Options):
+    out_of_scope: Annotated[str, _one_of(*OUT_OF_SCOPE)] = "dropped"
+
+
 class _EurlexOptions(_Options):
     labels: Annotated[str, _one_of(*EURLEX_LABELS)] = "id"
 
@@ -126,6 +131,7 @@ class _Rcv1SubsetOptions(_Options):
 _OPTIONS: dict[str, type[_Options]] = {
     **dict.fromkeys(("csv", "tsv", "jsonl", "folders"), _OwnOptions),
     **dict.fromkeys(("rcv1", "rcv1-like", "rcv1-vectors"), _Rcv1Options),
+    "clinc150": _Clinc150Options,
     "eurlex57k": _EurlexOptions,
     "svmlight": _SvmlightOptions,
     "reuters21578": _ReutersOptions,

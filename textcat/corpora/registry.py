@@ -9,7 +9,7 @@ from inspect import signature
 from pathlib import Path
 from typing import Any, TypeVar
 
-from textcat.corpora.collections import eurlex57k, ohsumed, ohsumed23, rcv1, webkb
+from textcat.corpora.collections import clinc150, eurlex57k, ohsumed, ohsumed23, rcv1, webkb
 from textcat.corpora.collections import industry_sector as industry
 from textcat.corpora.collections import newsgroups20 as newsgroups
 from textcat.corpora.collections import rcv1 as rcv1_vectors
@@ -78,6 +78,7 @@ AnyCorpus = TypeVar("AnyCorpus")
 
 _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
     "20newsgroups": newsgroups.Newsgroups,
+    "clinc150": clinc150.Clinc150,
     "eurlex57k": eurlex57k.Eurlex57k,
     "industry-sector": industry.IndustrySector,
     "ohsumed": ohsumed.Ohsumed,
@@ -102,6 +103,7 @@ OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
 OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups.count_newsgroups,
+    "clinc150": clinc150.count_clinc150,
     "eurlex57k": eurlex57k.count_eurlex57k,
     "industry-sector": industry.count_industry_sector,
     "ohsumed": ohsumed.count_ohsumed,

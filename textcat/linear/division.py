@@ -132,6 +132,13 @@ class BlockProblem:
         self._lock = Lock()
         self.share(1)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the lock out: joblib sends parts to other processes, where each has a copy of the block."""
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=Lock())
+
     def share(self, parts: int) -> None:
         """Set the number of parts."""
         self._count = self._left = parts

@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.published.check import MeasuresByExperiment
 from textcat.published.claim_tests import ClaimTest, NumberSelection, ResultPlace
 from textcat.published.printed_tables import PAPERS
-from textcat.yaml_reader import parse_yaml, read_packaged_yaml
+from textcat.yaml_reader import read_packaged_yaml
 
 ClaimOutcome = Literal["holds", "fails", "not run"]
 
@@ -79,12 +79,7 @@ class _MissingNumberError(Exception):
 @cache
 def load_claims() -> tuple[Claim, ...]:
     """Load every claim, in the order of the papers."""
-    return _validate_claims(read_packaged_yaml("published/claims.yaml"), "claims.yaml")
-
-
-def parse_claims(text: str, name: str) -> tuple[Claim, ...]:
-    """Parse claims from YAML text; `name` is the source in error messages."""
-    return _validate_claims(parse_yaml(text, name).data, name)
+    return validate_claims(read_packaged_yaml("published/claims.yaml"), "claims.yaml")
 
 
 def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
@@ -148,7 +143,8 @@ def _combine_outcomes(outcomes: Sequence[ClaimOutcome]) -> ClaimOutcome:
     return "not run" if "not run" in outcomes else "holds"
 
 
-def _validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
+def validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
+    """Return the claims in plain values read from YAML; `name` is the source in error messages."""
     try:
         claims = _claims_adapter().validate_python(contents)
     except ValidationError as problem:

@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from textcat.errors import UsageError
-from textcat.yaml_reader import parse_yaml, read_packaged_yaml
+from textcat.yaml_reader import read_packaged_yaml
 
 Unit = Literal["percent", "fraction", "count", "seconds", "p_value", "power_of_ten", "text"]
 
@@ -121,12 +121,7 @@ def load_paper(key: str) -> Paper:
     """Load a paper by its key."""
     if key not in PAPERS:
         raise UsageError(f"unknown paper '{key}'", hint=f"The papers are {', '.join(PAPERS)}.")
-    return _validate_paper(read_packaged_yaml(f"published/{key}.yaml"), f"{key}.yaml")
-
-
-def parse_paper(text: str, name: str) -> Paper:
-    """Parse a paper from YAML text; `name` is the source in error messages."""
-    return _validate_paper(parse_yaml(text, name).data, name)
+    return validate_paper(read_packaged_yaml(f"published/{key}.yaml"), f"{key}.yaml")
 
 
 @cache
@@ -140,7 +135,8 @@ def list_cells(paper: Paper) -> list[PublishedCell]:
     return [cell for name in paper.tables for cell in _list_table_cells(paper, name)]
 
 
-def _validate_paper(contents: object, name: str) -> Paper:
+def validate_paper(contents: object, name: str) -> Paper:
+    """Return the paper in plain values read from YAML; `name` is the source in error messages."""
     try:
         paper = Paper.model_validate(contents)
     except ValidationError as problem:

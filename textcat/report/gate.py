@@ -12,6 +12,13 @@ import yaml
 from textcat.errors import UsageError
 from textcat.experiment.run.results_file import get_run_measures, read_results
 from textcat.published.accepted import load_deviations, load_pinned, render_pinned
+from textcat.published.baselines import (
+    JudgedMark,
+    judge_marks,
+    load_baselines,
+    load_pinned_baselines,
+    render_pinned_baselines,
+)
 from textcat.published.check import CellVerdict, find_cell_values, find_document_counts, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.store.files import write_atomically
@@ -70,6 +77,16 @@ def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[Cel
     )
 
 
+def judge_baselines(results: ResultsByExperiment, *, everything: bool) -> list[JudgedMark]:
+    """Judge every published baseline of today, or only those of the given experiments."""
+    return judge_marks(
+        [each for each in load_baselines() if everything or each.experiment in results],
+        {name: get_run_measures(one) for name, one in results.items()},
+        load_pinned_baselines(),
+        {name: one.get("corpus", {}).get("fingerprint") for name, one in results.items()},
+    )
+
+
 def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:
     """Map cell ids to measured values."""
     return find_cell_values(load_all_cells(), {name: get_run_measures(one) for name, one in results.items()})
@@ -77,7 +94,7 @@ def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None
 
 def find_changed_sources(results: ResultsByExperiment) -> list[str]:
     """List experiments whose corpus files differ from those of the pinned values; their drift cannot be judged."""
-    sources = load_pinned_sources()
+    sources = {name: one.corpus for name, one in load_pinned_baselines().items()} | load_pinned_sources()
     return [
         name
         for name, one in results.items()
@@ -95,7 +112,12 @@ def pin_values(results: ResultsByExperiment) -> Path:
     folder = Path(str(files("textcat.published")))
     measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
     write_atomically(folder / "pinned.yaml", render_pinned(measured, _list_printed_ids()))
-    sources = load_pinned_sources() | {name: one["corpus"]["fingerprint"] for name, one in results.items()}
+    corpora = {name: one["corpus"]["fingerprint"] for name, one in results.items()}
+    baselines = render_pinned_baselines(
+        load_pinned_baselines(), judge_baselines(results, everything=False), corpora
+    )
+    write_atomically(folder / "pinned_baselines.yaml", baselines)
+    sources = load_pinned_sources() | corpora
     write_atomically(folder / SOURCES_FILE, yaml.safe_dump(sources))
     return folder / "pinned.yaml"
 

@@ -16,6 +16,7 @@ from tabulate import tabulate
 
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
+from textcat.published.baselines import describe_counts
 from textcat.published.check import (
     HEADLINE,
     VERDICTS,
@@ -25,6 +26,14 @@ from textcat.published.check import (
 )
 from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claims, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
+from textcat.report.baseline_table import (
+    HEADERS,
+    RULE,
+    TITLE,
+    baselines_as_markdown,
+    list_baseline_rows,
+    summarize_baselines,
+)
 from textcat.report.citations import cite, join_unique_entries
 from textcat.report.comparison_tables import (
     format_matrix_legend,
@@ -33,7 +42,7 @@ from textcat.report.comparison_tables import (
     table_as_text,
 )
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
-from textcat.report.gate import ResultsByExperiment, judge_results
+from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
 from textcat.report.matrix_headline import format_headline, list_headline_rows, list_headline_sentences
 from textcat.report.paper_figures import FIGURES
 from textcat.report.range_strips import make_strip
@@ -58,6 +67,7 @@ def matrix_as_json(matrix: Mapping[str, Any]) -> str:
         },
         **{plural: _format_list(_format_named_texts(texts[plural]), "{}") for plural in texts},
         "tables": _format_list(tables, "[]"),
+        "baselines": _format_value(matrix["baselines"]),
         "each_claim": _format_list([_format_value(claim) for claim in claims], "[]"),
     }
     return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in parts.items()) + "\n}\n"
@@ -150,6 +160,15 @@ def render_matrix_page(
             }
             for paper in PAPERS
         ],
+        baselines={
+            "title": TITLE,
+            "rule": RULE.replace("`", ""),
+            "counts": describe_counts(matrix["baselines"]["counts"]),
+            "headers": HEADERS,
+            "collections": [
+                each | {"rows": list_baseline_rows(each)} for each in matrix["baselines"]["collections"]
+            ],
+        },
         facts={
             **describe_machine(),
             "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments",
@@ -212,6 +231,7 @@ def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     claims = evaluate_claims(load_claims(), {name: get_run_measures(one) for name, one in results.items()})
     seconds = read_seconds(folder, results)
     matrix = make_matrix(verdicts, claims, seconds, folder)
+    matrix["baselines"] = summarize_baselines(judge_baselines(results, everything=True), results)
     write_atomically(folder / "reproduction.json", matrix_as_json(matrix))
     write_atomically(folder / "reproduction.md", matrix_as_markdown(matrix, verdicts))
     write_atomically(
@@ -306,6 +326,7 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
         parts += _format_table_section(
             table, [entry for entry in verdicts if entry.cell.table_id == table["table"]]
         )
+    parts += baselines_as_markdown(matrix["baselines"])
     parts += ["## Conclusions\n", _format_claims(matrix["each_claim"])]
     return "\n".join(parts) + "\n"
 

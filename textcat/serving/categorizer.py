@@ -162,7 +162,7 @@ class Categorizer:
 
         (document,) = self.make_documents([text])
         chosen = category or self.categories[int(np.argmax(self.scores([document])[0]))]
-        return [(each.term, each.weight) for each in compute_contributions(self, chosen, document)]
+        return [(each.name, each.weight) for each in compute_contributions(self, chosen, document)]
 
     def make_documents(self, texts: Any) -> list[Any]:
         """Return texts as documents, for `scores` and `vectors`."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from textcat.errors import UsageError
 from textcat.serving.categorizer import Categorizer
-from textcat.text.counting import TextDocument
+from textcat.text.counting import TextDocument, count_terms
 from textcat.text.spans import find_spans
+from textcat.text.text_settings import TextSettings
 from textcat.yaml_reader import suggest_names
 
 
@@ -21,6 +22,13 @@ class Contribution:
 
     term: str
     weight: float
+    ngrams: tuple[str, ...] = ()
+    """For a hashed feature, the n-grams of the document that it stands for."""
+
+    @property
+    def name(self) -> str:
+        """The term, for a hashed feature with its n-grams."""
+        return f"{self.term} ({', '.join(self.ngrams)})" if self.ngrams else self.term
 
 
 def find_category_column(categorizer: Categorizer, category: str) -> int:
@@ -67,12 +75,25 @@ def compute_contributions(
     weights = get_category_weights(categorizer, category)
     row = categorizer.vectors([document]).tocsr()
     terms = categorizer.vectorizer.terms
+    hashed = _list_hashed_ngrams(categorizer.text, document)
     found = [
-        Contribution(terms[j], float(value * weights[j]))
+        Contribution(terms[j], float(value * weights[j]), tuple(hashed.get(terms[j], ())))
         for j, value in zip(row.indices, row.data, strict=True)
         if weights[j] != 0.0
     ]
     return sorted(found, key=lambda each: -abs(each.weight))
+
+
+def _list_hashed_ngrams(text: TextSettings, document: TextDocument) -> dict[str, list[str]]:
+    """Return the n-grams of a document by hashed feature; empty if no group is hashed."""
+    found: dict[str, list[str]] = {}
+    for group in text.groups:
+        if group.bits:
+            plain = group.model_copy(update={"bits": None, "minimum_documents": 1})
+            chosen = text.model_copy(update={"groups": (plain,)})
+            for ngram in count_terms([document], chosen, missing_fields=True).terms:
+                found.setdefault(group.name_term(ngram), []).append(ngram)
+    return found
 
 
 @dataclass(frozen=True)

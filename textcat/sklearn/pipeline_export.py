@@ -89,6 +89,7 @@ def _refuse_what_does_not_fit(categorizer: Categorizer) -> None:
         "its weighting is bm25 or entropy_share": any(
             part.weighting not in WEIGHTINGS for part in categorizer.vectorizer.parts
         ),
+        "its features are hashed (bits)": any(group.bits for group in text.groups),
         "its calibration is not by temperature": calibrated and _get_inverse_temperature(categorizer) is None,
     }
     for fault, found in faults.items():

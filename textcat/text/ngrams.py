@@ -279,17 +279,20 @@ class NgramCollector:
         """Return the sorted terms of a group and their counts, and forget the group's chunks."""
         kept, names = [], []
         for field, (field_prefix, _) in enumerate(self._settings.field_groups):
-            kept.append(self._find_frequent(number, field, group.minimum_documents))
+            # Rare n-grams count too: new documents will have other rare n-grams of the same feature.
+            minimum = 1 if group.bits else group.minimum_documents
+            kept.append(self._find_frequent(number, field, minimum))
             prefix = group.prefix + field_prefix
             found = self._counter.counters[number][field].make_names(kept[-1])
             names += [prefix + name for name in found] if prefix else found
-        terms, places = _sort_names(names)
+        terms, places = _sort_names([group.name_term(name) for name in names] if group.bits else names)
         blocks = []
         for field, own in enumerate(kept):
             columns = np.full(self._counter.counters[number][field].table.known + 1, -1, np.int32)
             columns[own], places = places[: len(own)], places[len(own) :]
             blocks.append(self._stack(number, field, columns, len(terms)))
-        return terms, blocks[0] if len(blocks) == 1 else csr_array(reduce(add, blocks))
+        block = blocks[0] if len(blocks) == 1 else csr_array(reduce(add, blocks))
+        return _drop_rare_features(terms, block, group.minimum_documents) if group.bits else (terms, block)
 
     def _find_frequent(self, number: int, field: int, minimum: int) -> Ints:
         """Return the numbers of the n-grams of a table that occur in at least `minimum` documents."""
@@ -317,6 +320,12 @@ class NgramCollector:
         counts = csr_array((*joined, ends.astype(np.int32)), shape=(self._documents, width))
         counts.sum_duplicates()
         return counts
+
+
+def _drop_rare_features(terms: list[str], counts: csr_array, minimum: int) -> tuple[list[str], csr_array]:
+    """Return the features that occur in at least `minimum` documents."""
+    frequent = np.bincount(counts.indices, minlength=len(terms)) >= minimum
+    return list(compress(terms, frequent)), csr_array(counts[:, np.flatnonzero(frequent)])
 
 
 def _sort_names(names: Sequence[str]) -> tuple[list[str], NDArray[np.int32]]:
@@ -369,10 +378,11 @@ class NgramDocumentCounter:
         """Return the column of each n-gram of a table, -1 where the model does not know it."""
         counter, columns = self._counter.counters[number][field], self._columns[number][field]
         if len(columns) <= counter.table.known:
-            prefix = self._settings.groups[number].prefix + self._settings.field_groups[field][0]
+            group = self._settings.groups[number]
+            prefix = group.prefix + self._settings.field_groups[field][0]
             find = self._known[number].get
             names = counter.make_names(np.arange(len(columns), counter.table.known + 1))
-            more = [find(prefix + name, -1) for name in names]
+            more = [find(group.name_term(prefix + name), -1) for name in names]
             columns = np.concatenate([columns, np.array(more, np.int64)])
             self._columns[number][field] = columns
         return columns

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from textcat.text.cleaning import clean_with_places
+from textcat.text.term_groups import TermGroup
 from textcat.text.terms import make_term_extractor
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, WordFunction, load_tokenizer
@@ -50,19 +51,30 @@ def _find_spans_of_clean(text: str, field: str, settings: TextSettings) -> Itera
     )
     words = [(start, end, term) for start, end, word in places for term in make(word)]
     for place, (start, end, word) in enumerate(words):
-        names = _list_ngrams_around(words, place, settings) if settings.groups else (word,)
-        yield Span(start, end, tuple(prefix + name for name in names for prefix in prefixes))
+        if not settings.groups:
+            yield Span(start, end, tuple(prefix + word for prefix in prefixes))
+            continue
+        named = [
+            group.name_term(prefix + name)
+            for group, name in _list_ngrams_around(words, place, settings)
+            for prefix in prefixes
+        ]
+        yield Span(start, end, tuple(dict.fromkeys(named)))
 
 
 def _list_ngrams_around(
     words: Sequence[tuple[int, int, str]], place: int, settings: TextSettings
-) -> Iterator[str]:
-    """Yield the different n-grams of words that the word at a place is part of."""
-    lengths = [group.ngrams for group in settings.groups if group.analyzer == "word"]
-    sizes = [size for shortest, longest in lengths for size in range(shortest, longest + 1)]
-    yield from dict.fromkeys(
-        " ".join([word for _, _, word in words[start : start + size]])
-        for size in sizes
+) -> Iterator[tuple[TermGroup, str]]:
+    """Yield the different n-grams of words that the word at a place is part of, each with its group."""
+    sizes = [
+        (group, size)
+        for group in settings.groups
+        if group.analyzer == "word"
+        for size in range(group.ngrams[0], group.ngrams[1] + 1)
+    ]
+    yield from (
+        (group, " ".join([word for _, _, word in words[start : start + size]]))
+        for group, size in sizes
         for start in range(max(place - size + 1, 0), min(place, len(words) - size) + 1)
     )
 
@@ -73,7 +85,7 @@ def _find_character_spans(text: str, prefixes: Sequence[str], settings: TextSett
     for found in re.finditer(r"\S+", text):
         padded = f" {found[0].lower() if settings.lowercase else found[0]} "
         grams = [
-            group.prefix + prefix + padded[start : start + size]
+            group.name_term(group.prefix + prefix + padded[start : start + size])
             for group in groups
             for prefix in prefixes
             for size in range(min(group.ngrams[0], len(padded)), group.ngrams[1] + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from itertools import combinations
 from typing import Literal
@@ -14,13 +15,13 @@ from textcat.text.weighting import NormName, WeightingName
 Analyzer = Literal["word", "char_wb", "char"]
 LONGEST = {"word": 5, "char_wb": 8, "char": 8}
 # The keys of a group that decide what is counted; the others decide how counts become vectors.
-COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents"})
+COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents", "bits"})
 
 
 class TermGroup(GrowingSettings):
     """A group of n-grams that are features together with those of other groups."""
 
-    later = ("weighting", "norm")
+    later = ("weighting", "norm", "bits")
 
     analyzer: Analyzer = Field(
         "word",
@@ -44,6 +45,14 @@ class TermGroup(GrowingSettings):
     )
     weight: float = Field(1.0, gt=0, description="Factor of this group's part of a document, after scaling.")
 
+    bits: int | None = Field(
+        None,
+        ge=8,
+        le=24,
+        description="Feature hashing: n-grams share 2 to the power of this many features, by the CRC-32 of their "
+        "UTF-8 bytes; minimum_documents and maximum_share are those of features. Default: a feature for each n-gram.",
+    )
+
     @model_validator(mode="after")
     def _check_lengths(self) -> TermGroup:
         shortest, longest = self.ngrams
@@ -58,6 +67,16 @@ class TermGroup(GrowingSettings):
     def prefix(self) -> str:
         """The prefix of the names of the terms: words have none."""
         return "" if self.analyzer == "word" else f"{self.analyzer}:"
+
+    def name_term(self, ngram: str) -> str:
+        """Return the term of an n-gram that has its prefixes: itself, or its feature if the group is hashed.
+
+        The numbers of features have equal lengths, so that their order is that of the names.
+        """
+        if self.bits is None:
+            return ngram
+        feature = zlib.crc32(ngram.encode("utf-8", "surrogatepass")) & ((1 << self.bits) - 1)
+        return f"{self.analyzer}{self.ngrams[0]}-{self.ngrams[1]}#{feature:0{-(-self.bits // 4)}x}"
 
 
 def check_groups_differ(groups: Sequence[TermGroup]) -> None:

@@ -287,6 +287,8 @@ def _get_part_type(annotation: Any, part: int | str) -> Any:
     model = _find_model(annotation)
     if get_origin(annotation) in (dict, list):
         return get_args(annotation)[-1]
+    if get_origin(annotation) is tuple:
+        return get_args(annotation)[0]
     if model and str(part) in model.model_fields:
         return model.model_fields[str(part)].annotation
     return None
@@ -296,6 +298,6 @@ def _find_model(annotation: Any) -> type[BaseModel] | None:
     """Return the settings class of a type, which may be optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    if get_origin(annotation) in (dict, list):
+    if get_origin(annotation) in (dict, list, tuple):
         return None
     return next((model for model in map(_find_model, get_args(annotation)) if model), None)

@@ -1,0 +1,212 @@
+"""Published baselines of today: numbers of other systems that ours are held against, apart from the five papers.
+
+A mark is `above` where our number, rounded to its decimals, is at least as high, else `below`; neither is a failure.
+What fails is a number that moved from its pinned value, that is no longer measured, or that was above its mark when
+pinned and is below it now.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from textcat.errors import UsageError
+from textcat.published.check import MeasuresByExperiment
+from textcat.published.verdicts import ROUNDING_MARGIN, read_printed
+from textcat.yaml_reader import read_packaged_yaml
+
+MarkVerdict = Literal["above", "below", "not run"]
+MARK_VERDICTS: tuple[MarkVerdict, ...] = ("above", "below", "not run")
+DRIFT = 0.05
+"""By how many points a number may move from its pinned value."""
+
+PINNED_HEADER = """# The value held against each baseline when last accepted, and the corpus files it was made from.
+# A value that moves by more than 0.05 fails `textcat check`; `textcat check --pin` accepts it.
+"""
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Mark(_Strict):
+    """A published percentage of one system, and the run and measure of our number."""
+
+    system: str
+    published: str
+    name: str
+    run: str
+    measure: str
+
+
+class BaselineCollection(_Strict):
+    """A collection, the experiment of ours, and the published marks on its authors' parts."""
+
+    collection: str
+    experiment: str
+    documents: str
+    source: str
+    marks: tuple[Mark, ...]
+
+    def name_mark(self, mark: Mark) -> str:
+        """Return the id of a mark in pinned values and reports."""
+        return f"{self.collection}[{mark.system}][{mark.name}][{mark.run}]"
+
+
+class PinnedBaselines(_Strict):
+    """Accepted values of one experiment by mark, and the fingerprint of its corpus files."""
+
+    corpus: str
+    values: dict[str, float]
+
+
+PinnedByExperiment = Mapping[str, PinnedBaselines]
+
+
+@dataclass(frozen=True)
+class JudgedMark:
+    """A mark with our number; `pinned` is None where none was accepted for these corpus files."""
+
+    collection: BaselineCollection
+    mark: Mark
+    measured: float | None
+    run_exists: bool
+    pinned: float | None
+
+    @property
+    def id(self) -> str:
+        """Return the id of the mark."""
+        return self.collection.name_mark(self.mark)
+
+    @property
+    def verdict(self) -> MarkVerdict:
+        """Return whether our number reaches the mark."""
+        return judge_mark(self.measured, self.mark.published)
+
+    @property
+    def difference(self) -> float | None:
+        """Return our number minus the published one."""
+        if self.measured is None:
+            return None
+        return self.measured - read_printed(self.mark.published, "percent").value
+
+    @property
+    def failed(self) -> bool:
+        """Return whether the number moved, disappeared, or fell below a mark that it reached."""
+        if self.pinned is None or not self.run_exists:
+            return False
+        if self.measured is None or abs(self.measured - self.pinned) > DRIFT + ROUNDING_MARGIN:
+            return True
+        return judge_mark(self.pinned, self.mark.published) == "above" and self.verdict != "above"
+
+    def describe(self) -> dict[str, Any]:
+        """Return the mark as plain values."""
+        return {
+            "id": self.id,
+            "collection": self.collection.collection,
+            "experiment": self.collection.experiment,
+            **self.mark.model_dump(),
+            "measured": self.measured,
+            "difference": self.difference,
+            "verdict": self.verdict,
+            "pinned": self.pinned,
+            "failed": self.failed,
+        }
+
+
+def judge_mark(measured: float | None, published: str) -> MarkVerdict:
+    """Return whether a number reaches a published one that stands for all numbers rounded to it."""
+    if measured is None:
+        return "not run"
+    mark = read_printed(published, "percent")
+    return "above" if measured >= mark.value - mark.half_unit - ROUNDING_MARGIN else "below"
+
+
+@cache
+def load_baselines() -> tuple[BaselineCollection, ...]:
+    """Load the published baselines."""
+    return validate_baselines(read_packaged_yaml("published/baselines.yaml"), "baselines.yaml")
+
+
+def validate_baselines(contents: object, name: str) -> tuple[BaselineCollection, ...]:
+    """Return the baselines in plain values read from YAML; `name` is the source in error messages."""
+    hint = "Correct it as textcat/published/README.md describes."
+    try:
+        found = TypeAdapter(tuple[BaselineCollection, ...]).validate_python(contents)
+    except ValidationError as problem:
+        raise UsageError(f"invalid baselines: {problem}", where=name, hint=hint) from problem
+    ids = Counter(each.name_mark(mark) for each in found for mark in each.marks)
+    repeated = [mark for mark, number in ids.items() if number > 1]
+    if repeated:
+        raise UsageError(f"the mark {repeated[0]} is given twice", where=name, hint="Keep one of the two.")
+    for each in found:
+        for mark in each.marks:
+            read_printed(mark.published, "percent")
+    return found
+
+
+def load_pinned_baselines() -> dict[str, PinnedBaselines]:
+    """Load the accepted values by experiment."""
+    contents = read_packaged_yaml("published/pinned_baselines.yaml") or {}
+    return TypeAdapter(dict[str, PinnedBaselines]).validate_python(contents)
+
+
+def judge_marks(
+    collections: Sequence[BaselineCollection],
+    measures: MeasuresByExperiment,
+    pinned: PinnedByExperiment,
+    corpora: Mapping[str, str | None],
+) -> list[JudgedMark]:
+    """Judge every mark; `corpora` maps experiments to the fingerprint of the corpus files of their results."""
+    found = []
+    for each in collections:
+        runs = measures.get(each.experiment, {})
+        accepted = pinned.get(each.experiment)
+        known = accepted is not None and accepted.corpus == corpora.get(each.experiment, accepted.corpus)
+        for mark in each.marks:
+            value = runs.get(mark.run, {}).get(mark.measure)
+            before = accepted.values.get(each.name_mark(mark)) if accepted is not None and known else None
+            measured = None if value is None or math.isnan(value) else float(value)
+            found.append(JudgedMark(each, mark, measured, bool(runs), before))
+    return found
+
+
+def count_marks(judged: Sequence[JudgedMark]) -> dict[str, int]:
+    """Count the marks, by verdict and those that fail."""
+    verdicts = Counter(entry.verdict for entry in judged)
+    return {
+        "marks": len(judged),
+        **{verdict: verdicts[verdict] for verdict in MARK_VERDICTS},
+        "failed": sum(entry.failed for entry in judged),
+    }
+
+
+def describe_counts(counts: Mapping[str, int]) -> str:
+    """Say how many marks are reached."""
+    return (
+        f"Published baselines of today, counted apart: of {counts['marks']} numbers of other systems, ours are above "
+        f"{counts['above']} and below {counts['below']}; {counts['not run']} were not run."
+    )
+
+
+def render_pinned_baselines(
+    before: PinnedByExperiment, judged: Sequence[JudgedMark], corpora: Mapping[str, str]
+) -> str:
+    """Return the text of pinned_baselines.yaml; experiments without results keep their values."""
+    pinned = {name: one.model_dump() for name, one in before.items()}
+    for name in dict.fromkeys(entry.collection.experiment for entry in judged):
+        if name in corpora:
+            values = {
+                entry.id: round(entry.measured, 4)
+                for entry in judged
+                if entry.collection.experiment == name and entry.measured is not None
+            }
+            pinned[name] = {"corpus": corpora[name], "values": values}
+    return PINNED_HEADER + yaml.safe_dump(pinned, width=120, sort_keys=True)
