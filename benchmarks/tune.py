@@ -105,7 +105,7 @@ def _measure_textcat(task: TuneTask, configurations: int, data: Path) -> Row:
         "configurations": len(report["candidates"]),
         "textcat": report["test"]["metric"],
         "cross_validated": report["best"]["value"],
-        "seconds": round(time.process_time() - started, 1),
+        "seconds": round(time.process_time() - started, 3),
         "best": f"{report['best']['name']}, C {report['best']['cost']:g}",
         "threshold": report["best"]["threshold"],
     }
@@ -125,7 +125,7 @@ def _measure_peer(task: TuneTask, folds: int) -> Row:
         value = _fit_and_test(task, name, cost)
     return {
         "scikit-learn": value,
-        "peer_seconds": round(time.process_time() - started, 1),
+        "peer_seconds": round(time.process_time() - started, 3),
         "peer_folds": folds,
         "peer_best": f"{name}, C {cost:g}",
     }

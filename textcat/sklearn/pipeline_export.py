@@ -52,7 +52,9 @@ def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
         from skl2onnx import to_onnx  # noqa: PLC0415 - an optional package
         from skl2onnx.common.data_types import StringTensorType  # noqa: PLC0415
     except ImportError as error:
-        raise UsageError("skl2onnx is not installed", hint="pip install skl2onnx") from error
+        raise UsageError(
+            "skl2onnx is not installed", hint="Install it with `pip install skl2onnx`."
+        ) from error
     if any(
         part.group is not None and part.group.analyzer == "char_wb" for part in categorizer.vectorizer.parts
     ):
