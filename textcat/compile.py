@@ -72,12 +72,13 @@ def _make_dispatcher(function: Callable[..., Any]) -> Any:
     return kernel
 
 
-def _make_kernel_cache(function: Callable[..., Any]) -> Any:
-    """Return the cache of a kernel: files in the folder that numba chooses, each verified before it is loaded."""
+@cache
+def _make_kernel_files_class() -> Any:
+    """Return the class that keeps the files of a kernel; a function, so that numba is imported when it is used."""
     import llvmlite  # type: ignore[import-untyped]  # noqa: PLC0415
     import numba  # noqa: PLC0415
     from numba.core import config  # noqa: PLC0415
-    from numba.core.caching import FunctionCache, IndexDataCacheFile  # noqa: PLC0415
+    from numba.core.caching import IndexDataCacheFile  # noqa: PLC0415
 
     versions = (numba.__version__, llvmlite.__version__, bool(getattr(config, "USING_SVML", False)))
 
@@ -118,12 +119,19 @@ def _make_kernel_cache(function: Callable[..., Any]) -> Any:
         def flush(self) -> None:
             """Do nothing: no file refers to another."""
 
+    return KernelFiles
+
+
+def _make_kernel_cache(function: Callable[..., Any]) -> Any:
+    """Return the cache of a kernel: files in the folder that numba chooses, each verified before it is loaded."""
+    from numba.core.caching import FunctionCache  # noqa: PLC0415
+
     class KernelCache(FunctionCache):
         """A cache of kernels on disk; what cannot be read or written there is compiled for this process."""
 
         def __init__(self, py_func: Callable[..., Any]) -> None:
             super().__init__(py_func)  # type: ignore[no-untyped-call]
-            self._cache_file = KernelFiles(
+            self._cache_file = _make_kernel_files_class()(
                 self._cache_path, self._impl.filename_base, _hash_sources(py_func.__module__)
             )
 

@@ -50,7 +50,7 @@ def test_run_repeats_the_tuned_experiment_and_a_second_tune_continues(folder: Pa
     textcat("init", "questions.csv")
     textcat("tune", "questions.yaml", *FEW)
     report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
-    textcat("run", "questions-tuned/tuned.yaml", "--data", "elsewhere")
+    textcat("run", "questions-tuned/tuned.yaml", "--data", "another")
     results = json.loads((folder / "results" / "questions-tuned" / "results.json").read_text())
     measured = results["runs"]["tuned"]["measures"]
     # results.json leaves out what follows from other measures, and rounds to ten digits.

@@ -1,13 +1,14 @@
-"""Read the text files of old collections: plain or gzipped, latin-1, some in SMART format."""
+"""Read the files of collections: text, plain or gzipped, latin-1, some in SMART format, and JSON objects."""
 
 from __future__ import annotations
 
 import gzip
+import json
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TextIO, cast
+from typing import Any, TextIO, cast
 
 from textcat.errors import BadDataError, DataNotAvailableError
 
@@ -33,6 +34,17 @@ def make_damage_error(what: str, where: str) -> BadDataError:
     return BadDataError(
         what, where=where, hint="The file is damaged or not of this collection: fetch the collection again."
     )
+
+
+def parse_json_object(content: bytes, where: str) -> dict[str, Any]:
+    """Return the JSON object that a file of a collection holds; raise BadDataError if it holds something else."""
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise make_damage_error(f"not JSON ({error})", where) from error
+    if not isinstance(found, dict):
+        raise make_damage_error("not a JSON object", where)
+    return found
 
 
 @contextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from pathlib import Path
 from textcat.corpora.document import Document, Split, require_choice
 from textcat.corpora.manifest import combine_hashes
 from textcat.corpora.sides import CategoryCounts, count_categories
-from textcat.corpora.text_files import find_files, is_writable, make_damage_error
+from textcat.corpora.text_files import find_files, is_writable, make_damage_error, parse_json_object
 
 QUERIES_FILE = "data_full.json"
 PARTS = ("train", "val", "test")
@@ -63,12 +62,7 @@ class Clinc150:
     def queries(self) -> dict[str, list[Query]]:
         """Text and intent of each query, by part: train, val, test, oos_train, oos_val, oos_test."""
         path, content = self._content
-        try:
-            found = json.loads(content)
-        except (ValueError, RecursionError) as error:
-            raise make_damage_error(f"not JSON ({error})", path) from error
-        if not isinstance(found, dict):
-            raise make_damage_error("not a JSON object", path)
+        found = parse_json_object(content, path)
         return {
             part: _read_part(found.get(part), f"{path}: {part}")
             for part in (f"{kind}{each}" for kind in ("", "oos_") for each in PARTS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -12,7 +11,8 @@ from typing import Any
 from textcat.corpora.document import Document, Split
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.sides import CategoryCounts, count_categories
-from textcat.errors import BadDataError, UsageError
+from textcat.corpora.text_files import make_damage_error, parse_json_object
+from textcat.errors import UsageError
 
 CONCEPTS_FILE = "eurovoc_en.json"
 PARTS = ("train", "dev", "test")
@@ -56,11 +56,11 @@ class Eurlex57k:
         if CONCEPTS_FILE not in self.tree.names:
             return {}
         where = f"{self.tree.folder}: {CONCEPTS_FILE}"
-        concepts = _parse_object(next(iter(self.tree.contents([CONCEPTS_FILE]))), where)
+        concepts = parse_json_object(next(iter(self.tree.contents([CONCEPTS_FILE]))), where)
         try:
             return {number: str(concept["label"]).strip() for number, concept in concepts.items()}
         except (TypeError, KeyError) as error:
-            raise _make_error(f"a concept without a label ({error})", where) from error
+            raise make_damage_error(f"a concept without a label ({error})", where) from error
 
     def documents(self) -> Iterator[Document]:
         """The laws of all three parts."""
@@ -68,7 +68,7 @@ class Eurlex57k:
         for name, content in zip(self.laws, self.tree.contents(self.laws), strict=True):
             part, _, file = name.partition("/")
             where = f"{self.tree.folder}: {name}"
-            law = _parse_object(content, where)
+            law = parse_json_object(content, where)
             concepts = tuple(names.get(number, number) for number in _read_texts(law, "concepts", where))
             yield Document(
                 file.removesuffix(".json"), _read_fields(law, where), concepts, self.sides[part], where
@@ -88,21 +88,11 @@ class Eurlex57k:
         return self.tree.fingerprint()
 
 
-def _parse_object(content: bytes, where: str) -> dict[str, Any]:
-    try:
-        found = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise _make_error(f"not JSON ({error})", where) from error
-    if not isinstance(found, dict):
-        raise _make_error("not a JSON object", where)
-    return found
-
-
 def _read_texts(law: Mapping[str, Any], key: str, where: str) -> list[str]:
     """Return a list of strings of a law."""
     found = law.get(key)
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise _make_error(f"{key} is not a list of strings", where)
+        raise make_damage_error(f"{key} is not a list of strings", where)
     return found
 
 
@@ -110,15 +100,9 @@ def _read_fields(law: Mapping[str, Any], where: str) -> dict[str, str]:
     fields = {key: law.get(key) for key in TEXT_FIELDS}
     for key, value in fields.items():
         if not isinstance(value, str):
-            raise _make_error(f"{key} is not a string", where)
+            raise make_damage_error(f"{key} is not a string", where)
     return {**{key: str(value) for key, value in fields.items()},
             "main_body": "\n".join(_read_texts(law, "main_body", where))}  # fmt: skip
-
-
-def _make_error(what: str, where: str) -> BadDataError:
-    return BadDataError(
-        what, where=where, hint="The file is damaged or another one: fetch the collection again."
-    )
 
 
 def count_eurlex57k(folder: Path) -> dict[str, int]:
