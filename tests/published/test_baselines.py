@@ -36,6 +36,7 @@ TEXT = """
   experiment: practice/queries
   documents: ten
   source: a paper
+  choices: none
   marks:
     - {system: other, published: "91.0", name: accuracy, run: svm, measure: accuracy}
 """
@@ -111,6 +112,7 @@ def test_accepted_values_are_read_back_and_others_are_kept() -> None:
         ('published: "91.0"', "published: 91.0", "published"),
         ('published: "91.0"', 'published: "91 %"', "printed number"),
         ("  source: a paper\n", "", "source"),
+        ("  choices: none\n", "", "choices"),
     ],
 )
 def test_mistakes_in_the_file_are_named(old: str, new: str, message: str) -> None:

@@ -47,12 +47,16 @@ class Mark(_Strict):
 
 
 class BaselineCollection(_Strict):
-    """A collection, the experiment of ours, and the published marks on its authors' parts."""
+    """A collection, the experiment of ours, and the published marks on its authors' parts.
+
+    `choices` says which of our settings were chosen with test results in view.
+    """
 
     collection: str
     experiment: str
     documents: str
     source: str
+    choices: str
     marks: tuple[Mark, ...]
 
     def name_mark(self, mark: Mark) -> str:

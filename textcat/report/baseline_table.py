@@ -33,6 +33,7 @@ def summarize_baselines(
                 "experiment": each.experiment,
                 "documents": each.documents,
                 "source": each.source,
+                "choices": each.choices,
                 "marks": [
                     entry.describe() | _describe_run(runs.get(entry.mark.run))
                     for entry in judged
@@ -76,7 +77,8 @@ def baselines_as_markdown(summary: Mapping[str, Any]) -> list[str]:
     for each in summary["collections"]:
         parts += [
             f"### {each['collection']}\n",
-            f"{each['documents']}. Published by: {each['source']}. `textcat run {each['experiment']}`\n",
+            f"{each['documents']}. Published by: {each['source']}. {each['choices']}. "
+            f"`textcat run {each['experiment']}`\n",
             tabulate(
                 [[escape_markdown(cell) for cell in row] for row in list_baseline_rows(each)],
                 headers=HEADERS,
