@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
+from textcat.experiment.run.reading_plan import apply_patch
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.experiment import (
     OPTIONAL_SECTIONS,
@@ -22,7 +23,6 @@ from textcat.experiment.spec.experiment import (
     names_a_folder,
 )
 from textcat.experiment.spec.loading import load_experiment, read_experiment_source
-from textcat.experiment.spec.patches import apply_patch
 
 KEYS = ["a", "b", "c"]
 plain = st.recursive(

@@ -15,7 +15,7 @@ from textcat.experiment.run.results_file import read_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, score_blocks
-from textcat.experiment.steps.outcome_files import (
+from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
     read_decisions,
     read_scores,

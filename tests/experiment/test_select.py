@@ -10,8 +10,7 @@ import pytest
 from tests.experiment.own_table import carried_out
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.steps.vectorize import read_selection, read_vectors
 
 BAYES = {"runs": {"bayes": {"learner": "naive_bayes"}}}
 

@@ -13,8 +13,7 @@ import pytest
 from tests.experiment.own_table import results_of
 from textcat.report.comparison_tables import ComparedCell, ComparedTable, compare_tables, table_as_text
 from textcat.report.escaping import format_latex_number
-from textcat.report.latex import as_latex
-from textcat.report.writer import write_report
+from textcat.report.writer import as_latex, write_report
 
 NAMES = [
     "50% & more_of $x^2$",

@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import complete_papers_and_experiments
-from textcat.cli.durations import Duration
-from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
+from textcat.cli.completion import complete_papers_and_experiments
+from textcat.cli.options import (
+    CommandSettings,
+    Duration,
+    add_backend_options,
+    add_work_options,
+    read_command_settings,
+)
 from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
 @add_backend_options
 @add_work_options
-def command(
+def multiverse_command(
     targets: tuple[str, ...],
     budget: float | None,
     sample: int | None,

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from textcat.errors import BadDataError, UsageError
-from textcat.evaluation.contingency import Bools, Ints
-from textcat.evaluation.measures import Floats, compute_percentage
-from textcat.thresholds.cuts import rank_by_score
+from textcat.evaluation.measures import Bools, Floats, Ints, compute_percentage
+from textcat.thresholds.tuning import rank_by_score
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,13 @@ import textcat
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.claims import evaluate_claim, list_claim_experiments, load_claims
-from textcat.report.category_tables import CategorySection, list_category_tables
+from textcat.report.category_tables import (
+    CLASS_HEADERS,
+    CategorySection,
+    list_category_tables,
+    make_class_tables,
+)
 from textcat.report.citations import cite_experiment
-from textcat.report.class_tables import CLASS_HEADERS, make_class_tables
 from textcat.report.comparison_tables import SIGNS, ComparedTable
 from textcat.report.diagnostics import Diagnostics
 from textcat.report.runs_table import (

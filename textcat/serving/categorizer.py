@@ -28,16 +28,19 @@ from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
 from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule, load_decision_rule
 from textcat.experiment.steps.models import Model, load_model, save_model
-from textcat.experiment.steps.project import scale_projection
-from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
+from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer, scale_projection
 from textcat.plugins import collect_identities
-from textcat.serving.checksums import CHECKSUMS, check_finite, verify_checksums, write_checksums
 from textcat.serving.document_files import NewDocument
-from textcat.serving.model_folders import refuse_missing_model
+from textcat.serving.model_folders import (
+    CHECKSUMS,
+    check_finite,
+    refuse_missing_model,
+    verify_checksums,
+    write_checksums,
+)
 from textcat.store.arrays import read_array, read_json, write_array, write_json
-from textcat.text.counting import TextDocument
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.stop_lists import stop_list_identity
+from textcat.text.counting import DocumentCounter, TextDocument
+from textcat.text.terms import stop_list_identity
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer
 

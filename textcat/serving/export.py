@@ -18,8 +18,7 @@ from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array
-from textcat.store.files import hold_lock, make_write_error
-from textcat.store.folder_exchange import replace_folder
+from textcat.store.files import hold_lock, make_write_error, replace_folder
 
 
 def export_models(plan: Plan, context: RunContext, target: Path) -> list[Path]:

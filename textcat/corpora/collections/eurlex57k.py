@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import CategoryCounts, Document, Split, count_categories
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.corpora.text_files import make_damage_error, parse_json_object
 from textcat.errors import UsageError
 

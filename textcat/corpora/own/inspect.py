@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from textcat.corpora.document import is_split, side_named
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.own.columns import (
+from textcat.corpora.own.documents import FolderDocument, OwnDocuments, list_folder_documents
+from textcat.corpora.own.formats import (
+    SAMPLE_BYTES,
     WORDS_OF_TEXT,
     ColumnGuess,
     TableSummary,
+    detect_encoding,
+    detect_format,
     guess_columns,
+    likeliest_encoding,
     summarize_columns,
 )
-from textcat.corpora.own.documents import OwnDocuments
-from textcat.corpora.own.folders import FolderDocument, list_folder_documents
-from textcat.corpora.own.formats import SAMPLE_BYTES, detect_encoding, detect_format, likeliest_encoding
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
-from textcat.corpora.sides import is_split, side_named
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 

@@ -17,9 +17,14 @@ from typing import Any
 
 from textcat.errors import TextcatError
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.earlier_readings import check_earlier_readings, find_earlier_readings
 from textcat.experiment.run.plan import Plan, make_plan
-from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
+from textcat.experiment.run.reading_plan import (
+    ReadableExperiment,
+    ReadingSpace,
+    check_earlier_readings,
+    find_earlier_readings,
+    project_reading,
+)
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.experiment import Experiment
@@ -39,7 +44,7 @@ from textcat.published.reading_summary import (
 from textcat.published.readings import Readings
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_json, write_json
-from textcat.store.recording import RecordingStore
+from textcat.store.artifacts import RecordingStore
 
 log = logging.getLogger(__name__)
 

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.assemble import assemble_problem
-from textcat.experiment.steps.calibrate import read_calibration
+from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
     iterate_held_out_blocks,
@@ -20,10 +19,9 @@ from textcat.experiment.steps.held_out import (
 )
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.probabilities import compute_probabilities
 from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
 from textcat.experiment.steps.step import Step, make_recipe_inputs
-from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
 from textcat.store import Recipe
