@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from textcat.serving import predict
-from textcat.serving.predict import ObjectWriter
+from textcat.serving.number_format import ObjectWriter
 
 NAMES = ["a", 'é, "b"', "%s"]
 
@@ -64,7 +64,7 @@ def test_every_short_decimal_is_written() -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 300_000])
 def test_rows_are_divided_without_a_trace(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textcat.serving.predict._NUMBERS_AT_A_TIME", rows)
+    monkeypatch.setattr("textcat.serving.number_format._NUMBERS_AT_A_TIME", rows)
     values = np.random.default_rng(3).normal(size=(50, 3))
     values[7, 1] = struct.unpack("d", struct.pack("q", 1))[0]
     names = [json.dumps(name, ensure_ascii=False) for name in NAMES]

@@ -83,7 +83,7 @@ def multiverse_command(
 def _group_targets(
     targets: tuple[str, ...], own: Path | None, place: CommandSettings
 ) -> list[tuple[Readings, list[str]]]:
-    """The experiments of each paper, with its readings."""
+    """Return the readings of each paper with its experiments."""
     from textcat.errors import UsageError
     from textcat.experiment.spec.loading import load_experiment
     from textcat.published.printed_tables import PAPERS
@@ -105,7 +105,7 @@ def _group_targets(
 
 
 def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
-    """The experiments that make a paper's tables and whose collection this machine can have."""
+    """Return the experiments of a paper's tables whose collection is here or can be fetched."""
     from textcat.errors import DataNotAvailableError
     from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment

@@ -85,7 +85,7 @@ class MicroCurve:
     """
 
     def __init__(self, documents: int, positives: Ints, points: int = 100) -> None:
-        """`positives` are the numbers of positive documents of all categories."""
+        """Start a curve; `positives` are the numbers of positive documents of all categories."""
         present = positives[positives > 0]
         self._documents, self._positives = documents, int(present.sum())
         least = present.min() if len(present) else documents

@@ -109,7 +109,7 @@ def error_rate(table: ContingencyTable) -> Floats:
 
 
 def mean(values: Floats) -> float:
-    """The plain mean over categories; NaN entries are skipped, and the mean of nothing is NaN."""
+    """Return the plain mean over categories; NaN entries are skipped, and the mean of nothing is NaN."""
     defined = values[~np.isnan(values)]
     return float(defined.mean()) if len(defined) else float("nan")
 

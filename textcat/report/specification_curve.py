@@ -37,12 +37,12 @@ class Curve:
 
 
 def list_tables(experiment: Mapping[str, Any]) -> list[str]:
-    """The tables of an experiment's summary, in order."""
+    """Return the tables of an experiment's summary, in order."""
     return list(dict.fromkeys(cell["table"] for cell in experiment["cells"].values()))
 
 
 def make_curve(experiment: Mapping[str, Any], table: str) -> Curve | None:
-    """The mean over the table's cells in percent that every reading has; None where there is no such cell."""
+    """Return the means of the table's cells in percent that every reading has; None without such cells."""
     readings = experiment["readings"]
     columns = [
         (place, cell)
@@ -84,7 +84,7 @@ def plot_specification_curve(curve: Curve) -> Figure:
 
 
 def list_option_rows(readings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """The options that readings take of the questions that they vary; the default's option comes first of each."""
+    """Return (question, option) for the options of questions that vary; the default's option comes first."""
     taken = {name: dict.fromkeys(each[name] for each in readings) for name in readings[0]}
     return [(name, option) for name, options in taken.items() if len(options) > 1 for option in options]
 
@@ -216,7 +216,7 @@ def _is_shown(entry: CellVerdict) -> bool:
 def _find_range(
     entry: CellVerdict, experiments: Mapping[str, Mapping[str, Any]]
 ) -> tuple[float, float] | None:
-    """The least and the greatest difference from print over the readings, our own number included."""
+    """Return the least and the greatest difference from print over the readings and our own number."""
     cell = experiments.get(entry.cell.experiment, {}).get("cells", {}).get(entry.cell.id)
     if cell is None or cell["min"] is None or entry.cell.printed is None or entry.difference is None:
         return None

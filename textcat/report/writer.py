@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from textcat.experiment.run.results_folder import figures_in
+from textcat.published.check import CellVerdict
 from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (
-    ComparedCell,
     ComparedTable,
     format_legend,
     table_as_text,
@@ -59,10 +59,10 @@ def format_runs(results: Mapping[str, Any]) -> str:
     return _format_table(escape_latex(results["title"]), f"{results['experiment']}.runs", columns, rows)
 
 
-def _format_cell(cell: ComparedCell | None) -> str:
+def _format_cell(cell: CellVerdict | None) -> str:
     if cell is None:
         return ""
-    numbers = f"{format_latex_number(cell.text)} ({format_latex_number(cell.printed)})"
+    numbers = f"{format_latex_number(cell.text)} ({format_latex_number(cell.cell.printed or '')})"
     return f"{numbers} {LATEX_SIGNS.get(cell.verdict, '')}".rstrip()
 
 

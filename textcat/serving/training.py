@@ -29,7 +29,6 @@ from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
-from textcat.experiment.tune.session import TuneSettings, tune_experiment
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer
 from textcat.splits import assign_folds
@@ -251,6 +250,8 @@ def tune(
     `metric` is accuracy for one label a document and micro.f1 for several unless another is named; with
     `configurations` and without `time` the search is the same each time.
     """
+    from textcat.experiment.tune.session import TuneSettings, tune_experiment  # noqa: PLC0415 - takes long to import
+
     texts, labels = list(texts), list(labels)
     single = check_labels(texts, labels)
     with TemporaryDirectory(prefix="textcat-tune-") as scratch:

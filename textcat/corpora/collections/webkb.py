@@ -143,7 +143,7 @@ class WebKB:
             yield Document(name, fields, (name.split("/")[0],), "train")
 
     def _read_body(self, text: str, page: str) -> str:
-        """The body of a page, given the whole file and the file without its MIME header."""
+        """Return the body of a page, given the whole file and the file without its MIME header."""
         if self.markup == "kept":
             return text
         if self.markup == "html-only":

@@ -74,7 +74,7 @@ def _check_parameter(keys: list[str], models: Iterable[type[BaseModel]], path: s
 
 
 def _list_learners(which: str, path: str) -> list[str]:
-    """The learners that a selector of runs can mean."""
+    """Return the learners that a selector of runs can mean."""
     if not which.startswith("learner:"):
         return list(LEARNERS)
     named = which.removeprefix("learner:").split("|")
@@ -135,7 +135,7 @@ def _select_runs(runs: Mapping[str, Any], which: str) -> list[dict[str, Any]]:
 
 
 def _takes_parameter(run: Mapping[str, Any], name: str) -> bool:
-    """Whether a run's learner has such a parameter; `runs.*` leaves the other runs alone."""
+    """Return whether a run's learner has such a parameter; `runs.*` does not change the other runs."""
     learner = LEARNERS.get(str(run.get("learner")))
     return learner is None or name in learner.parameters.model_fields
 
@@ -214,7 +214,7 @@ class ReadableExperiment:
             raise UsageError(f"under {named}: {error.what}", where=self.name, hint=hint) from error
 
     def find_departures(self) -> list[str]:
-        """The questions that the file answers otherwise than the default reading, or leaves to a setting's default."""
+        """Return the questions that the file answers differently from the default reading or does not answer."""
         committed = self.identify(self.committed)
         return [
             name
@@ -223,7 +223,7 @@ class ReadableExperiment:
         ]
 
     def find_effective_options(self) -> dict[str, dict[str, str]]:
-        """Question -> option -> the option it equals here, for questions with options that differ here.
+        """Map questions with options that differ here to a mapping from each option to the one it equals here.
 
         An option that gives the same settings as an earlier one is counted as that one; the default comes first.
         """
@@ -239,7 +239,7 @@ class ReadableExperiment:
         return found
 
     def find_committed_options(self) -> dict[str, str | None]:
-        """The option of each question that the file takes; None where its setting is left out or another value."""
+        """Return the file's option for each question; None where the setting is left out or has another value."""
         wanted = self.identify(self.committed)
         return {
             name: next(
@@ -255,7 +255,7 @@ class ReadableExperiment:
 
     @staticmethod
     def identify(experiment: Experiment) -> str:
-        """The sha256 of an experiment's settings, titles and notes left out."""
+        """Return the sha256 of an experiment's settings without titles and notes."""
         left_out = {"title", "notes", "figures", "tables", "name"}
         return hash_json(experiment.model_dump(mode="json", exclude=left_out))
 
@@ -288,7 +288,7 @@ class ReadingSpace:
         return {name: self.readings.questions[name].default for name in self.options}
 
     def list_neighbours(self) -> list[dict[str, str]]:
-        """The readings that differ from the default in one question."""
+        """Return the readings that differ from the default in one question."""
         default = self.default
         return [
             default | {name: option}
@@ -337,14 +337,14 @@ class ReadingSpace:
 
 
 def find_first_step(question: Question) -> int:
-    """The earliest step that a question's options change."""
+    """Return the earliest step that a question's options change."""
     paths = [path.split(".") for option in question.options.values() for path in option.patch]
     sections = [keys[2] if keys[0] == "runs" else keys[0] for keys in paths]
     return min((STEP_OF_SECTION.get(section, TRAINING_STEP) for section in sections), default=TRAINING_STEP)
 
 
 def project_reading(reading: Assignment, same: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The part of a reading that makes a difference in one experiment (see `find_effective_options`)."""
+    """Return the part of a reading that makes a difference in one experiment (see `find_effective_options`)."""
     return {name: options.get(reading[name], reading[name]) for name, options in same.items()}
 
 

@@ -37,7 +37,7 @@ _COUNTS = ("tp", "fp", "fn")
 
 
 def drop_derived_columns(columns: Mapping[str, list[Any]], documents: int) -> dict[str, list[Any]]:
-    """Leave out the columns that `restore_derived_columns` computes from the counts of all test documents."""
+    """Remove the columns that `restore_derived_columns` computes from the counts of all test documents."""
     counts = [columns.get(name) or [None] for name in (*_COUNTS, "tn")]
     if any(None in each for each in counts) or set(map(sum, zip(*counts, strict=True))) != {documents}:
         return dict(columns)
@@ -156,7 +156,7 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shorten_run(run: dict[str, Any], documents: int) -> None:
-    """Leave out of a run with many categories what can be computed again, and most of the certificates."""
+    """Remove from a run with many categories what can be computed again, and most of the certificates."""
     run["by_category"] = drop_derived_columns(run["by_category"], documents)
     if run["certificates"]:
         summary = summarize_certificates(run["certificates"])

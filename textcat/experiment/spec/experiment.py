@@ -51,7 +51,7 @@ class CorpusSettings(StrictSettings):
 
     @model_validator(mode="after")
     def _one_label_a_cell(self) -> CorpusSettings:
-        """With one label per document, split the cells of tables only at a separator that is given."""
+        """Split the labels of single-label documents only at a separator that is given."""
         if self.single_label and self.name in TABLES:
             self.options.setdefault("label_separator", None)
         return self

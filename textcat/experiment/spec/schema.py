@@ -117,7 +117,7 @@ def _format_algorithm_options() -> Iterator[str]:
 
 
 def _format_reader_options() -> Iterator[str]:
-    """A table for the readers that share their options, own documents first."""
+    """Return a table for the readers that share their options, own documents first."""
     sharing: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for name in (*OWN_FORMATS, *list_corpora()):
         if meanings := load_option_descriptions(name):

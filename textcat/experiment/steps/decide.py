@@ -91,7 +91,7 @@ class DecisionRule:
         return min(max(math.floor(self.per_document + 0.5), 1), len(self.thresholds))
 
     def works_in_blocks(self, model: Model) -> bool:
-        """Whether categories can be decided in blocks: by their highest scores, or each category alone."""
+        """Return whether categories can be decided in blocks: by their highest scores, or each category alone."""
         if self.rejection is not None or (self.single_label and self.calibration is not None):
             return False
         if self.most_categories is not None or not self.run.threshold.needs_all_documents:
