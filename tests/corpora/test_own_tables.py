@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus
 from textcat.corpora.own.formats import (
+    choose_encoding,
     detect_encoding,
     detect_format,
     guess_columns,
     guess_separator,
-    likeliest_encoding,
     summarize_columns,
 )
 from textcat.corpora.own.tables import (
@@ -336,7 +336,7 @@ def test_long_columns_are_no_longer_counted_completely(monkeypatch: pytest.Monke
 @given(st.lists(st.text(max_size=10), max_size=10))
 def test_text_in_utf8_is_taken_for_utf8(lines: list[str]) -> None:
     pieces = [line.encode("utf-8", "replace") for line in lines]
-    assert likeliest_encoding(pieces) == "utf-8"
+    assert choose_encoding(pieces) == "utf-8"
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from textcat.experiment.spec.experiment import (
     SHARED_BY_RUNS,
     Experiment,
     SearchSettings,
-    names_a_folder,
+    is_folder_name,
 )
 from textcat.experiment.spec.loading import load_experiment, read_experiment_source
 
@@ -252,7 +252,7 @@ def test_patches_share_no_values_with_the_experiment() -> None:
     ],
 )
 def test_names_of_folders(name: str, possible: bool) -> None:
-    assert names_a_folder(name) == possible
+    assert is_folder_name(name) == possible
 
 
 def test_a_search_per_category_goes_by_likelihood() -> None:

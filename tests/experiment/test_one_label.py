@@ -50,7 +50,7 @@ def test_results_hold_confusions_and_calibration_errors(outcome: Any) -> None:
     names = list(results["corpus"]["train_counts"])
     for chain in plan.chains:
         run = results["runs"][chain.run]
-        scores = read_array(chain.evaluated.build_artifact(context).folder, "scores")
+        scores = read_array(chain.evaluated.build_folder(context), "scores")
         errors = dict.fromkeys(names, 0)
         for label, given, documents in run["confusions"]:
             errors[names[label]] += documents

@@ -50,7 +50,7 @@ def test_each_category_is_trained_with_the_value_of_its_own(
     from textcat.experiment.steps.vectorize import assemble_problem
     from textcat.store.arrays import read_json
 
-    folder = chain.trained.build_artifact(context).folder
+    folder = chain.trained.build_folder(context)
     model, found = load_model(folder), read_json(folder, "search")
     problem = assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
     documents = problem.X.shape[0]

@@ -22,7 +22,7 @@ def test_minimum_documents_alone_selects_features(minimum: int, step: bool, tmp_
     chain = plan.chains[0]
     assert (chain.selected is not None) == step
     mask = read_selection(chain.selected, context)
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+    vectors = read_vectors(chain.vectorized.build_folder(context))
     containing = np.asarray((vectors.train != 0).sum(axis=0)).ravel()
     kept = np.ones(len(containing), dtype=bool) if mask is None else mask.all(axis=1)
     assert np.array_equal(kept, containing >= minimum)

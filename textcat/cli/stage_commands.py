@@ -87,7 +87,7 @@ def run_experiments(
 def _run_experiment(
     name: str, context: CommandSettings, until: str, *, rebuild: bool, quote: bool | None
 ) -> None:
-    from textcat.experiment.run.document_checks import most_empty
+    from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.runner import run_experiment
     from textcat.experiment.spec.loading import load_experiment
 
@@ -103,7 +103,7 @@ def _run_experiment(
     if until != "train" or context.verbose:
         for step in plan.steps(until):
             context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
-    context.print_unless_quiet(most_empty(plan, context, until).summary)
+    context.print_unless_quiet(find_emptiest_run(plan, context, until).summary)
     context.print_unless_quiet(timings.summary)
     if until == "train":
         from textcat.serving.export import export_models
@@ -116,7 +116,7 @@ def _report_results(
     plan: Plan, timings: Timings, context: CommandSettings, *, rebuild: bool, quote: bool | None
 ) -> None:
     """Bring results/EXPERIMENT/ up to date and print the tables."""
-    from textcat.experiment.run.document_checks import most_empty
+    from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.results import collect_results
     from textcat.experiment.run.results_file import add_timings, collect_timings
     from textcat.experiment.run.results_folder import write_results_folder
@@ -128,7 +128,7 @@ def _report_results(
     seconds = collect_timings(plan, context, timings)
     timed = add_timings(results, seconds)
     tables = compare_tables(timed)
-    empty = most_empty(plan, context)
+    empty = find_emptiest_run(plan, context)
 
     def write(folder: Path, stage_seconds: Mapping[str, float]) -> None:
         diagnostics = diagnose_runs(plan, context, results["runs"], empty=str(empty), quote=quote)

@@ -76,7 +76,7 @@ def require_choice(option: str, value: object, allowed: Collection[str]) -> None
         raise UsageError(f"{option} cannot be {value!r}", hint=f"Choose from {', '.join(allowed)}.")
 
 
-def side_named(word: str) -> str | None:
+def find_side_by_name(word: str) -> str | None:
     """Return train, test, validation or unused for a word such as `Training` or `dev`, and None for other words."""
     return _sides_by_word().get(word.strip().lower())
 

@@ -60,9 +60,9 @@ def find_label_errors(
     scores = find_held_out_scores(context, chain.trained, seed, run.calibration.folds)
     if scores is None:
         return []
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+    vectors = read_vectors(chain.vectorized.build_folder(context))
     rule = load_rule_of_chain(chain, vectors, context, single_label=True)
-    probabilities = rule.probabilities(load_model(chain.trained.build_artifact(context).folder), scores)
+    probabilities = rule.probabilities(load_model(chain.trained.build_folder(context)), scores)
     if probabilities is None:
         return []
     labels = find_columns(vectors.train_labels)
@@ -248,12 +248,12 @@ def _get_main_measure(measures: Mapping[str, float | None]) -> float:
 
 
 def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-    folder = chain.evaluated.build_artifact(context).folder
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    folder = chain.evaluated.build_folder(context)
     return ScoredDecisions(
         scores=read_scores(folder),
         decisions=read_decisions(folder),
-        thresholds=read_array(chain.decided.build_artifact(context).folder, "thresholds"),
+        thresholds=read_array(chain.decided.build_folder(context), "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
         categories=vectors.categories,
@@ -262,7 +262,7 @@ def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
 
 def _find_curve(chain: Chain, context: RunContext) -> Points:
     """Return the micro-averaged curve (recall, precision) without points that look the same."""
-    folder = chain.evaluated.build_artifact(context).folder
+    folder = chain.evaluated.build_folder(context)
     if not holds_all_scores(folder):
         return _thin_curve(read_curve(folder))
     decided = _read_decisions(chain, context)
@@ -330,8 +330,8 @@ class _WordWeights:
     """The test documents of a run and the word weights of its model, if it has any."""
 
     def __init__(self, chain: Chain, context: RunContext) -> None:
-        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-        model = load_model(chain.trained.build_artifact(context).folder)
+        vectors = read_vectors(chain.vectorized.build_folder(context))
+        model = load_model(chain.trained.build_folder(context))
         self.rows, self.terms = vectors.test, vectors.terms
         self.weights_of: Any = None if chain.projected else getattr(model, "category_weights", None)
 

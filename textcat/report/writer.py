@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textcat.experiment.run.results_folder import figures_in
+from textcat.experiment.run.results_folder import list_figures
 from textcat.published.check import CellVerdict
 from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (
@@ -130,7 +130,7 @@ def draw_figures(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
         for name, caption, figure in drawings
         if figure
     }
-    for path in figures_in(folder):
+    for path in list_figures(folder):
         if path.stem not in pictures:
             path.unlink()
     return list(pictures.values())

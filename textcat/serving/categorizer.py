@@ -320,7 +320,7 @@ def _check_shapes(categorizer: Categorizer) -> None:
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
             raise BadDataError(f"{name} do not fit the {categories} categories", hint=TRAIN_AGAIN_HINT)
-    scores = categorizer.model.scores(_empty_document(categorizer))
+    scores = categorizer.model.scores(_make_empty_document(categorizer))
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
         raise BadDataError(f"the model does not score {categories} categories", hint=TRAIN_AGAIN_HINT)
     categorizer.decisions(scores)
@@ -342,7 +342,7 @@ def _check_numbers(categorizer: Categorizer) -> None:
     )
 
 
-def _empty_document(categorizer: Categorizer) -> Any:
+def _make_empty_document(categorizer: Categorizer) -> Any:
     """Return the vector of a document without words."""
     if categorizer.given_as_vectors:
         return categorizer.projected(csr_array((1, len(categorizer.vectorizer.terms))))

@@ -17,8 +17,8 @@ from textcat.corpora.document import (
     Document,
     Split,
     count_categories,
+    find_side_by_name,
     require_choice,
-    side_named,
 )
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.tables import Problems, TableFormat, TableRow, choose_codec, read_table_file
@@ -50,7 +50,7 @@ def list_folder_documents(tree: DocumentTree, *, sided: bool, same_name: str) ->
         parts = name.split("/")
         if len(parts) < 2 + sided:
             continue
-        side = (side_named(parts[0]) or parts[0]) if sided else ""
+        side = (find_side_by_name(parts[0]) or parts[0]) if sided else ""
         own = "/".join(parts[1 + sided :]) if same_name == "one" else name
         found.setdefault((side, own), []).append(name)
     return [
@@ -197,7 +197,7 @@ class OwnDocuments:
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
-        labels = self._labels(values[self.label], row.where, problems)
+        labels = self._split_labels(values[self.label], row.where, problems)
         if labels is None:
             return None
         own_id = values.get(self.id if self.id is not None else "id")
@@ -218,7 +218,7 @@ class OwnDocuments:
             "missing", f"no column {column!r}; the columns are {', '.join(columns)}", row.where, hint
         )
 
-    def _labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
+    def _split_labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
         if isinstance(value, list):
             parts = [str(each) for each in value]
         else:
@@ -236,7 +236,7 @@ class OwnDocuments:
         if self.side is None:
             return "train"
         word = str(row.values[self.side])
-        side = side_named(word)
+        side = find_side_by_name(word)
         if side is None:
             what = f"{word.strip()!r} is neither train, test, validation nor unused"
             problems.report("unknown-side", what, row.where)

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.document import is_split, side_named
+from textcat.corpora.document import find_side_by_name, is_split
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
@@ -49,7 +49,7 @@ def detect_format(path: Path) -> str:
     ending = path.suffix.lower()
     if ending in _OTHER_PROGRAMS:
         raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
-    first = _first_line(path)
+    first = _read_first_line(path)
     if _VECTOR.match(first):
         return "svmlight"
     if ending == ".json" and first.lstrip().startswith("["):
@@ -58,16 +58,16 @@ def detect_format(path: Path) -> str:
         )
     if first.lstrip().startswith("{"):
         return "jsonl"
-    return _table_kind(path, first)
+    return _guess_table_kind(path, first)
 
 
 def detect_encoding(path: Path) -> str:
     """Return the encoding of a text file, judged by all of its lines."""
     with path.open("rb") as opened:
-        return likeliest_encoding(opened)
+        return choose_encoding(opened)
 
 
-def likeliest_encoding(pieces: Iterable[bytes]) -> str:
+def choose_encoding(pieces: Iterable[bytes]) -> str:
     """Return latin-1 if most non-ASCII pieces are not utf-8, else utf-8.
 
     A few damaged lines do not make a file latin-1 (in which every byte is valid).
@@ -88,7 +88,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _first_line(path: Path) -> str:
+def _read_first_line(path: Path) -> str:
     with path.open("rb") as opened:
         beginning = opened.read(SAMPLE_BYTES)
     if b"\0" in beginning:
@@ -100,7 +100,7 @@ def _first_line(path: Path) -> str:
     return first
 
 
-def _table_kind(path: Path, header: str) -> str:
+def _guess_table_kind(path: Path, header: str) -> str:
     separators = {"tsv": header.count("\t"), "csv": header.count(","), ";": header.count(";")}
     best = max(separators, key=lambda kind: separators[kind])
     if not separators[best]:
@@ -118,7 +118,7 @@ def _table_kind(path: Path, header: str) -> str:
 def _check_folder(path: Path) -> str:
     inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     folders = [entry for entry in inside if entry.is_dir()]
-    sides = {side_named(entry.name) for entry in folders} - {None}
+    sides = {find_side_by_name(entry.name) for entry in folders} - {None}
     if sides and not is_split(sides):
         hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
         raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
@@ -231,7 +231,7 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     if label is None or not text:
         return None
     others = [] if side else [c for c in named_side if c is not label and c not in text]
-    not_sides = {column.name: _why_no_side(column) for column in others}
+    not_sides = {column.name: _explain_missing_side(column) for column in others}
     return ColumnGuess(tuple(text), label, guess_separator(label), own_id, side, not_sides)
 
 
@@ -243,16 +243,18 @@ def guess_separator(column: ColumnSummary) -> str | None:
     best, fewest = None, len(column.values)
     for separator in _SEPARATORS:
         several = {value: n for value, n in column.values.items() if separator in value.strip()}
-        pieces = {piece for value in column.values for piece in _pieces(value, separator)}
+        pieces = {piece for value in column.values for piece in _split_value(value, separator)}
         alone = {value.strip() for value in column.values if value not in several}
-        known = sum(n * sum(piece in alone for piece in _pieces(v, separator)) for v, n in several.items())
+        known = sum(
+            n * sum(piece in alone for piece in _split_value(v, separator)) for v, n in several.items()
+        )
         parts = sum(n * (value.count(separator) + 1) for value, n in several.items())
         if several and len(pieces) < fewest and (separator != " " or known >= 0.5 * parts):
             best, fewest = separator, len(pieces)
     return best
 
 
-def _pieces(value: str, separator: str) -> Iterator[str]:
+def _split_value(value: str, separator: str) -> Iterator[str]:
     return (piece for part in value.split(separator) if (piece := part.strip()))
 
 
@@ -284,13 +286,13 @@ def _count_sides(column: ColumnSummary) -> Counter[str | None]:
     """Return the rows that name each side; None counts those that name no side."""
     sides: Counter[str | None] = Counter()
     for value, number in column.values.items():
-        sides[side_named(value)] += number
+        sides[find_side_by_name(value)] += number
     if rest := column.present - sum(sides.values()):
         sides[None] += rest
     return sides
 
 
-def _why_no_side(column: ColumnSummary) -> str:
+def _explain_missing_side(column: ColumnSummary) -> str:
     sides = _count_sides(column)
     known = sorted(side for side, number in sides.items() if side is not None and number)
     examples = [repr(value) for value in list(column.values)[:3]]

@@ -111,7 +111,7 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
     by_run: dict[str, list[Chain]] = defaultdict(list)
     for chain in plan.chains:
         by_run[chain.run].append(chain)
-    first = read_vectors(plan.chains[0].vectorized.build_artifact(context).folder)
+    first = read_vectors(plan.chains[0].vectorized.build_folder(context))
     runs = {name: _collect_run(chains, plan, context) for name, chains in by_run.items()}
     compared = {
         name: {"measures": _compare_errors(pair, runs, first)}
@@ -155,8 +155,8 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
 
 def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
-    folders = [chain.trained.build_artifact(context).folder for chain in chains]
-    vectors = read_vectors(chains[0].vectorized.build_artifact(context).folder)
+    folders = [chain.trained.build_folder(context) for chain in chains]
+    vectors = read_vectors(chains[0].vectorized.build_folder(context))
     certificates = extract_certificates(read_json(folders[0], "model"))
     measures = _aggregate_measures(chains, plan, context)
     measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts) | measure_training(
@@ -178,7 +178,7 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
     result |= collect_identities(*list_plugin_names(plan.experiment, run))
-    series = read_series(chains[0].evaluated.build_artifact(context).folder)
+    series = read_series(chains[0].evaluated.build_folder(context))
     if series:
         result["series"] = series
     return result
@@ -197,7 +197,7 @@ def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[st
 
 
 def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMeasures:
-    each = [read_measures(chain.evaluated.build_artifact(context).folder) for chain in chains]
+    each = [read_measures(chain.evaluated.build_folder(context)) for chain in chains]
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
@@ -217,8 +217,8 @@ def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMe
     scores, decisions, labels = [], [], []
     vectors = None
     for chain in chains:
-        folder = chain.evaluated.build_artifact(context).folder
-        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+        folder = chain.evaluated.build_folder(context)
+        vectors = read_vectors(chain.vectorized.build_folder(context))
         scores.append(read_scores(folder))
         decisions.append(read_decisions(folder))
         labels.append(vectors.test_labels)
@@ -271,8 +271,8 @@ def load_rule_of_chain(
     chain: Chain, vectors: Vectors, context: RunContext, *, single_label: bool
 ) -> DecisionRule:
     """Return the decision rule of a run whose steps are built."""
-    calibrated = chain.calibrated.build_artifact(context).folder if chain.calibrated else None
-    decided = chain.decided.build_artifact(context).folder
+    calibrated = chain.calibrated.build_folder(context) if chain.calibrated else None
+    decided = chain.decided.build_folder(context)
     return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=single_label)
 
 
@@ -325,10 +325,10 @@ def _find_outside(chain: Chain, categories: Sequence[str]) -> int:
 
 def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:
     """Return scores, labels, given categories, probabilities and more of the test documents of one repetition."""
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-    folder = chain.evaluated.build_artifact(context).folder
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    folder = chain.evaluated.build_folder(context)
     scores = read_array(folder, "scores")
-    model = load_model(chain.trained.build_artifact(context).folder)
+    model = load_model(chain.trained.build_folder(context))
     rule = load_rule_of_chain(chain, vectors, context, single_label=True)
     return {
         "scores": scores,

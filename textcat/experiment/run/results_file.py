@@ -238,7 +238,7 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            description = read_json(chain.trained.build_artifact(context).folder, "model")
+            description = read_json(chain.trained.build_folder(context), "model")
             runs[chain.run] = _measure_training_seconds(description, plan)
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]

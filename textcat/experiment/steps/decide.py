@@ -145,7 +145,7 @@ def make_decide_step(
                 per_document = set_categories_per_document(run.threshold, none, problem.labels)
                 write_array(target, "per_document", np.array(per_document, dtype=np.float64))
             return
-        model = load_model(trained.build_artifact(context).folder)
+        model = load_model(trained.build_folder(context))
         if is_too_large(*problem.labels.shape) and _can_tune_blocks(run):
             fitted = _tune_in_blocks(context, run, seed, trained, problem, model)
             write_array(target, "thresholds", fitted)
@@ -219,7 +219,7 @@ def _fit_rejection(
         return None
     scores, _ = load_held_out_scores(context, run, problem, trained, seed, run.calibration.folds)
     probabilities = normalize_probabilities(calibration.probabilities(scores))
-    categories = read_vectors(vectorized.build_artifact(context).folder).categories
+    categories = read_vectors(vectorized.build_folder(context)).categories
     return fit_rejection(run.reject, probabilities, problem.labels, categories)
 
 
@@ -228,7 +228,7 @@ def _load_calibration(
 ) -> Calibration | None:
     if calibrated is None or run.calibration is None:
         return None
-    folder = calibrated.build_artifact(context).folder
+    folder = calibrated.build_folder(context)
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
 
 

@@ -64,12 +64,12 @@ def make_evaluate_step(
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
     def make(context: RunContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(context).folder)
-        model = load_model(trained.build_artifact(context).folder)
+        vectors = read_vectors(vectorized.build_folder(context))
+        model = load_model(trained.build_folder(context))
         rule = load_decision_rule(
             run,
-            decided.build_artifact(context).folder,
-            calibrated.build_artifact(context).folder if calibrated else None,
+            decided.build_folder(context),
+            calibrated.build_folder(context) if calibrated else None,
             vectors.priors,
             single_label=single,
         )
@@ -79,9 +79,7 @@ def make_evaluate_step(
             model,
             rule,
             read_test_matrix(context, run, vectors, projected),
-            read_projection(projected.build_artifact(context).folder, "train", run)
-            if projected
-            else vectors.train,
+            read_projection(projected.build_folder(context), "train", run) if projected else vectors.train,
             context.jobs,
         )
         if _can_use_blocks(experiment, inputs):

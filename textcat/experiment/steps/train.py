@@ -43,7 +43,7 @@ def make_train_step(
             "parameters": parameters.model_dump(mode="json"),
             "search": run.search.model_dump(mode="json") if run.search else None,
             "dimensions": run.projection.dimensions if run.projection else None,
-            **_scaling_of_dimensions(run),
+            **_make_scaling_parameters(run),
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
             **_make_threshold_parameters(run),
@@ -81,7 +81,7 @@ def _fix_parameters(
     return run.model_copy(update={"parameters": run.parameters | fixed}) if fixed else run
 
 
-def _scaling_of_dimensions(run: RunSettings) -> dict[str, Any]:
+def _make_scaling_parameters(run: RunSettings) -> dict[str, Any]:
     """Return how latent dimensions are scaled, for a recipe; without the scaling that the first recipes had."""
     if run.projection is None or (run.projection.scaling, run.projection.length) == _SCALING_LEFT_OUT:
         return {}

@@ -77,7 +77,7 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
     recipe = Recipe("vectorize", 2, parameters, make_recipe_inputs(counts=tokenized))
 
     def make(context: RunContext, target: Path) -> None:
-        counts = read_counts(tokenized.build_artifact(context).folder)
+        counts = read_counts(tokenized.build_folder(context))
         division = divide_documents(counts, experiment.corpus, resample, repeat)
         documents = counts.documents
         training = _make_mask(division.train, documents)
@@ -143,7 +143,7 @@ def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
     recipe = Recipe("select", 1, parameters, make_recipe_inputs(vectors=vectorized))
 
     def make(context: RunContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(context).folder)
+        vectors = read_vectors(vectorized.build_folder(context))
         write_mask(target, "mask", select_features(vectors.train, vectors.train_labels, run.selection))
 
     title = f"select {run.selection.features} features by {run.selection.score}"
@@ -156,7 +156,7 @@ def read_selection(step: Step | None, context: RunContext) -> NDArray[Any] | Non
     """Return the mask of selected terms, terms x categories, or None where every term is kept."""
     if step is None:
         return None
-    mask: NDArray[np.bool_] = read_mask(step.build_artifact(context).folder, "mask")
+    mask: NDArray[np.bool_] = read_mask(step.build_folder(context), "mask")
     return mask
 
 
@@ -168,7 +168,7 @@ def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | N
     recipe = Recipe("project", 1, {"computed": wanted, "seed": seed}, make_recipe_inputs(vectors=vectorized))
 
     def make(context: RunContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(context).folder)
+        vectors = read_vectors(vectorized.build_folder(context))
         train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
         from textcat.learners.lsi import learn_axes  # noqa: PLC0415 - imports scipy.linalg
 
@@ -211,10 +211,10 @@ def assemble_problem(
     projected: Step | None,
 ) -> LearningProblem:
     """Return the learning problem of a run's training documents."""
-    vectors = read_vectors(vectorized.build_artifact(context).folder)
+    vectors = read_vectors(vectorized.build_folder(context))
     X: Any = vectors.train
     if projected:
-        X = read_projection(projected.build_artifact(context).folder, "train", run)
+        X = read_projection(projected.build_folder(context), "train", run)
     problem = LearningProblem(X, vectors.train_labels, read_selection(selected, context), seed)
     return problem if run.train_documents is None else _sample_documents(problem, run.train_documents)
 
@@ -228,5 +228,5 @@ def _sample_documents(problem: LearningProblem, documents: int) -> LearningProbl
 def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
     """Return the test documents as the run's learner sees them."""
     if projected:
-        return read_projection(projected.build_artifact(context).folder, "test", run)
+        return read_projection(projected.build_folder(context), "test", run)
     return vectors.test
