@@ -53,7 +53,7 @@ def test_the_table_of_learners_loads_no_numerics() -> None:
 @pytest.mark.usefixtures("single_blocks")
 def test_the_parts_of_a_model_are_the_files_of_its_blocks(tmp_path: Path) -> None:
     plan, context, _ = carried_out(tmp_path, RUNS)
-    trained = plan.chains[0].trained.build_artifact(context).folder
+    trained = plan.chains[0].trained.build_folder(context)
     blocks = list((context.data / "cache" / "block").glob("*/model.coef.npy"))
     assert len(blocks) == 4
     stored = {path.stat().st_ino for path in trained.glob("part*.coef.npy")}

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from textcat.corpora.cards import FETCH_MANIFEST, combine_hashes
 from textcat.corpora.fetch.archives import MAX_MEMBERS, report_archive_damage
-from textcat.corpora.manifest import FETCH_MANIFEST, combine_hashes
 from textcat.errors import BadDataError, DataNotAvailableError
 
 PACKED_FILE = "documents.zip"

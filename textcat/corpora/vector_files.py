@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from textcat.corpora.manifest import combine_hashes
+from textcat.corpora.cards import combine_hashes
 from textcat.corpora.text_files import read_line_blocks
 from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.splits import draw_training_mask

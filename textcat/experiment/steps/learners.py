@@ -31,8 +31,7 @@ from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
 from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
-from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
-from textcat.learners.nb_svm import fit_nb_svm
+from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
