@@ -130,6 +130,8 @@ LOSES_MORE = (
             {"a": 6, "b": 3, "c": 0},
             "fails",
         ),
+        (f"{{test: ratio_between, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 3}, "holds"),
+        (f"{{test: ratio_between, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 0}, "fails"),
         (f"{{test: rises, numbers: {AB}}}", {"a": 1, "b": 2}, "holds"),
         (f"{{test: rises, numbers: {AB}}}", {"a": 2, "b": 2}, "fails"),
         (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": 0.5, "c": 2}, "holds"),
@@ -194,6 +196,13 @@ def test_the_t_test_is_that_of_scipy():
             "{test: between, numbers: {experiment: e, run: r, measure: features.max}, low: 1, high: 949}",
             {"features.max": 892},
             "Most features kept for a topic of r is 892 features; 1 to 949 features is claimed.",
+        ),
+        (
+            "{test: ratio_between, left: {experiment: e, run: r, measure: training.processor_seconds}, "
+            "right: {experiment: e, run: r, measure: training.seconds}, low: 10}",
+            {"training.processor_seconds": 23.0, "training.seconds": 2.0},
+            "Processor time of training of r (23 s) divided by training seconds of r (2 s) is 11.50; "
+            "at least 10 is claimed.",
         ),
         (
             "{test: significant, p_values: {experiment: e, run: a_vs_b, measure: comparison.p_value}}",

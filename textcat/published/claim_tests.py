@@ -186,11 +186,11 @@ class Near(_TwoSides):
 
 
 class DifferenceBetween(_TwoSides):
-    """Left minus right of each pair lies between `low` and `high`."""
+    """Left minus right of each pair lies between `low` and `high`; without `high` it is at least `low`."""
 
     test: Literal["difference_between"]
     low: float
-    high: float
+    high: float = math.inf
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the differences."""
@@ -201,17 +201,20 @@ class DifferenceBetween(_TwoSides):
 
 
 class RatioBetween(_TwoSides):
-    """Left divided by right of each pair lies between `low` and `high`; division by zero fails."""
+    """Left divided by right of each pair lies between `low` and `high`; without `high` it is at least `low`.
+
+    Division by zero fails.
+    """
 
     test: Literal["ratio_between"]
     low: float
-    high: float
+    high: float = math.inf
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the ratios."""
         found = [
             NamedNumber(
-                f"{left} divided by {right}", left.value / right.value if right.value else math.inf, ""
+                f"{left} divided by {right}", left.value / right.value if right.value else math.nan, ""
             )
             for left, right in self.pairs(number)
         ]
@@ -390,9 +393,14 @@ def _all_between(found: Sequence[NamedNumber], low: float, high: float) -> Claim
     shown = found if len(found) <= SHOWN_PAIRS else [min(found, key=_value), max(found, key=_value)]
     listed = join_words([f"{each.name} is {format_amount(each.value, unit)}" for each in shown])
     start = "" if len(shown) == len(found) else f"Of {len(found)} the extremes are: "
+    claimed = (
+        f"at least {format_amount(low, unit)}"
+        if math.isinf(high)
+        else f"{low:g} to {format_amount(high, unit)}"
+    )
     return ClaimAnswer(
         all(low - ROUNDING_MARGIN <= each.value <= high + ROUNDING_MARGIN for each in found),
-        capitalize(f"{start}{listed}; {low:g} to {format_amount(high, unit)} is claimed."),
+        capitalize(f"{start}{listed}; {claimed} is claimed."),
     )
 
 
