@@ -92,10 +92,17 @@ def _score_block(shared: _FoldInputs, block: slice) -> Floats:
     model: Any = shared.model
     part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
     run = shared.run
+    return score_held_out(run, problem, part, shared.parts, shared.jobs)
+
+
+def score_held_out(
+    run: RunSettings, problem: LearningProblem, model: Model, parts: Sequence[Fold], jobs: int
+) -> Floats:
+    """Return the score of every document by a model trained without it; `model` was trained on all documents."""
     parameters = validate_parameters(run.learner, run.parameters)
-    found = find_learner(run.learner).score_folds(problem, parameters, part, shared.parts, shared.jobs)
+    found = find_learner(run.learner).score_folds(problem, parameters, model, parts, jobs)
     scores = np.empty(problem.labels.shape, dtype=np.float64)
-    for (_, held), held_out in zip(shared.parts, found, strict=True):
+    for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
     return scores
 
