@@ -313,7 +313,7 @@ class _WebKBOptions(_Options):
 class _OhsumedOptions(_Options):
     complete_only: bool = True
     min_train: Annotated[int, Field(ge=0)] = 15
-    categories_file: Annotated[str, Field(min_length=1)] | None = None
+    categories: Names | None = None
 
 
 class _Rcv1Options(_Options):

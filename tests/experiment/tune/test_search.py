@@ -63,18 +63,39 @@ def test_few_go_on_to_all_folds_and_those_are_the_best_of_their_round(tmp_path: 
 
 
 @pytest.mark.parametrize("small", [False, True])
-def test_nothing_is_measured_twice_and_later_rungs_try_the_best_costs_only(
+def test_nothing_is_measured_twice_and_all_values_of_c_only_for_the_first_of_a_kind(
     tmp_path: Path, small: bool
 ) -> None:
     evaluator = Evaluator(small=small)
     search = search_with(tmp_path, evaluator, most=30)
-    assert len({(name, fold) for name, fold, _ in evaluator.calls}) == len(evaluator.calls)
-    first = None if small else 0
-    for name, fold, costs in evaluator.calls:
-        all_costs = 4 if "softmax" in name else 5
-        assert len(costs) == (all_costs if fold == first else 3)
+    fits = [(name, fold, cost) for name, fold, costs in evaluator.calls for cost in costs]
+    assert len(set(fits)) == len(fits)
+    paths = [(name, fold, len(costs)) for name, fold, costs in evaluator.calls if len(costs) > 1]
+    kinds = [(name.rpartition("loss ")[2], "characters none" in name) for name, _, _ in paths]
+    assert len(set(kinds)) == len(kinds) <= 8
+    assert all(fold == (None if small else 0) for _, fold, _ in paths)
     assert len(search.candidates) == 30
     assert len({each.configuration for each in search.candidates}) == 30
+
+
+def test_values_of_c_beside_that_of_a_new_best_are_tried_on_all_its_folds(tmp_path: Path) -> None:
+    class Moving(Evaluator):
+        """The first configurations are best at C 1, and those with 1-6 characters, which are better, at C 10."""
+
+        def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+            self.calls.append((configuration.name, fold, tuple(costs)))
+            longer = configuration.chosen["characters"] == "char_wb 1-6"
+            all_costs = self.space.list_costs(configuration)
+            best = all_costs[-1 if longer else 2]
+            value = 80.0 + 5 * longer
+            steps = {cost: abs(all_costs.index(cost) - all_costs.index(best)) for cost in costs}
+            return PathResult({cost: {"default": value - steps[cost] / 10} for cost in costs}, 0.0, 0.0)
+
+    search = search_with(tmp_path, Moving(), most=9)
+    assert search.best is not None
+    assert search.best.configuration.chosen["characters"] == "char_wb 1-6"
+    assert search.best.find_best() == (10.0, "default", 85.0)
+    assert all(10.0 in search.best.paths[fold].values for fold in range(5))
 
 
 def test_time_cuts_the_list_and_changes_nothing_else(tmp_path: Path) -> None:
@@ -101,7 +122,8 @@ def test_each_configuration_is_drawn_once_and_sets_what_it_says() -> None:
     assert len(set(tried)) == len(tried) == len(space.all)
     for configuration in space.all:
         groups = space.list_groups(configuration)
-        assert len(groups) == (1 if configuration.chosen["characters"] == "none" else 2)
+        words = 1 if configuration.chosen["words"] in ("1", "1-2") else 2
+        assert len(groups) == words + (configuration.chosen["characters"] != "none")
         assert groups[0].weighting == configuration.chosen["word weighting"]
         assert groups[-1].minimum_documents == int(configuration.chosen["minimum documents"])
     assert space.first[0] in space.all

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from textcat.corpora.cards import fingerprint_files
 from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
 from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.text_files import find_files, make_damage_error, read_smart_records
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError
 from textcat.yaml_reader import read_packaged_yaml
 
 _FIELD = re.compile(r"^\.([A-Z])[ \t]*\r?\n", re.MULTILINE)
@@ -86,7 +86,7 @@ class Ohsumed:
 
     complete_only: references without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3).
     min_train: the categories are the listed headings with at least so many training documents.
-    categories_file: a text file with one heading on each line, instead of the list of heart diseases.
+    categories: the listed headings, instead of the list of heart diseases.
     """
 
     name = "ohsumed"
@@ -98,15 +98,13 @@ class Ohsumed:
         split: str = "1987-88",
         complete_only: bool = True,
         min_train: int = 15,
-        categories_file: str | Path | None = None,
+        categories: Sequence[str] | None = None,
     ) -> None:
         require_choice("split", split, ("1987-88",))
         self.folder = folder
         self.complete_only = complete_only
         self.min_train = min_train
-        self.headings = (
-            load_heart_diseases() if categories_file is None else _read_list(Path(categories_file))
-        )
+        self.headings = load_heart_diseases() if categories is None else frozenset(categories)
         self.files = find_files(folder, "ohsumed.*")
 
     def records(self) -> Iterator[MedlineRecord]:
@@ -144,18 +142,6 @@ class Ohsumed:
 def load_heart_diseases() -> frozenset[str]:
     """Return the heart-disease headings of lists/mesh_heart_diseases.yaml."""
     return frozenset(read_packaged_yaml("corpora/lists/mesh_heart_diseases.yaml")["headings"])
-
-
-def _read_list(path: Path) -> frozenset[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as problem:
-        raise UsageError(
-            f"cannot read the list of categories: {problem}",
-            where=str(path),
-            hint="Name a text file with one category on each line.",
-        ) from problem
-    return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
 
 
 def count_ohsumed(folder: Path) -> dict[str, int]:

@@ -228,10 +228,10 @@ class MeritTreeLearner(Learner[MeritParameters]):
         return replace(model, settings={**model.settings, "course_f1": np.round(course, 6).tolist()})
 
     def fit_course(self, problem: LearningProblem, parameters: MeritParameters) -> dict[int, Model]:
-        """Return the single-split models at all checkpoints of one descent."""
-        wanted = parameters.checkpoints
+        """Return the trees at all checkpoints; their first splits are one descent."""
+        wanted, depth = parameters.checkpoints, parameters.depth
         settings = _make_descent_settings(parameters.model_copy(update={"iterations": max(wanted)}))
-        return dict(fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted))
+        return dict(fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted, max_depth=depth))
 
 
 def _make_descent_settings(parameters: MeritParameters) -> GpdSettings:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -162,13 +163,13 @@ def _train_in_blocks(
         Recipe("block", whole.version, {"first": block[0], "last": block[-1]}, {"train": whole.key})
         for block in blocks
     ]
-    missing = [
-        block for block, recipe in zip(blocks, recipes, strict=True) if context.store.find(recipe) is None
-    ]
-    trained = context.map_items(_train_block, inputs, missing)
-    folders = []
-    for block, recipe in zip(blocks, recipes, strict=True):
-        made = context.store.build(recipe, lambda folder: save_model(folder, next(trained)))
-        folders.append(made.folder)
-        context.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
-    save_model_parts(target, folders)
+    missing = [number for number, recipe in enumerate(recipes) if context.store.find(recipe) is None]
+    trained = context.map_items(_train_block, inputs, [blocks[number] for number in missing])
+    for number, model in zip(missing, trained, strict=True):
+        context.store.build(recipes[number], partial(_save_block, model))
+        context.progress(blocks[number][-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
+    save_model_parts(target, [context.store.locate_artifact(recipe) for recipe in recipes])
+
+
+def _save_block(model: Model, folder: Path) -> None:
+    save_model(folder, model)

@@ -25,6 +25,8 @@ from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Fold = tuple[RowNumbers, RowNumbers]
 SINGLE_WORDS = TermGroup()
+# Texts are short with fewer different words than this on average.
+SHORT_TEXT = 50
 # Vectors of folds are kept for other configurations up to this many bytes.
 KEPT_BYTES = 1_000_000_000
 
@@ -101,6 +103,11 @@ class TrainingDocuments:
     def count_words(self) -> NDArray[np.int64]:
         """Return the number of different words of each training document."""
         return np.diff(self.count(SINGLE_WORDS).documents.counts.indptr)[self.rows].astype(np.int64)
+
+    @property
+    def has_short_texts(self) -> bool:
+        """Whether training documents have few different words on average."""
+        return not self.is_vectors and bool(self.count_words().mean() < SHORT_TEXT)
 
     def make_vectors(self, groups: Sequence[TermGroup], fold: Fold, name: str) -> FoldVectors:
         """Return the vectors of a fold; vocabulary and document frequencies are those of the rows to train on.

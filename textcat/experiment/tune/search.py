@@ -1,8 +1,10 @@
 """Successive halving over folds: many configurations on one fold, the best of them on more, the winner on all.
 
 Rounds follow one another while there is time. Each draws new configurations (space.yaml, then neighbours of the best
-so far and random ones), measures them on the first rung and lets one in three go on to the next. What is drawn depends
-on the seed and on values measured before, never on the clock: time only cuts the list.
+so far and random ones), measures them on the first rung and lets one in three go on to the next. The first
+configuration with a loss is measured for all values of C, later ones for the best C so far, and other values are tried
+for a new best.
+What is drawn depends on the seed and on values measured before, never on the clock: time only cuts the list.
 """
 
 from __future__ import annotations
@@ -17,8 +19,6 @@ from textcat.experiment.tune.evaluation import Evaluator, PathResult
 from textcat.experiment.tune.journal import Journal
 from textcat.experiment.tune.space import Configuration
 
-# After the first rung only this many values of C on each side of the best are tried again.
-COSTS_BESIDE_BEST = 1
 # A configuration this far (in percent) below the best so far on the same folds does not go on.
 HOPELESS = 1.0
 
@@ -52,6 +52,10 @@ class Candidate:
             for rule in measured[0][cost]
         }
 
+    def add(self, fold: int | None, result: PathResult) -> None:
+        """Add a measured path; values of C that were measured before on this fold are kept."""
+        self.paths[fold] = self.paths[fold].join(result) if fold in self.paths else result
+
     def find_best(self, folds: Sequence[int | None] | None = None) -> tuple[float, str, float]:
         """Return C, threshold rule and metric where the mean is best; of equals the strongest regularization."""
         values = self.list_values(self.comparable if folds is None else folds)
@@ -82,7 +86,9 @@ class Search:
     most: int | None = None
     seconds: float | None = None
     listener: SearchListener | None = None
-    reserved_paths: float = 0.0
+    reserved_fits: float = 0.0
+    elapsed_before: float = 0.0
+    by_processor: bool = False
     candidates: list[Candidate] = field(default_factory=list)
     history: list[dict[str, Any]] = field(default_factory=list)
     spent: float = 0.0
@@ -90,12 +96,15 @@ class Search:
     stopped_by: str = ""
 
     def __post_init__(self) -> None:
-        self._started = time.monotonic()
+        self._started = self._read_clock() - self.elapsed_before
+
+    def _read_clock(self) -> float:
+        return time.process_time() if self.by_processor else time.monotonic()
 
     @property
     def elapsed(self) -> float:
-        """Seconds since the search was made."""
-        return time.monotonic() - self._started
+        """Seconds since the search was made, and those before it."""
+        return self._read_clock() - self._started
 
     @property
     def rungs(self) -> list[list[int | None]]:
@@ -149,7 +158,30 @@ class Search:
                         self.candidates.remove(candidate)
                     return False
             entrants = self._promote(entrants, before)
+        if self.best is not None and not self._refine_cost(self.best):
+            self.stopped_by = "time"
+            return False
         return True
+
+    def _refine_cost(self, candidate: Candidate) -> bool:
+        """Measure other values of C while they are better on the folds measured; return False if there is no time."""
+        costs = self.evaluator.space.list_costs(candidate.configuration)
+        folds = candidate.comparable
+        while True:
+            best, _, value = candidate.find_best()
+            place = costs.index(best)
+            for cost in costs[max(place - 1, 0) : place + 2]:
+                for number, fold in enumerate(folds, start=1):
+                    if not self._measure_path(candidate, fold, [cost]):
+                        return False
+                    measured = candidate.list_values(folds[:number])
+                    if (
+                        number > 1
+                        and _find_value(measured, cost) < _find_value(measured, best) - HOPELESS / 2
+                    ):
+                        break
+            if candidate.find_best()[2] <= value:
+                return True
 
     def _promote(self, entrants: list[Candidate], before: Candidate | None) -> list[Candidate]:
         """Return the candidates that go on: the best share of them, unless the best so far is far above."""
@@ -161,50 +193,73 @@ class Search:
 
     def _measure(self, candidate: Candidate, folds: Sequence[int | None]) -> bool:
         """Measure a candidate on some folds; return False if there is no time."""
-        for fold in folds:
-            costs = self._choose_costs(candidate)
-            entry = f"{candidate.configuration.name} | {fold} | {' '.join(f'{cost:g}' for cost in costs)}"
-            result = self.journal.find(entry)
-            if result is None:
-                if not self._has_time(candidate, fold):
-                    return False
-                result = self.evaluator.evaluate(candidate.configuration, fold, costs)
-                self.journal.add(entry, result)
-            self._note(candidate, fold, result)
+        return all(self._measure_path(candidate, fold, self._choose_costs(candidate)) for fold in folds)
+
+    def _measure_path(self, candidate: Candidate, fold: int | None, costs: Sequence[float]) -> bool:
+        """Measure the values of C that were not measured on a fold; return False if there is no time."""
+        known = candidate.paths[fold].values if fold in candidate.paths else {}
+        costs = [cost for cost in costs if cost not in known]
+        if not costs:
+            return True
+        entry = f"{candidate.configuration.name} | {fold} | {' '.join(f'{cost:g}' for cost in costs)}"
+        result = self.journal.find(entry)
+        if result is None:
+            if not self._has_time(candidate, fold, len(costs)):
+                return False
+            result = self.evaluator.evaluate(candidate.configuration, fold, costs)
+            self.journal.add(entry, result)
+        self._note(candidate, fold, result)
         return True
 
     def _choose_costs(self, candidate: Candidate) -> list[float]:
-        """Return the values of C to measure: all, and after the first rung those beside the best."""
-        costs = self.evaluator.space.list_costs(candidate.configuration)
-        if not candidate.paths:
-            return costs
-        first = next(iter(candidate.paths))
-        place = costs.index(candidate.find_best([first])[0])
-        return costs[max(place - COSTS_BESIDE_BEST, 0) : place + COSTS_BESIDE_BEST + 1]
+        """Return the values of C to measure: the best so far, or all for the first candidate of its kind."""
+        if candidate.paths:
+            return [candidate.find_best()[0]]
+        kind = self._get_kind(candidate)
+        alike = [each for each in self.rank() if self._get_kind(each) == kind]
+        if not alike:
+            return self.evaluator.space.list_costs(candidate.configuration)
+        return [alike[0].find_best()[0]]
 
-    def _has_time(self, candidate: Candidate, fold: int | None) -> bool:
+    def _get_kind(self, candidate: Candidate) -> tuple[str, bool]:
+        """Return what decides which values of C are good: the loss, and whether there are characters."""
+        chosen = candidate.configuration.chosen
+        return chosen["loss"], chosen.get("characters", "none") != "none"
+
+    def _has_time(self, candidate: Candidate, fold: int | None, fits: int) -> bool:
         """Return whether measuring a path, and what follows the search, fit in the time left; the first always does."""
         if self.seconds is None or self.best is None:
             return True
-        expected = self._estimate_seconds(candidate, fold)
-        reserved = self.reserved_paths * self._estimate_seconds(self.best, 0)
+        expected = fits * self._estimate_seconds(candidate, fold)
+        reserved = self.reserved_fits * self._estimate_seconds(self.best, 0)
         return self.elapsed + expected + reserved < self.seconds
 
     def _estimate_seconds(self, candidate: Candidate, fold: int | None) -> float:
-        """Return the expected seconds of a path: as long as the candidate's last, or as the mean of such folds."""
+        """Return the expected seconds for one C: as many as the candidate took, or others on such a fold."""
         scale = 1.0
         if fold is not None and self.evaluator.has_small_fold:
             scale = len(self.evaluator.folds[0][0]) / len(self.evaluator.small[0])
-        whole = [path.seconds for each_fold, path in candidate.paths.items() if each_fold is not None]
+        whole = [
+            self._get_seconds(path) for each_fold, path in candidate.paths.items() if each_fold is not None
+        ]
         if whole:
             return sum(whole) / len(whole)
         if candidate.paths:
-            return scale * next(iter(candidate.paths.values())).seconds
-        same = [path.seconds for each in self.candidates for key, path in each.paths.items() if key == fold]
+            return scale * self._get_seconds(next(iter(candidate.paths.values())))
+        same = [
+            self._get_seconds(path)
+            for each in self.candidates
+            for key, path in each.paths.items()
+            if key == fold
+        ]
         return max(same[-3:], default=0.0)
 
+    def _get_seconds(self, path: PathResult) -> float:
+        """Return the seconds of a path for each C."""
+        return (path.processor_seconds if self.by_processor else path.seconds) / len(path.values)
+
     def _note(self, candidate: Candidate, fold: int | None, result: PathResult) -> None:
-        candidate.paths[fold] = result
+        candidate.add(fold, result)
         self.spent += result.seconds
         self.processor_spent += result.processor_seconds
         best = self.best
@@ -232,3 +287,8 @@ class Search:
 def _get_value(candidate: Candidate) -> float:
     """Return the best mean of a candidate over the folds that it has."""
     return candidate.find_best()[2]
+
+
+def _find_value(values: dict[tuple[float, str], float], cost: float) -> float:
+    """Return the best value of a C over threshold rules."""
+    return max(value for (each, _), value in values.items() if each == cost)

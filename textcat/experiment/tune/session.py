@@ -32,20 +32,24 @@ from textcat.experiment.tune.tuned import (
 from textcat.store.files import write_atomically
 
 JOURNAL_FILE, REPORT_FILE = "journal.json", "tune.json"
-# What follows the search takes about as long as this many paths of the best configuration: training on all documents,
-# held-out scores and the learning curve.
-PATHS_AFTER_SEARCH = 4.0
+# What follows the search takes about as long as training the best configuration this often in the search: training on
+# all documents and held-out scores, to a smaller tolerance, and the learning curve.
+FITS_AFTER_SEARCH = 7.0
 
 
 @dataclass(frozen=True)
 class TuneSettings:
-    """The options of a session; `configurations` and `seconds` of None mean no limit."""
+    """The options of a session; `configurations` and `seconds` of None mean no limit.
+
+    `by_processor`: the limit is seconds of processor instead of the clock.
+    """
 
     metric: str | None = None
     folds: int = 5
     configurations: int | None = None
     seconds: float | None = None
     seed: int = 1
+    by_processor: bool = False
 
 
 @dataclass(frozen=True)
@@ -68,21 +72,17 @@ def tune_experiment(
     report_step: Callable[[str], None] = lambda what: None,
 ) -> TuneResult:
     """Search the best configuration for an experiment's documents and write tuned.yaml and tune.json."""
-    processor = time.process_time()
+    processor, started = time.process_time(), time.monotonic()
     report_step("Counting words")
     documents = TrainingDocuments.read(base, context)
     evaluator = _make_evaluator(documents, settings, context)
     key = make_journal_key(_list_key_facts(base, documents, evaluator, settings))
     journal = Journal.open(output / JOURNAL_FILE, key)
+    used = time.process_time() - processor if settings.by_processor else time.monotonic() - started
     search = Search(
-        evaluator,
-        journal,
-        settings.seed,
-        settings.configurations,
-        settings.seconds,
-        listener,
-        PATHS_AFTER_SEARCH,
-    )
+        evaluator, journal, settings.seed, settings.configurations, settings.seconds, listener,
+        FITS_AFTER_SEARCH, used, settings.by_processor,
+    )  # fmt: skip
     search.run()
     best = search.best
     if best is None:
@@ -115,7 +115,9 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
             hint="Add labelled documents, or use fewer folds.",
         )
     folds = documents.make_folds(settings.folds, settings.seed)
-    space = Space.read(vectors=documents.is_vectors, single_label=single)
+    space = Space.read(
+        vectors=documents.is_vectors, single_label=single, short_texts=documents.has_short_texts
+    )
     return Evaluator(documents, space, metric, folds, settings.seed, context.jobs)
 
 

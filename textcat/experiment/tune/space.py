@@ -57,8 +57,11 @@ class Space:
     reduction: int
 
     @classmethod
-    def read(cls, *, vectors: bool = False, single_label: bool = True) -> Space:
-        """Return the packaged space; for documents that are `vectors` without the choices about text."""
+    def read(cls, *, vectors: bool = False, single_label: bool = True, short_texts: bool = True) -> Space:
+        """Return the packaged space; for documents that are `vectors` without the choices about text.
+
+        What is tried first depends on whether the documents are `short_texts`.
+        """
         data = read_packaged_yaml("experiment/tune/space.yaml")
         names = list(data["choices"])
         used = [name for name in names if not vectors or name not in TEXT_CHOICES]
@@ -66,7 +69,7 @@ class Space:
             Configuration(
                 tuple((name, str(option)) for name, option in zip(names, row, strict=True) if name in used)
             )
-            for row in data["first"]
+            for row in data["first"]["short texts" if short_texts else "long texts"]
         ]
         choices = {name: dict(data["choices"][name]) for name in used}
         if not single_label:
@@ -123,9 +126,12 @@ class Space:
         """Return the groups of terms of a configuration."""
         chosen = {choice: self.choices[choice][option] for choice, option in configuration.options}
         shared: dict[str, Any] = {"minimum_documents": chosen["minimum documents"], "norm": "l2"}
-        words = TermGroup(ngrams=tuple(chosen["words"]), weighting=chosen["word weighting"], **shared)
+        words = tuple(
+            TermGroup(ngrams=(shortest, longest), weight=weight, weighting=chosen["word weighting"], **shared)
+            for shortest, longest, weight in chosen["words"]
+        )
         if not chosen["characters"]:
-            return (words,)
+            return words
         characters = TermGroup(
             analyzer="char_wb",
             ngrams=tuple(chosen["characters"]),
@@ -133,7 +139,7 @@ class Space:
             weighting=chosen["character weighting"],
             **shared,
         )
-        return words, characters
+        return (*words, characters)
 
     def list_costs(self, configuration: Configuration) -> list[float]:
         """Return the values of C to try, from strong to weak regularization."""
