@@ -37,7 +37,7 @@ class ContingencyTable:
         """Return the sums over all categories, as the table of one category."""
         return ContingencyTable(*(counts.sum(keepdims=True) for counts in self._counts()))
 
-    def restricted(self, categories: Sequence[int] | Ints) -> ContingencyTable:
+    def restrict(self, categories: Sequence[int] | Ints) -> ContingencyTable:
         """Return the tables of some categories, in the given order."""
         chosen = np.asarray(categories, dtype=np.int64)
         return ContingencyTable(*(counts[chosen] for counts in self._counts()))

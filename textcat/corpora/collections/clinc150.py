@@ -30,7 +30,7 @@ Query = tuple[str, str]
 
 
 class Clinc150:
-    """One document a query, with the field text and one label, its intent.
+    """One document per query, with the field text and one label, its intent.
 
     With `out_of_scope="class"` the queries of no intent are documents too, labelled `oos`.
     """

@@ -26,10 +26,10 @@ LABELS = ("id", "name")
 
 
 class Eurlex57k:
-    """One document a law, with the fields title, header, recitals and main_body.
+    """One document per law, with the fields title, header, recitals and main_body.
 
-    With `labels="name"` concepts go by their English names where the collection has eurovoc_en.json, so that
-    every output names them; with `id`, the default, by their EuroVoc numbers.
+    With `labels="id"` labels are the EuroVoc numbers of concepts; with `labels="name"` they are their English names,
+    if the collection has eurovoc_en.json.
     """
 
     name = "eurlex57k"

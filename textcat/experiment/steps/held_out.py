@@ -88,7 +88,7 @@ def make_parts(numbers: NDArray[np.int64], folds: int) -> list[Fold]:
 
 def _score_block(shared: _FoldInputs, block: slice) -> Floats:
     """Return the held-out scores of a block of categories."""
-    problem = shared.problem.restricted(np.arange(block.start, block.stop))
+    problem = shared.problem.restrict(np.arange(block.start, block.stop))
     model: Any = shared.model
     part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
     run = shared.run
