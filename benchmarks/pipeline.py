@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.pipeline_peers import PIPELINE_PEERS, PipelinePeer
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import macro_f1, micro_f1
+from textcat.evaluation.measures import count_contingency, macro_f1, micro_f1
 from textcat.linear import LinearModel, fit
 from textcat.linear.cross_validation import score_held_out_folds
 from textcat.linear.regularization import lam_from_c

@@ -101,7 +101,7 @@ def train_categorizer(documents: Sequence[Document]) -> Categorizer:
 
 
 def format_lines(texts: Texts, form: InputFormat, fields: Sequence[str]) -> list[bytes]:
-    """The texts as the lines of a file."""
+    """Return the texts as the lines of a file."""
     if form == "jsonl":
         return [json.dumps({"id": str(n), **each}).encode() + b"\n" for n, each in enumerate(texts)]
     if form == "lines":

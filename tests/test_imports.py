@@ -13,7 +13,6 @@ BASE = {"errors", "compile", "yaml_reader", "plugins", "settings", "splits"}
 # Each package with the packages that it imports; modules of BASE may be imported by all.
 LEARNING = {"linear", "selection", "text", "learners", "thresholds", "evaluation"}
 ALLOWED = {
-    "plugins": set(),
     "store": set(),
     "parallel": set(),
     "corpora": {"store"},

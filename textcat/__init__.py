@@ -7,7 +7,7 @@ __all__ = ["Categorizer", "__version__", "tune"]
 
 if TYPE_CHECKING:
     from textcat.serving.categorizer import Categorizer
-    from textcat.serving.tuning import tune
+    from textcat.serving.training import tune
 
 
 def __getattr__(name: str) -> Any:
@@ -17,7 +17,7 @@ def __getattr__(name: str) -> Any:
 
         return Categorizer
     if name == "tune":
-        from textcat.serving.tuning import tune  # noqa: PLC0415
+        from textcat.serving.training import tune  # noqa: PLC0415
 
         return tune
     raise AttributeError(f"module 'textcat' has no attribute {name!r}")

@@ -56,7 +56,7 @@ class LazyKernel(Generic[KernelParameters, KernelResult]):
         return getattr(self.dispatcher, name)
 
     def __reduce__(self) -> str:
-        """Pickle by name, like a function."""
+        """Return the name for pickle, as functions do."""
         return self.__qualname__
 
 

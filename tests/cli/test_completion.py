@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from textcat.cli import completions
+from textcat.cli import completion
 from textcat.cli.main import COMMANDS, group
 from textcat.corpora import list_corpora
 from textcat.experiment.spec.config_files import find_experiment_files
@@ -82,26 +82,26 @@ def test_runs_with_results_are_completed(tmp_path: Path) -> None:
     folder = tmp_path / "paper" / "table"
     folder.mkdir(parents=True)
     (folder / "results.json").write_text('{"runs": {"svm": {}, "logistic": {}}}')
-    assert completions.list_run_names(tmp_path, "pap") == ["paper/table:"]
-    assert completions.list_run_names(tmp_path, "paper/table:l") == [
+    assert completion.list_run_names(tmp_path, "pap") == ["paper/table:"]
+    assert completion.list_run_names(tmp_path, "paper/table:l") == [
         "paper/table:svm",
         "paper/table:logistic",
     ]
-    assert completions.list_run_names(tmp_path, "nothing:l") == []
+    assert completion.list_run_names(tmp_path, "nothing:l") == []
 
 
 @pytest.mark.parametrize("content", ["", "[]", "7", '{"runs": [1]}', '{"runs": null}', "[" * 100_000])
 def test_damaged_results_complete_to_nothing(content: str, tmp_path: Path) -> None:
     (tmp_path / "table").mkdir()
     (tmp_path / "table" / "results.json").write_text(content)
-    assert completions.list_run_names(tmp_path, "table:l") == []
+    assert completion.list_run_names(tmp_path, "table:l") == []
 
 
 def test_completed_names_equal_the_loaded_ones() -> None:
-    assert completions.list_collection_names() == list(list_corpora())
-    assert completions.list_experiment_names() == list(find_experiment_files())
-    assert completions.list_paper_names() == sorted(PAPERS)
-    assert sorted(completions.list_table_names()) == sorted(
+    assert completion.list_collection_names() == list(list_corpora())
+    assert completion.list_experiment_names() == list(find_experiment_files())
+    assert completion.list_paper_names() == sorted(PAPERS)
+    assert sorted(completion.list_table_names()) == sorted(
         f"{paper}.{table}" for paper in PAPERS for table in load_paper(paper).tables
     )
 

@@ -18,8 +18,8 @@ from textcat.cli.main import main
 from textcat.corpora import Split, open_corpus, open_vectors
 from textcat.corpora.own.inspect import inspect_documents
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
-from textcat.experiment.spec.first_experiment import render_first_experiment
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.spec.schema import render_first_experiment
 
 WORDS = {
     "grain": ["wheat", "harvest", "bushels"],

@@ -8,7 +8,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from textcat.cli import stages
+from textcat.cli import stage_commands
 from textcat.cli.main import group
 from textcat.errors import DataNotAvailableError, StageFailedError, UsageError
 
@@ -39,7 +39,7 @@ def test_missing_data_does_not_hide_a_failure(
         if name.rstrip("0123456789") in ERRORS:
             raise ERRORS[name.rstrip("0123456789")]
 
-    monkeypatch.setattr(stages, "_run_experiment", run_one)
+    monkeypatch.setattr(stage_commands, "_run_experiment", run_one)
     names = [f"{name}{number}" for number, name in enumerate(experiments)]
     result = CliRunner().invoke(group, ["run", "--keep-going", *names], standalone_mode=False)
     assert not isinstance(result.exception, click.ClickException)

@@ -14,8 +14,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from textcat.cli.durations import Duration
 from textcat.cli.main import group
+from textcat.cli.options import Duration
 from textcat.cli.output import make_visible, print_json
 from textcat.corpora import list_corpora, load_card
 from textcat.corpora.registry import OWN_FORMATS, list_reader_options

@@ -21,8 +21,7 @@ from textcat.corpora.collections.newsgroups20 import (
     parse_subject,
     remove_group_lines,
 )
-from textcat.corpora.collections.ohsumed import parse_headings, read_medline_records
-from textcat.corpora.collections.ohsumed23 import count_ohsumed23
+from textcat.corpora.collections.ohsumed import count_ohsumed23, parse_headings, read_medline_records
 from textcat.corpora.collections.rcv1 import (
     LAST_TRAINING_NUMBER,
     RCV1_LABELS,
@@ -38,8 +37,7 @@ from textcat.corpora.collections.reuters21578 import (
     read_sgml_records,
     replace_controls,
 )
-from textcat.corpora.collections.web_pages import extract_text, extract_title, remove_header
-from textcat.corpora.collections.webkb import count_webkb
+from textcat.corpora.collections.webkb import count_webkb, extract_text, extract_title, remove_header
 from textcat.errors import BadDataError, UsageError
 
 pieces = st.lists(

@@ -15,7 +15,7 @@ from sklearn.datasets import load_svmlight_file
 from textcat.corpora import Corpus, fetch_corpus, load_card, open_corpus, open_vectors
 from textcat.corpora.collections.ohsumed import load_heart_diseases, parse_headings, read_medline_records
 from textcat.corpora.collections.rcv1 import SAMPLE_SIZE, TEST_SIZE, Rcv1Split, load_topics, read_qrels
-from textcat.corpora.collections.web_pages import extract_text, extract_title, remove_header
+from textcat.corpora.collections.webkb import extract_text, extract_title, remove_header
 from textcat.corpora.document_tree import PACKED_FILE
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
@@ -169,11 +169,8 @@ def test_ohsumed_split_and_categories(tmp_path: Path) -> None:
     (tmp_path / "ohsumed.87").rename(tmp_path / "ohsumed.88-91")
     corpus = open_corpus("ohsumed", tmp_path, min_train=1, complete_only=False)
     assert [document.split for document in corpus.documents()] == ["train", "train", "test"]
-    (tmp_path / "mine.txt").write_text("# my own\nAnimal\n")
-    corpus = open_corpus("ohsumed", tmp_path, min_train=1, categories_file=tmp_path / "mine.txt")
+    corpus = open_corpus("ohsumed", tmp_path, min_train=1, categories=["Animal"])
     assert [document.labels for document in corpus.documents()] == [("Animal",), (), ()]
-    with pytest.raises(UsageError, match="cannot read the list"):
-        open_corpus("ohsumed", tmp_path, categories_file=tmp_path / "none.txt")
     (tmp_path / "ohsumed.88-91").write_text(".I 5\n.T\nNo number.\n")
     with pytest.raises(BadDataError, match="record 5"):
         list(corpus.documents())

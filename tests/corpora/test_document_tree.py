@@ -36,6 +36,16 @@ def test_a_compressed_archive_with_folders_is_read(tmp_path: Path) -> None:
     ]
 
 
+def test_an_archive_does_not_hide_folders_of_documents(tmp_path: Path) -> None:
+    folder = packed(tmp_path, {PAGE: b"one"})
+    (folder / ".trash").mkdir()
+    assert DocumentTree(folder).names == [PAGE]
+    (folder / "faculty").mkdir()
+    (folder / "faculty" / "new").write_text("two")
+    with pytest.raises(BadDataError, match="folders beside it: faculty"):
+        list(open_corpus("folders", folder).documents())
+
+
 def test_a_document_that_is_too_large_is_refused(tmp_path: Path) -> None:
     folder = packed(tmp_path, {PAGE: bytes(trees.MAX_DOCUMENT_BYTES + 1)})
     assert (folder / PACKED_FILE).stat().st_size < 100_000

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora import fetch_corpus, is_fetched, list_corpora, load_card, open_corpus
+from textcat.corpora.cards import FETCH_MANIFEST
 from textcat.corpora.fetch.collection import export_corpus
-from textcat.corpora.manifest import FETCH_MANIFEST
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 

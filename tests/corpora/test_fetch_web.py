@@ -20,10 +20,9 @@ from tests.faults.kills import die_at
 from tests.faults.workplace import exit_code_of
 from textcat.corpora import CorpusCard, fetch_corpus, is_fetched, load_card
 from textcat.corpora import fetch_corpus as fetch_function
-from textcat.corpora.cards import Package, RemoteFile
+from textcat.corpora.cards import FETCH_MANIFEST, Package, RemoteFile
 from textcat.corpora.fetch import sources as staging
 from textcat.corpora.fetch.download import RetryPolicy
-from textcat.corpora.manifest import FETCH_MANIFEST
 from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError
 
 fetch_module = sys.modules[fetch_function.__module__]

@@ -244,7 +244,7 @@ def test_the_fingerprint_is_of_the_contents(tmp_path: Path) -> None:
 def test_svmlight_with_several_labels(tmp_path: Path) -> None:
     (tmp_path / "train.svm").write_text("a,b 1:0.5 3:2 # first\n\n# nothing\nb 2:1e-1\n 3:1\n")
     (tmp_path / "test.svm").write_text("c 4:1\n")
-    corpus = open_vectors("svmlight", tmp_path / "train.svm", test=tmp_path / "test.svm")
+    corpus = open_vectors("svmlight", tmp_path / "train.svm", test="test.svm")
     assert corpus.categories == ("a", "b", "c")
     assert corpus.Y.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
     assert corpus.split.tolist() == ["train", "train", "train", "test"]

@@ -15,8 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus
-from textcat.corpora.own.columns import guess_columns, guess_separator, summarize_columns
-from textcat.corpora.own.formats import detect_encoding, detect_format, likeliest_encoding
+from textcat.corpora.own.formats import (
+    choose_encoding,
+    detect_encoding,
+    detect_format,
+    guess_columns,
+    guess_separator,
+    summarize_columns,
+)
 from textcat.corpora.own.tables import (
     POLICIES,
     PROBLEM_DESCRIPTIONS,
@@ -320,7 +326,7 @@ def test_means_count_present_values_only() -> None:
 
 
 def test_long_columns_are_no_longer_counted_completely(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("textcat.corpora.own.columns._KEPT_CHARACTERS", 6)
+    monkeypatch.setattr("textcat.corpora.own.formats._KEPT_CHARACTERS", 6)
     (column,) = summarize_columns([{"a": value} for value in ("abc", "def", "ghi", "abc")]).columns
     assert column.values == {"abc": 2, "def": 1}
     assert not column.is_complete
@@ -330,7 +336,7 @@ def test_long_columns_are_no_longer_counted_completely(monkeypatch: pytest.Monke
 @given(st.lists(st.text(max_size=10), max_size=10))
 def test_text_in_utf8_is_taken_for_utf8(lines: list[str]) -> None:
     pieces = [line.encode("utf-8", "replace") for line in lines]
-    assert likeliest_encoding(pieces) == "utf-8"
+    assert choose_encoding(pieces) == "utf-8"
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,7 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import macro_f1, micro_f1
+from textcat.evaluation.measures import count_contingency, macro_f1, micro_f1
 
 GENERATOR = np.random.default_rng(4)
 LABELS = GENERATOR.random((200, 5)) < [0.5, 0.3, 0.1, 0.05, 0.0]

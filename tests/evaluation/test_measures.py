@@ -13,7 +13,7 @@ from sklearn.metrics import brier_score_loss, f1_score, log_loss, precision_scor
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import ContingencyTable, count_contingency, sum_tables
+from textcat.evaluation.measures import ContingencyTable, count_contingency, sum_tables
 
 
 def table(*rows: tuple[int, int, int, int]) -> ContingencyTable:

@@ -15,7 +15,7 @@ import yaml
 from textcat.cli.main import main
 from textcat.errors import BadDataError
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.document_checks import most_empty
+from textcat.experiment.run.document_checks import find_emptiest_run
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
@@ -184,7 +184,7 @@ def test_the_step_that_took_the_terms_is_named(tmp_path: Path) -> None:
     def found(**keys: Any) -> Any:
         write_experiment(tmp_path, {}, **keys)
         plan, _ = run_experiment(load_experiment(path), context)
-        return most_empty(plan, context)
+        return find_emptiest_run(plan, context)
 
     assert found().share == 0
     rare = found(vector={"minimum_documents": 5})

@@ -13,16 +13,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
+from textcat.experiment.run.reading_plan import apply_patch
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.experiment import (
     OPTIONAL_SECTIONS,
     SHARED_BY_RUNS,
     Experiment,
     SearchSettings,
-    names_a_folder,
+    is_folder_name,
 )
 from textcat.experiment.spec.loading import load_experiment, read_experiment_source
-from textcat.experiment.spec.patches import apply_patch
 
 KEYS = ["a", "b", "c"]
 plain = st.recursive(
@@ -252,7 +252,7 @@ def test_patches_share_no_values_with_the_experiment() -> None:
     ],
 )
 def test_names_of_folders(name: str, possible: bool) -> None:
-    assert names_a_folder(name) == possible
+    assert is_folder_name(name) == possible
 
 
 def test_a_search_per_category_goes_by_likelihood() -> None:

@@ -251,7 +251,7 @@ def test_two_experiments_of_one_summary_stay_side_by_side(place: OwnReadings) ->
 
 def test_a_recording_store_deletes_only_what_it_made(tmp_path: Path) -> None:
     from textcat.store import Recipe
-    from textcat.store.recording import RecordingStore
+    from textcat.store.artifacts import RecordingStore
 
     early, late = Recipe("train", 1, {"n": 1}), Recipe("train", 1, {"n": 2})
     Store(tmp_path).build(early, lambda folder: None)

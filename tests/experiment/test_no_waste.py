@@ -70,7 +70,7 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
 
 def problem_of(tmp_path: Path) -> LearningProblem:
     tmp_path.mkdir(exist_ok=True)
-    from textcat.experiment.steps.assemble import assemble_problem
+    from textcat.experiment.steps.vectorize import assemble_problem
 
     run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
     plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})

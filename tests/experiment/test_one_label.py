@@ -19,7 +19,7 @@ from textcat.evaluation.one_label import compute_calibration_error, measure_reli
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import encode_results, read_results
 from textcat.experiment.spec.loading import load_experiment
-from textcat.report.class_tables import make_class_tables, sort_worst_first
+from textcat.report.category_tables import make_class_tables, sort_worst_first
 from textcat.report.diagnostics import diagnose_runs
 from textcat.report.writer import write_report
 from textcat.serving.categorizer import read_categorizer
@@ -50,7 +50,7 @@ def test_results_hold_confusions_and_calibration_errors(outcome: Any) -> None:
     names = list(results["corpus"]["train_counts"])
     for chain in plan.chains:
         run = results["runs"][chain.run]
-        scores = read_array(chain.evaluated.build_artifact(context).folder, "scores")
+        scores = read_array(chain.evaluated.build_folder(context), "scores")
         errors = dict.fromkeys(names, 0)
         for label, given, documents in run["confusions"]:
             errors[names[label]] += documents

@@ -99,7 +99,7 @@ def test_predict_decides_as_evaluate_does(place: Place) -> None:
     tests = place.folder / "tests.jsonl"
     tests.write_text("".join(json.dumps(r) + "\n" for r in records if r["side"] == "test"))
     for chain in plan.chains:
-        folder = chain.evaluated.build_artifact(context).folder
+        folder = chain.evaluated.build_folder(context)
         scores = np.load(folder / "scores.npy")
         model = place.data / "models" / "trial" / chain.run
         lines = place.textcat("predict", str(model), str(tests), "--scores").splitlines()

@@ -10,13 +10,12 @@ import pytest
 import scipy.sparse as sp
 
 from tests.experiment.place import Place
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import micro_f1
+from textcat.evaluation.measures import count_contingency, micro_f1
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps import decide, prune_choice, train
+from textcat.experiment.steps import decide, linear_learner, train
 from textcat.experiment.steps.learner import LearningProblem, find_learner
-from textcat.experiment.steps.prune_choice import FOLDS, MAX_LOSS
+from textcat.experiment.steps.linear_learner import FOLDS, MAX_LOSS
 from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument
@@ -113,7 +112,7 @@ def test_the_measures_of_the_grid_are_those_of_pruned_models() -> None:
 
 
 def test_many_categories_are_sampled_by_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prune_choice, "MAX_CATEGORIES", 5)
+    monkeypatch.setattr(linear_learner, "MAX_CATEGORIES", 5)
     problem = make_problem()
     counts = problem.labels.sum(axis=0)
     trained = []
@@ -122,9 +121,9 @@ def test_many_categories_are_sampled_by_size(monkeypatch: pytest.MonkeyPatch) ->
         trained.append(part.labels.shape[1])
         return LinearModel(np.zeros((part.X.shape[1], 5)), np.zeros(5))
 
-    assert prune_choice.choose_prune_threshold(problem, train).value == 0.0
+    assert linear_learner.choose_prune_threshold(problem, train).value == 0.0
     assert trained == [5]
-    chosen = prune_choice._sample_categories(problem.labels)
+    chosen = linear_learner._sample_categories(problem.labels)
     assert {counts.argmax(), counts.argmin()} <= set(chosen.tolist()) and list(chosen) == sorted(
         set(chosen.tolist())
     )

@@ -8,10 +8,15 @@ import pytest
 
 from tests.experiment.small import write_small_collection
 from textcat.errors import UsageError
-from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
+from textcat.experiment.run.reading_plan import (
+    ReadableExperiment,
+    ReadingSpace,
+    apply_patch,
+    check_patch_path,
+    project_reading,
+)
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.spec.patches import apply_patch, check_patch_path
 from textcat.published.printed_tables import PAPERS
 from textcat.published.readings import load_readings, parse_readings
 

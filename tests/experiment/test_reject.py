@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.experiment.own_table import WORDS, carried_out, table
-from textcat.cli.predict_command import command as predict_command
+from textcat.cli.predict_command import predict_command
 from textcat.errors import UsageError
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.spec.loading import load_experiment
@@ -64,7 +64,7 @@ def test_documents_out_of_scope_are_rejected_and_measured(tmp_path: Path, split:
         assert none["reject.out_of_scope_recall"] == 0
     assert measures["reject.answered"] < none["reject.answered"]
     assert none["reject.threshold"] == 0
-    decisions = read_mask(plan.chains[0].evaluated.build_artifact(context).folder, "decisions")
+    decisions = read_mask(plan.chains[0].evaluated.build_folder(context), "decisions")
     assert (decisions.sum(axis=1) == 1).all()
     write_report(tmp_path / "report", results, [], {}, diagnose_runs(plan, context, results["runs"]))
     text = (tmp_path / "report" / "table.md").read_text()
@@ -77,7 +77,7 @@ def test_documents_out_of_scope_are_rejected_and_measured(tmp_path: Path, split:
 def test_predictions_are_those_of_the_evaluation(tmp_path: Path) -> None:
     table(tmp_path, documents=240, single=True)
     plan, context, results = run_with(tmp_path, {"coverage": 0.8})
-    decisions = read_mask(plan.chains[0].evaluated.build_artifact(context).folder, "decisions")
+    decisions = read_mask(plan.chains[0].evaluated.build_folder(context), "decisions")
     assert 0 < decisions.any(axis=1).sum() < len(decisions)
     assert results["runs"]["one"]["measures"]["reject.out_of_scope_recall"] is None
     (folder,) = export_models(plan, context, tmp_path / "models")

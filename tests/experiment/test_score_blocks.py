@@ -15,7 +15,7 @@ from textcat.experiment.run.results_file import read_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, score_blocks
-from textcat.experiment.steps.outcome_files import (
+from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
     read_decisions,
     read_scores,
@@ -85,7 +85,7 @@ def test_thresholds_are_the_same(whole: Place, parts: Place) -> None:
     expected, found = chains(whole), chains(parts)
     for run, chain in expected.items():
         values = [
-            read_array(each.decided.build_artifact(RunContext(place.data)).folder, "thresholds")
+            read_array(each.decided.build_folder(RunContext(place.data)), "thresholds")
             for each, place in ((chain, whole), (found[run], parts))
         ]
         # Models that are trained in blocks differ by rounding.
@@ -95,8 +95,8 @@ def test_thresholds_are_the_same(whole: Place, parts: Place) -> None:
 def test_decisions_and_the_scores_that_are_kept_are_the_same(whole: Place, parts: Place) -> None:
     expected, found = chains(whole), chains(parts)
     for run, chain in expected.items():
-        all_scores = chain.evaluated.build_artifact(RunContext(whole.data)).folder
-        kept = found[run].evaluated.build_artifact(RunContext(parts.data)).folder
+        all_scores = chain.evaluated.build_folder(RunContext(whole.data))
+        kept = found[run].evaluated.build_folder(RunContext(parts.data))
         assert np.array_equal(read_decisions(all_scores), read_decisions(kept)), run
         assert holds_all_scores(all_scores)
         # PCut ranks all documents at once.
@@ -106,7 +106,7 @@ def test_decisions_and_the_scores_that_are_kept_are_the_same(whole: Place, parts
         sparse = read_scores(kept)
         rows, columns = sparse.nonzero()
         assert np.array_equal(select_scores(sparse, rows, columns), read_scores(all_scores)[rows, columns])
-        labels = read_vectors(chain.vectorized.build_artifact(RunContext(whole.data)).folder).test_labels
+        labels = read_vectors(chain.vectorized.build_folder(RunContext(whole.data))).test_labels
         assert set(zip(*np.nonzero(labels | read_decisions(kept)), strict=True)) <= set(
             zip(rows, columns, strict=True)
         )

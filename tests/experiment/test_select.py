@@ -10,8 +10,7 @@ import pytest
 from tests.experiment.own_table import carried_out
 from textcat.errors import UsageError
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.select import read_selection
-from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.steps.vectorize import read_selection, read_vectors
 
 BAYES = {"runs": {"bayes": {"learner": "naive_bayes"}}}
 
@@ -23,7 +22,7 @@ def test_minimum_documents_alone_selects_features(minimum: int, step: bool, tmp_
     chain = plan.chains[0]
     assert (chain.selected is not None) == step
     mask = read_selection(chain.selected, context)
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+    vectors = read_vectors(chain.vectorized.build_folder(context))
     containing = np.asarray((vectors.train != 0).sum(axis=0)).ravel()
     kept = np.ones(len(containing), dtype=bool) if mask is None else mask.all(axis=1)
     assert np.array_equal(kept, containing >= minimum)

@@ -48,7 +48,7 @@ def count(name: str, path: Path, **options: Any) -> Counts:
     fields = ["body"] if name == "reuters21578" else ["text"]
     fingerprint = open_corpus(name, path, **options).fingerprint()
     step = make_tokenize_step(corpus, TextSettings(fields=fields), path, fingerprint)
-    return read_counts(step.build_artifact(RunContext(path.parent / "data")).folder)
+    return read_counts(step.build_folder(RunContext(path.parent / "data")))
 
 
 def write_table(folder: Path) -> Path:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -51,7 +53,7 @@ def test_the_table_of_learners_loads_no_numerics() -> None:
 @pytest.mark.usefixtures("single_blocks")
 def test_the_parts_of_a_model_are_the_files_of_its_blocks(tmp_path: Path) -> None:
     plan, context, _ = carried_out(tmp_path, RUNS)
-    trained = plan.chains[0].trained.build_artifact(context).folder
+    trained = plan.chains[0].trained.build_folder(context)
     blocks = list((context.data / "cache" / "block").glob("*/model.coef.npy"))
     assert len(blocks) == 4
     stored = {path.stat().st_ino for path in trained.glob("part*.coef.npy")}
@@ -95,3 +97,30 @@ def test_a_stopped_training_continues_after_its_finished_blocks(
     )
     carried_out(tmp_path, RUNS)
     assert trained == [0, 1, 2, 3]
+
+
+@pytest.mark.usefixtures("single_blocks")
+def test_a_block_that_another_process_stores_meanwhile_does_not_shift_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, context, _ = carried_out(tmp_path, RUNS)
+    artifact = plan.chains[0].trained.build_artifact(context).folder
+    expected: Any = load_model(artifact)
+    shutil.rmtree(artifact)
+    blocks = {
+        json.loads((folder / "manifest.json").read_text())["recipe"]["parameters"]["first"]: folder
+        for folder in (context.data / "cache" / "block").glob("*/")
+    }
+    for first in (1, 2, 3):
+        blocks[first].rename(tmp_path / f"block{first}")
+    train_block = train._train_block
+
+    def store_the_third(inputs: Any, block: Any) -> Any:
+        if block[0] == 1:
+            (tmp_path / "block2").rename(blocks[2])
+        return train_block(inputs, block)
+
+    monkeypatch.setattr(train, "_train_block", store_the_third)
+    plan, context, _ = carried_out(tmp_path, RUNS)
+    again: Any = load_model(plan.chains[0].trained.build_artifact(context).folder)
+    assert np.array_equal(again.coef, expected.coef)

@@ -47,7 +47,7 @@ from textcat.compile import _is_whole, compile_kernel
 from textcat.corpora import fetch_corpus
 from textcat.corpora.fetch.collection import find_fetched
 from textcat.errors import BadDataError, TextcatError
-from textcat.plugins import Plugin, discovery
+from textcat.plugins import Plugin
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 
 
@@ -345,7 +345,7 @@ def misbehave_as_plugins(setting: Setting, tries: int) -> Iterator[str]:
         with pytest.MonkeyPatch.context() as patch, np.errstate(all="ignore"):
             entry = type("Entry", (EntryPoint,), {"load": lambda _, thing=thing: thing})
             plugin = Plugin(kind, "bad", "bad-package", "1.0", entry("bad", "bad:thing", f"textcat.{kind}"))
-            patch.setattr(discovery, "list_plugins", lambda asked: (plugin,) if asked == kind else ())  # noqa: B023
+            patch.setattr("textcat.plugins.list_plugins", lambda asked: (plugin,) if asked == kind else ())  # noqa: B023
             error = plugins.run(folder, kind).exception
         named = isinstance(error, TextcatError) and "bad-package 1.0" in str(error)
         yield "" if named else f"{kind}, {name}: {error!r}"

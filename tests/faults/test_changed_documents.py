@@ -14,14 +14,14 @@ import yaml
 
 from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
-from textcat.corpora.fetch.collection import find_fetched, verify_fetched
-from textcat.corpora.manifest import (
+from textcat.corpora.cards import (
     FETCH_MANIFEST,
     Manifest,
     read_folder_state,
     read_manifest,
     write_manifest,
 )
+from textcat.corpora.fetch.collection import find_fetched, verify_fetched
 from textcat.corpora.registry import fingerprint_corpus
 from textcat.errors import StageFailedError
 from textcat.experiment.context import RunContext
@@ -71,7 +71,7 @@ def test_unchanged_files_are_not_read_again(place: Place, monkeypatch: pytest.Mo
     def refuse(_: Path) -> str:
         raise AssertionError("the files were read")
 
-    monkeypatch.setattr("textcat.corpora.manifest.hash_file", refuse)
+    monkeypatch.setattr("textcat.corpora.cards.hash_file", refuse)
     assert find_fetched("reuters21578", place.data) == found
 
 

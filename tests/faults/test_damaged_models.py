@@ -16,8 +16,8 @@ from tests.serving.small_model import platt, small_model
 from textcat.cli.main import group
 from textcat.errors import BadDataError
 from textcat.serving.categorizer import read_categorizer, write_categorizer
-from textcat.serving.checksums import CHECKSUMS, write_checksums
 from textcat.serving.document_files import NewDocument
+from textcat.serving.model_folders import CHECKSUMS, write_checksums
 from textcat.serving.predict import predict_lines
 
 GOLDEN = Path(__file__).resolve().parents[1] / "serving" / "golden" / "model"

@@ -19,8 +19,8 @@ from tests.faults.conftest import textcat
 from tests.faults.workplace import Place
 from textcat.errors import BadDataError, TextcatError
 from textcat.serving.categorizer import read_categorizer
-from textcat.serving.checksums import CHECKSUMS
 from textcat.serving.document_files import NewDocument
+from textcat.serving.model_folders import CHECKSUMS
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_array, read_json, read_mask, read_matrix, write_array, write_json
 from textcat.store.artifacts import ARTIFACT_MANIFEST

@@ -12,8 +12,12 @@ from click.testing import CliRunner, Result
 
 from textcat.cli.main import group
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.option_types import find_option_fault, get_option_defaults
-from textcat.corpora.registry import list_builtin_corpora, list_reader_options
+from textcat.corpora.registry import (
+    find_option_fault,
+    get_option_defaults,
+    list_builtin_corpora,
+    list_reader_options,
+)
 from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.experiment.spec.loading import load_experiment
 

@@ -25,7 +25,7 @@ from tests.parallel.cluster import Cluster
 from tests.parallel.tasks import Shared, scaled_sum
 from textcat.errors import StageFailedError, TextcatError, UsageError
 from textcat.parallel import start_workers
-from textcat.parallel.shared_memory import choose_root, open_shared_folder, remove_abandoned_folders
+from textcat.parallel.executors import choose_root, open_shared_folder, remove_abandoned_folders
 
 dask_cluster = pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 

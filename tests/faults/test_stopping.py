@@ -64,7 +64,7 @@ def test_others_go_on_when_one_experiment_fails(copy_of: Callable[[], Place], fi
 LIMITED = """
 import resource, sys
 from textcat.cli.main import main
-import textcat.experiment.run.runner
+import textcat.experiment.run.plan
 used = int(open("/proc/self/statm").read().split()[0]) * 4096
 resource.setrlimit(resource.RLIMIT_AS, (used + 400_000_000, -1))
 main()

@@ -18,8 +18,8 @@ from pathlib import Path
 import yaml
 
 from tests.conftest import mirror_folder
+from textcat.corpora.cards import Manifest, hash_contents, read_folder_state, write_manifest
 from textcat.corpora.collections.reuters21578 import Reuters21578
-from textcat.corpora.manifest import Manifest, hash_contents, read_folder_state, write_manifest
 
 PARTS = {"reut2-000.sgm": 260, "reut2-018.sgm": 160}
 RECORD = re.compile("<REUTERS .*?</REUTERS>", re.DOTALL)

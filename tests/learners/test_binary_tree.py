@@ -79,7 +79,7 @@ def test_a_perfect_split_ends_the_tree() -> None:
 def test_a_split_that_does_not_help_is_not_kept_below_the_root() -> None:
     X, Y = rings()
 
-    def all_yes(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+    def all_yes(X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray) -> LinearNodes:
         columns = positive.shape[1]
         return LinearNodes(np.zeros((2, columns), dtype=np.float32), -np.ones(columns, dtype=np.float32))
 

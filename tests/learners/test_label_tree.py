@@ -16,9 +16,8 @@ from textcat.experiment.run.results_file import read_results
 from textcat.experiment.steps import train
 from textcat.experiment.steps.models import load_model, save_model
 from textcat.learners import label_tree
-from textcat.learners.label_clusters import compute_centroids, divide_labels
 from textcat.learners.label_tree import UNREACHED, LabelTree, LabelTreeSettings
-from textcat.learners.label_tree_training import fit_label_tree
+from textcat.learners.label_tree_training import compute_centroids, divide_labels, fit_label_tree
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
 from textcat.serving.categorizer import read_categorizer
@@ -117,12 +116,12 @@ def test_near_labels_come_into_one_cluster() -> None:
 
 
 def test_long_centroids_keep_their_largest_entries(monkeypatch: pytest.MonkeyPatch) -> None:
-    from textcat.learners import label_clusters
+    from textcat.learners import label_tree_training
 
     X, Y = make_problem()
     whole = compute_centroids(X, Y).toarray()
-    monkeypatch.setattr(label_clusters, "MAX_CENTROID_FEATURES", 9)
-    monkeypatch.setattr(label_clusters, "_LABELS_AT_ONCE", 10)
+    monkeypatch.setattr(label_tree_training, "MAX_CENTROID_FEATURES", 9)
+    monkeypatch.setattr(label_tree_training, "_LABELS_AT_ONCE", 10)
     short = compute_centroids(X, Y).toarray()
     assert np.count_nonzero(short, axis=1).max() == 9
     for one, other in zip(short, whole, strict=True):

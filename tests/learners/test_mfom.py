@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -18,6 +19,7 @@ from textcat.learners.mfom import (
     GpdSettings,
     Merit,
     Offset,
+    compute_losses,
     compute_merit_slopes,
     compute_objective_and_slope,
     compute_sigmoid_loss,
@@ -158,6 +160,33 @@ def test_checkpoints_are_the_models_of_single_runs(merit: Merit) -> None:
 
 
 @pytest.mark.parametrize("merit", ["f1", "mce"])
+def test_checkpoints_of_trees_are_trees_that_are_grown_alone(merit: Merit) -> None:
+    X, Y = problem(2, documents=300)
+    chosen = GpdSettings(merit=merit, iterations=60)
+    models = fit_mfom_at(X, Y, chosen, [60, 5, 20], max_depth=4)
+    assert max(model.splits.offsets.size for model in models.values()) >= 2 * Y.shape[1]
+    for number, model in models.items():
+        alone = fit_mfom(X, Y, replace(chosen, iterations=number, horizon=60), max_depth=4)
+        for name, values in alone.to_arrays().items():
+            assert model.to_arrays()[name] == pytest.approx(values, abs=1e-4), name
+        assert model.describe() == alone.describe()
+
+
+def test_losses_in_float32_are_equation_4_7() -> None:
+    measure = np.concatenate([np.linspace(-9, 9, 4001), [-1e30, 1e30, 0]]).astype(np.float32)[:, None]
+    sides = ColumnSides.of(measure < 0.5, measure < 2)
+    beta = np.array([0.25], dtype=np.float32)
+    loss, positives, negatives = compute_losses(measure, sides, 20.0, beta)
+    exact = compute_sigmoid_loss(measure.astype(np.float64), 20.0, 0.25)
+    certain = np.abs(measure) < 4
+    assert loss[certain] == pytest.approx(exact[certain], rel=2e-5)
+    assert loss == pytest.approx(exact, abs=2e-7)
+    assert (positives[0], negatives[0]) == pytest.approx(
+        ((exact * sides.positive).sum(), (exact * sides.negative).sum()), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize("merit", ["f1", "mce"])
 def test_descent_improves_the_objective(merit: Merit) -> None:
     X, Y = problem(4, documents=200)
     course = descend(X, Y, np.ones_like(Y), GpdSettings(merit=merit, iterations=300)).objective
@@ -210,7 +239,7 @@ def test_linear_nodes_select_columns() -> None:
 @pytest.mark.parametrize(
     ("merit", "offset", "kind"), list(product(["f1", "mce"], ["zero", "mean"], ["f4", "f8"]))
 )
-def test_slopes_have_the_bits_of_the_printed_product(merit: Merit, offset: Offset, kind: str) -> None:
+def test_slopes_are_the_printed_product(merit: Merit, offset: Offset, kind: str) -> None:
     rng = np.random.default_rng(8)
     chosen = GpdSettings(merit=merit, offset=offset)
     member = rng.random((700, 9)) < 0.8
@@ -225,8 +254,13 @@ def test_slopes_have_the_bits_of_the_printed_product(merit: Merit, offset: Offse
     slopes = compute_merit_slopes(merit, *lost, ones.sum(axis=0), others.sum(axis=0))
     weight = others * slopes.negative - ones * slopes.positive
     objective, slope = compute_objective_and_slope(values, sides, chosen)
-    assert np.array_equal(objective, slopes.objective)
-    assert np.array_equal(slope, chosen.alpha * loss * (1 - loss) * weight)
+    printed = chosen.alpha * loss * (1 - loss) * weight
+    if kind == "f8":
+        assert np.array_equal(objective, slopes.objective)
+        assert np.array_equal(slope, printed)
+    else:
+        assert objective == pytest.approx(slopes.objective, rel=1e-6)
+        assert slope == pytest.approx(printed, rel=2e-5, abs=float(4e-6 * np.abs(weight).max()))
     assert slope.dtype == values.dtype
 
 

@@ -11,7 +11,7 @@ from sklearn.svm import LinearSVC
 
 from tests.experiment.own_table import results_of
 from textcat.errors import UsageError
-from textcat.learners.nb_svm import compute_log_count_ratios, fit_nb_svm
+from textcat.learners.naive_bayes import compute_log_count_ratios, fit_nb_svm
 
 
 def problem(seed: int, documents: int = 120, terms: int = 25, categories: int = 3):

@@ -10,19 +10,20 @@ import numpy as np
 import pytest
 from pydantic import BaseModel, ValidationError
 
+from textcat import plugins
 from textcat.errors import BadDataError, StageFailedError, TextcatError, UsageError
 from textcat.evaluation.run_measures import compute_plugin_measures
 from textcat.plugins import (
     PLUGIN_KINDS,
     KnownName,
     Plugin,
-    discovery,
+    collect_identities,
     find_plugin,
     list_known_names,
+    list_plugins,
     load_plugin,
     wrap_plugin_function,
 )
-from textcat.plugins.discovery import collect_identities, list_plugins
 from textcat.thresholds.rules import ThresholdSettings, set_thresholds
 
 Install = Callable[..., Plugin]
@@ -51,7 +52,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
         return plugin
 
     monkeypatch.setattr(
-        discovery, "list_plugins", lambda kind: tuple(each for each in made if each.kind == kind)
+        plugins, "list_plugins", lambda kind: tuple(each for each in made if each.kind == kind)
     )
     return add
 
@@ -190,7 +191,7 @@ def test_entry_points_without_a_package_are_left_out(monkeypatch: pytest.MonkeyP
 
     entries = [Entry("z", "a"), Entry("m", "b"), Entry("m", "a"), Entry("lost", None)]
     asked: list[str] = []
-    monkeypatch.setattr(discovery, "entry_points", lambda group: asked.append(group) or entries)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: asked.append(group) or entries)
     list_plugins.cache_clear()
     try:
         found = list_plugins("priors")

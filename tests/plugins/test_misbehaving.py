@@ -13,11 +13,12 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
+from textcat import plugins
 from textcat.cli.main import group
 from textcat.corpora import Document
 from textcat.errors import TextcatError
 from textcat.linear import Algorithm, BlockResult, Loss, Options, PenaltyShape
-from textcat.plugins import Plugin, discovery
+from textcat.plugins import Plugin
 
 MEAN = {"loss": "bad", "lam": 1e-3, "algorithm": "conjugate_gradient", "passes": 5}
 EXPERIMENTS: dict[str, dict[str, Any]] = {
@@ -174,7 +175,7 @@ def use(monkeypatch: pytest.MonkeyPatch) -> Callable[[str, Any], None]:
                 return thing
 
         plugin = Plugin(kind, "bad", "bad-package", "1.0", Entry("bad", "bad:thing", f"textcat.{kind}"))
-        monkeypatch.setattr(discovery, "list_plugins", lambda asked: (plugin,) if asked == kind else ())
+        monkeypatch.setattr(plugins, "list_plugins", lambda asked: (plugin,) if asked == kind else ())
 
     return offer
 

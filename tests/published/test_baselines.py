@@ -10,7 +10,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from textcat.cli.check_command import command as check_command
+from textcat.cli.check_command import check_command
 from textcat.corpora import list_corpora
 from textcat.errors import UsageError
 from textcat.experiment.run.results_file import encode_results, read_results

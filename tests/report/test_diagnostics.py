@@ -78,9 +78,9 @@ def test_the_margin_of_a_confusion_is_the_score_difference() -> None:
 def test_words_and_margin_add_up_to_the_score(tmp_path: Path) -> None:
     plan, context, _, diagnostics = diagnose_experiment(tmp_path, {"runs": {"logistic": RUNS["logistic"]}})
     chain = plan.chains[0]
-    model: Any = load_model(chain.trained.build_artifact(context).folder)
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-    thresholds = read_array(chain.decided.build_artifact(context).folder, "thresholds")
+    model: Any = load_model(chain.trained.build_folder(context))
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    thresholds = read_array(chain.decided.build_folder(context), "thresholds")
     found = [each for kind in diagnostics.mistakes.kinds.values() for each in kind]
     assert len(found) > 3
     for each in found:
@@ -107,8 +107,8 @@ def test_other_runs_with_the_same_mistake_are_counted(tmp_path: Path) -> None:
     twice = {"one": logistic, "same": logistic, "bayes": RUNS["bayes"]}
     plan, context, _, diagnostics = diagnose_experiment(tmp_path, {"runs": twice})
     assert diagnostics.mistakes.runs == 2
-    evaluated = plan.chains[2].evaluated.build_artifact(context).folder
-    vectors = read_vectors(plan.chains[2].vectorized.build_artifact(context).folder)
+    evaluated = plan.chains[2].evaluated.build_folder(context)
+    vectors = read_vectors(plan.chains[2].vectorized.build_folder(context))
     accepted = read_mask(evaluated, "decisions")
     assert diagnostics.mistakes.run == "Logistic"
     for each in (each for kind in diagnostics.mistakes.kinds.values() for each in kind):

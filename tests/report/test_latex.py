@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.experiment.own_table import results_of
-from textcat.report.comparison_tables import ComparedCell, ComparedTable, compare_tables, table_as_text
+from textcat.published.check import CellVerdict, judge_cells
+from textcat.published.printed_tables import load_all_cells
+from textcat.report.comparison_tables import ComparedTable, compare_tables, table_as_text
 from textcat.report.escaping import format_latex_number
-from textcat.report.latex import as_latex
-from textcat.report.writer import write_report
+from textcat.report.writer import as_latex, write_report
 
 NAMES = [
     "50% & more_of $x^2$",
@@ -32,8 +34,17 @@ UNESCAPED = re.compile(r"(?<!\\)(?:\\\\)*[%$#_^~]")
 
 
 def table(printed: str = "86.9", unit: str = "percent") -> ComparedTable:
-    def cell(row: str, column: str, verdict: str) -> ComparedCell:
-        return ComparedCell(row, column, printed, unit, 86.84, -0.06, verdict)
+    def cell(row: str, column: str, verdict: Any) -> CellVerdict:
+        names = {"row": row, "column": column, "printed": printed, "unit": unit}
+        return replace(
+            judged,
+            cell=judged.cell.model_copy(update=names),
+            measured=86.84,
+            difference=-0.06,
+            verdict=verdict,
+        )
+
+    judged = judge_cells({}, load_all_cells()[:1], {})[0]
 
     columns = NAMES[:4]
     cells = {(r, c): cell(r, c, v) for r in NAMES for c, v in zip(columns, VERDICTS, strict=True)}

@@ -16,7 +16,6 @@ from textcat.published.reading_summary import FITTED
 from textcat.published.readings import load_readings
 from textcat.published.verdicts import read_printed
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes
-from textcat.report.range_strips import HALF_HEIGHT, make_strip
 from textcat.report.reading_headlines import (
     Departures,
     describe_choices,
@@ -25,6 +24,7 @@ from textcat.report.reading_headlines import (
     read_multiverses,
     summarize_by_reading,
 )
+from textcat.report.specification_curve import HALF_HEIGHT, make_strip
 
 CELLS = {cell.id: cell for cell in load_all_cells()}
 BEP = [cell for cell in CELLS.values() if cell.table_id == "zhang_oles_2001.table2" and cell.row == "BEP"]

@@ -43,17 +43,17 @@ def evaluate_and_export(experiment: Path, context: RunContext, models: Path) -> 
 
 
 def _of_chain(chain: Chain, context: RunContext, single_label: bool) -> Evaluated:
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-    made = chain.evaluated.build_artifact(context).folder
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    made = chain.evaluated.build_folder(context)
     decider = load_decision_rule(
         chain.settings,
-        chain.decided.build_artifact(context).folder,
-        chain.calibrated.build_artifact(context).folder if chain.calibrated else None,
+        chain.decided.build_folder(context),
+        chain.calibrated.build_folder(context) if chain.calibrated else None,
         vectors.priors,
         single_label=single_label,
     )
     scores = read_array(made, "scores")
-    model = load_model(chain.trained.build_artifact(context).folder)
+    model = load_model(chain.trained.build_folder(context))
     return Evaluated(
         list(vectors.test_ids),
         list(vectors.categories),

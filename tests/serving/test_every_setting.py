@@ -21,7 +21,7 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import make_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.serving.categorizer import read_categorizer
-from textcat.serving.checksums import write_checksums
+from textcat.serving.model_folders import write_checksums
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(
     Path(__file__).with_name("every_setting.yaml").read_text()

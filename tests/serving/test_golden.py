@@ -13,8 +13,8 @@ from tests.serving.small_model import platt, small_model
 from textcat.errors import BadDataError
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.serving.categorizer import MODEL_FORMAT, read_categorizer, write_categorizer
-from textcat.serving.checksums import CHECKSUMS
 from textcat.serving.document_files import NewDocument, read_documents
+from textcat.serving.model_folders import CHECKSUMS
 from textcat.serving.predict import predict_lines
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -257,5 +257,5 @@ def test_impossible_parameters_are_value_errors_in_one_line(estimator: Any, mess
 
 
 def test_textcat_does_not_import_scikit_learn_unless_asked() -> None:
-    code = "import sys, textcat.cli.run_command, textcat.linear; sys.exit('sklearn' in sys.modules)"
+    code = "import sys, textcat.cli.stage_commands, textcat.linear; sys.exit('sklearn' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -29,8 +29,7 @@ from textcat.sklearn.validation import (
     format_predictions,
     read_labels,
 )
-from textcat.thresholds.expected_f1 import find_expected_f1_thresholds
-from textcat.thresholds.rules import ThresholdSettings, set_thresholds
+from textcat.thresholds.rules import ThresholdSettings, find_expected_f1_thresholds, set_thresholds
 
 RNG = np.random.default_rng(3)
 X = sp.csr_matrix(RNG.poisson(0.4, (60, 12)).astype(float))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from textcat.store import folder_exchange
-from textcat.store.folder_exchange import replace_folder
+from textcat.store import files
+from textcat.store.files import replace_folder
 
 
 def made(path: Path, content: str) -> Path:
@@ -21,7 +21,7 @@ def test_the_new_folder_takes_the_place_of_the_old(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exchange: bool
 ) -> None:
     if not exchange:
-        monkeypatch.setattr(folder_exchange, "_exchange", lambda *_: False)
+        monkeypatch.setattr(files, "_exchange", lambda *_: False)
     replace_folder(made(tmp_path / "new", "1"), tmp_path / "model")
     assert not (tmp_path / "new").exists()
     replace_folder(made(tmp_path / "new", "2"), tmp_path / "model")
@@ -34,7 +34,7 @@ def test_linux_exchanges_without_a_moment_in_which_the_folder_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     new, old = made(tmp_path / "new", "2"), made(tmp_path / "model", "1")
-    if not folder_exchange._exchange(new, old):
+    if not files._exchange(new, old):
         pytest.skip("this file system cannot exchange two folders")
     monkeypatch.setattr(Path, "rename", lambda *_: pytest.fail("a rename leaves a moment without the folder"))
     replace_folder(old, new)

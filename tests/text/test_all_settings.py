@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 from nltk.stem.porter import PorterStemmer
 
 from tests.text.documents import SmallDocument
+from textcat.serving.explain import find_spans
 from textcat.text import TextSettings, count_terms
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.spans import find_spans
-from textcat.text.stop_lists import load_stop_list
-from textcat.text.terms import map_pieces_to_terms
+from textcat.text.counting import DocumentCounter
+from textcat.text.terms import load_stop_list, map_pieces_to_terms
 from textcat.text.tokenizers import WordFunction
 
 # The definitions, independent of the fast splitters.
@@ -166,7 +165,7 @@ def test_words_of_a_plugin_are_found_in_the_order_of_the_text(monkeypatch: pytes
     def cut_into_words(text: str) -> list[str]:
         return ["up", "wheat", "absent", "up", "Corn"]
 
-    monkeypatch.setattr("textcat.text.spans.load_tokenizer", lambda name: WordFunction(cut_into_words))
+    monkeypatch.setattr("textcat.serving.explain.load_tokenizer", lambda name: WordFunction(cut_into_words))
     monkeypatch.setattr("textcat.text.terms.load_tokenizer", lambda name: WordFunction(cut_into_words))
     spans = list(find_spans("up wheat up, Corn", "body", TextSettings(fields=("body",))))
     assert [(span.start, span.end, span.terms) for span in spans] == [

@@ -12,12 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, strip_accents_unicode
 
+from textcat.serving.explain import find_spans
 from textcat.serving.training import LabelledText
-from textcat.text.cleaning import clean_with_places, make_cleaner, remove_accents
-from textcat.text.counting import count_terms
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.spans import find_spans
-from textcat.text.text_settings import TextSettings
+from textcat.text.counting import DocumentCounter, count_terms
+from textcat.text.text_settings import TextSettings, clean_with_places, make_cleaner, remove_accents
 
 TEXTS = ["Café crème 12 fois", "naïve façade, Ærø 2024!", "Ὀδυσσεύς ٣٤ x7", "plain ascii 99", "ﬁne ① Ǆ ẞ"]
 

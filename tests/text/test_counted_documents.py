@@ -14,8 +14,7 @@ from scipy.sparse import csr_array
 
 from tests.text.documents import SmallDocument
 from textcat.text import CountedDocuments, TextSettings, count_terms
-from textcat.text.counting import pack_json, unpack_json
-from textcat.text.document_counter import DocumentCounter
+from textcat.text.counting import DocumentCounter, pack_json, unpack_json
 from textcat.text.piece_counts import (
     ChunkCounts,
     PieceTable,

@@ -13,10 +13,10 @@ from hypothesis import settings as patient
 from hypothesis import strategies as st
 
 from tests.text.documents import SmallDocument
+from textcat.serving.explain import find_spans
 from textcat.text import TextSettings, count_terms
-from textcat.text import document_counter as reader_module
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.spans import find_spans
+from textcat.text import counting as reader_module
+from textcat.text.counting import DocumentCounter
 from textcat.text.tokenizers import TOKENIZERS
 
 SETTINGS = [

@@ -17,9 +17,9 @@ from pydantic import ValidationError
 
 from tests.text.documents import SmallDocument, documents
 from tests.text.test_ngrams import SENTENCES, list_reference, make_settings
+from textcat.serving.explain import find_spans
 from textcat.text import TextSettings, Vectorizer, VectorSettings, count_terms
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.spans import find_spans
+from textcat.text.counting import DocumentCounter
 
 GROUPS: list[dict[str, Any]] = [
     {"analyzer": "word", "ngrams": [1, 3], "bits": 8},

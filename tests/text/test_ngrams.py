@@ -16,11 +16,11 @@ from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 import textcat.text.ngrams as ngrams_module
 from tests.text.documents import SmallDocument, documents
 from textcat.corpora.own.inspect import inspect_documents
-from textcat.experiment.spec.first_experiment import render_first_experiment
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.spec.schema import render_first_experiment
+from textcat.serving.explain import find_spans
 from textcat.text import CountedDocuments, TextSettings, Vectorizer, VectorSettings, count_terms
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.spans import find_spans
+from textcat.text.counting import DocumentCounter
 from textcat.text.terms import make_term_extractor
 from textcat.text.tokenizers import load_tokenizer
 

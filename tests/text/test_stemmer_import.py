@@ -7,7 +7,7 @@ import sys
 
 CHECK = """
 import sys
-from textcat.text.stemming import make_stemmer
+from textcat.text.terms import make_stemmer
 
 words = "running heated dies sky relational conditional y is oed".split()
 names = ["porter_original", "porter_martin", "porter_extensions", "porter_lemur"]

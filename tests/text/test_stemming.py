@@ -6,7 +6,8 @@ from typing import get_args
 
 import pytest
 
-from textcat.text.stemming import StemmerName, make_stemmer
+from textcat.text.terms import make_stemmer
+from textcat.text.text_settings import StemmerName
 
 GOLDEN: dict[StemmerName, dict[str, str]] = {
     "none": {"caresses": "caresses"},

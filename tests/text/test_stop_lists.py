@@ -9,7 +9,7 @@ import pytest
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError, UsageError
-from textcat.text.stop_lists import (
+from textcat.text.terms import (
     STOP_LIST_FOLDER,
     load_stop_list,
     load_stop_list_entries,

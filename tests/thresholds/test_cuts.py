@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
-from textcat.thresholds.cuts import apply_thresholds, compute_cut_losses, make_cuts
+from textcat.thresholds.tuning import apply_thresholds, compute_cut_losses, make_cuts
 
 shapes = st.tuples(st.integers(1, 40), st.integers(1, 5))
 

@@ -10,9 +10,8 @@ from hypothesis import given
 
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import apply_thresholds
-from textcat.thresholds.expected_f1 import find_expected_f1_thresholds, tune_expected_f1_thresholds
-from textcat.thresholds.tuning import TuningRule
+from textcat.thresholds.rules import find_expected_f1_thresholds, tune_expected_f1_thresholds
+from textcat.thresholds.tuning import TuningRule, apply_thresholds
 
 
 def ratio_of_expectations(probabilities, accepted) -> float:

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import micro_f1
-from textcat.thresholds.proportional import (
+from textcat.evaluation.measures import count_contingency, micro_f1
+from textcat.thresholds.rules import (
     CARDINALITY_MULTIPLES,
     accept_top_documents,
     compute_label_cardinality,

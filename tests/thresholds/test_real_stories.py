@@ -10,17 +10,16 @@ from scipy.special import expit
 from sklearn.preprocessing import normalize
 
 from tests.learners.reuters_words import binary_words
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import measure_calibration, micro_f1
+from textcat.evaluation.measures import count_contingency, measure_calibration, micro_f1
 from textcat.linear import fit
 from textcat.thresholds.calibration import CalibrationSettings, fit_calibration
-from textcat.thresholds.cuts import apply_thresholds
 from textcat.thresholds.rules import (
     ThresholdSettings,
     apply_threshold_rule,
     set_categories_per_document,
     set_thresholds,
 )
+from textcat.thresholds.tuning import apply_thresholds
 
 TOPICS = ["earn", "acq", "money-fx", "grain", "crude", "trade", "interest", "ship"]
 FOLDS = 3

@@ -9,24 +9,22 @@ import pytest
 from pydantic import ValidationError
 
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import apply_thresholds
-from textcat.thresholds.proportional import (
-    accept_top_documents,
-    find_proportional_thresholds,
-    rcut,
-    scut_fbr,
-    tune_pcut,
-    tune_rcut,
-)
 from textcat.thresholds.rules import (
     THRESHOLD_RULES,
     ThresholdSettings,
+    accept_top_documents,
     apply_threshold_rule,
+    find_proportional_thresholds,
+    rcut,
+    scut_fbr,
     set_categories_per_document,
     set_thresholds,
+    tune_pcut,
+    tune_rcut,
 )
 from textcat.thresholds.tuning import (
     TuningRule,
+    apply_thresholds,
     cross_validate_thresholds,
     find_break_even_thresholds,
     tune_thresholds,

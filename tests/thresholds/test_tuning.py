@@ -15,15 +15,16 @@ from hypothesis import strategies as st
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.curves import find_break_even
-from textcat.thresholds.cuts import apply_thresholds, make_cuts
+from textcat.evaluation.measures import count_contingency
 from textcat.thresholds.tuning import (
     TuningRule,
+    apply_thresholds,
     cross_validate_thresholds,
     find_break_even_thresholds,
     find_thresholds_by_size,
     interpolate_thresholds,
+    make_cuts,
     tune_thresholds,
 )
 

@@ -3,35 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import FolderToWrite
+from textcat.cli.options import Duration, FolderToWrite
 
 if TYPE_CHECKING:
     from textcat.store.housekeeping import Clearing, StoredArtifact
 
-_AGE = re.compile(r"(\d+)([hdw])")
-_SECONDS = {"h": 3600, "d": 86400, "w": 7 * 86400}
 _UNKNOWN = "(no experiment known)"
-
-
-class Age(click.ParamType[float]):
-    """An age such as 12h, 30d or 4w, in seconds."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds of an age."""
-        if isinstance(value, int | float):
-            return float(value)
-        found = _AGE.fullmatch(str(value).strip())
-        if not found:
-            self.fail(f"{value!r} is not an age. Write a number of hours, days or weeks: 12h, 30d or 4w.")
-        return float(int(found[1]) * _SECONDS[found[2]])
 
 
 _data_option = click.option(
@@ -52,7 +34,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 @_data_option
 @_json_option
 @click.pass_context
-def command(context: click.Context, data: Path, as_json: bool) -> None:
+def cache_command(context: click.Context, data: Path, as_json: bool) -> None:
     """Show the size of the cache by stage and experiment; list or delete its artifacts.
 
     The cache holds the finished steps of runs. What is deleted is computed again by the next run that needs it;
@@ -63,7 +45,7 @@ def command(context: click.Context, data: Path, as_json: bool) -> None:
         _print_sizes(data / "cache", as_json)
 
 
-@command.command("list", epilog="Example:  textcat cache list --experiment reuters_modapte")
+@cache_command.command("list", epilog="Example:  textcat cache list --experiment reuters_modapte")
 @click.option("--experiment", help="Only the artifacts that this experiment uses.")
 @_data_option
 @_json_option
@@ -84,9 +66,14 @@ def list_command(context: click.Context, experiment: str | None, data: Path, as_
         click.echo(_format_artifact(artifact))
 
 
-@command.command("clear", epilog="Example:  textcat cache clear --experiment reuters_modapte")
+@cache_command.command("clear", epilog="Example:  textcat cache clear --experiment reuters_modapte")
 @click.option("--experiment", help="Delete what only this experiment uses.")
-@click.option("--older-than", type=Age(), metavar="AGE", help="Delete what was built before: 12h, 30d, 4w.")
+@click.option(
+    "--older-than",
+    type=Duration("hdw", "12h, 30d or 4w"),
+    metavar="AGE",
+    help="Delete what was built before: 12h, 30d, 4w.",
+)
 @click.option("--all", "everything", is_flag=True, help="Delete everything.")
 @click.option("--dry-run", is_flag=True, help="Print what would be deleted, and delete nothing.")
 @_data_option

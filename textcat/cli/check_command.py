@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("--pin", is_flag=True, help="Accept the measured numbers as the new pinned values.")
 @add_folder_options
 @add_verbosity_options
-def command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) -> int:
+def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) -> int:
     """Compare measured numbers with published and pinned ones.
 
     RESULTS are folders written by `textcat run`; without RESULTS, all results in the results folder are checked.

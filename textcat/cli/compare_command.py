@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import complete_runs
+from textcat.cli.completion import complete_runs
 from textcat.cli.options import add_work_options, read_command_settings
 from textcat.cli.output import make_visible, print_json
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the comparison as JSON.")
 @add_work_options
-def command(
+def compare_command(
     left: str, right: str, number: int, samples: int, seed: int, as_json: bool, **settings: Any
 ) -> None:
     """Compare two evaluated runs per category and test whether the differences are significant.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from textcat.cli.completions import complete_models
+from textcat.cli.completion import complete_models
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 from textcat.cli.output import make_visible, print_json
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @add_folder_options
 @add_verbosity_options
-def command(
+def explain_command(
     model: Path,
     document: BinaryIO | None,
     category: str | None,

@@ -22,7 +22,7 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
 )
 @add_folder_options
 @add_verbosity_options
-def command(documents: Path, target: Path | None, **settings: Any) -> None:
+def init_command(documents: Path, target: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 
     DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with one folder per class. The command reads
@@ -30,8 +30,8 @@ def command(documents: Path, target: Path | None, **settings: Any) -> None:
     its guesses. Existing files are not overwritten.
     """
     from textcat.corpora.own.inspect import inspect_documents
-    from textcat.experiment.spec.first_experiment import render_first_experiment
     from textcat.experiment.spec.loading import load_experiment
+    from textcat.experiment.spec.schema import render_first_experiment
 
     options = read_command_settings(settings)
     written = target or Path(f"{choose_name(documents)}.yaml")

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import textcat
-from textcat.cli.standard_streams import guard_standard_streams, restore_broken_pipes
+from textcat.cli.output import guard_standard_streams, restore_broken_pipes
 from textcat.errors import TextcatError
 
 COMMANDS = {
@@ -37,6 +37,13 @@ COMMANDS = {
     "cache": "Show the size of the cache, list it, or clear it.",
     "completion": "Print a completion script for your shell.",
 }
+# Modules of several commands; another command has a module of its own, such as `cache_command`.
+SHARED_MODULES = {
+    "stage_commands": ("tokenize", "select", "train", "evaluate", "report", "run"),
+    "collection_commands": ("fetch", "export", "generate"),
+    "list_commands": ("list", "show", "cite"),
+    "completion": ("completion",),
+}
 
 
 STOPPED_MESSAGE = "Stopped. Finished stages are kept; run the same command again to continue."
@@ -58,7 +65,9 @@ class LazyGroup(click.Group):
         """Import and return a command."""
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"textcat.cli.{cmd_name}_command").command
+        shared = (module for module, names in SHARED_MODULES.items() if cmd_name in names)
+        module = import_module(f"textcat.cli.{next(shared, f'{cmd_name}_command')}")
+        command: click.Command = getattr(module, f"{cmd_name}_command")
         return command
 
     def resolve_command(

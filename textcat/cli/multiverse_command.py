@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import complete_papers_and_experiments
-from textcat.cli.durations import Duration
-from textcat.cli.options import CommandSettings, add_backend_options, add_work_options, read_command_settings
+from textcat.cli.completion import complete_papers_and_experiments
+from textcat.cli.options import (
+    CommandSettings,
+    Duration,
+    add_backend_options,
+    add_work_options,
+    read_command_settings,
+)
 from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON on standard output.")
 @add_backend_options
 @add_work_options
-def command(
+def multiverse_command(
     targets: tuple[str, ...],
     budget: float | None,
     sample: int | None,
@@ -78,7 +83,7 @@ def command(
 def _group_targets(
     targets: tuple[str, ...], own: Path | None, place: CommandSettings
 ) -> list[tuple[Readings, list[str]]]:
-    """The experiments of each paper, with its readings."""
+    """Return the readings of each paper with its experiments."""
     from textcat.errors import UsageError
     from textcat.experiment.spec.loading import load_experiment
     from textcat.published.printed_tables import PAPERS
@@ -100,7 +105,7 @@ def _group_targets(
 
 
 def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
-    """The experiments that make a paper's tables and whose collection this machine can have."""
+    """Return the experiments of a paper's tables whose collection is here or can be fetched."""
     from textcat.errors import DataNotAvailableError
     from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment

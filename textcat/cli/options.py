@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -110,6 +111,25 @@ class FolderToWrite(click.Path):
                 f"{str(folder)!r} is {what}. Name a folder, or a path where nothing is yet.", param, ctx
             )
         return folder
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+
+
+class Duration(click.ParamType[float]):
+    """A time such as 90s, 20m or 2h, in seconds; `units` are the letters that may follow the number."""
+
+    name = "time"
+
+    def __init__(self, units: str = "smh", examples: str = "90s, 20m or 2h") -> None:
+        self._units, self._examples = units, examples
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Return seconds."""
+        found = re.fullmatch(rf"(\d+(?:\.\d+)?)([{self._units}])", str(value).strip())
+        if found is None:
+            self.fail(f"{value!r} is not a time such as {self._examples}", param, ctx)
+        return float(found[1]) * _SECONDS[found[2]]
 
 
 def add_verbosity_options(command: CommandFunction) -> CommandFunction:

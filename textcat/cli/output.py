@@ -1,12 +1,21 @@
-"""What commands write on standard output: JSON that every program reads, and text that cannot steer a terminal."""
+"""Standard streams: JSON that every program reads, text that cannot control a terminal, closed pipes, full disks."""
 
 from __future__ import annotations
 
+import errno
+import io
 import json
 import math
-from typing import Any
+import os
+import select
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
 
 import click
+
+from textcat.errors import UsageError
 
 
 def print_json(value: Any, *, ensure_ascii: bool = False) -> None:
@@ -53,3 +62,88 @@ _SIGNS = {
     **dict.fromkeys([*range(0x80, 0xA0), *_REORDERING], _UNKNOWN),
 }
 _SIGNS_IN_TEXT = {code: sign for code, sign in _SIGNS.items() if chr(code) not in "\n\t"}
+
+
+# What a shell reports for a program that SIGPIPE ended.
+READER_ENDED = 141
+WRITE_FAILED = 4
+CLOSED = 2
+
+
+@contextmanager
+def guard_standard_streams() -> Iterator[None]:
+    """Run a command in this block: a reader that ended (`| head`) gives 141, a full disk a message and exit code 4."""
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115, PTH123 - it lives as long as the process
+    if sys.stdout is None:
+        click.echo("Error: standard output is closed.\nRedirect it to a file or to /dev/null.", err=True)
+        sys.exit(CLOSED)
+    if sys.stdin is None:
+        sys.stdin = io.TextIOWrapper(io.BufferedReader(_ClosedInput()))
+    try:
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OSError as error:
+        _exit_after_write_error(error)
+
+
+@contextmanager
+def restore_broken_pipes() -> Iterator[None]:
+    """Raise BrokenPipeError for the exit code 1 that click makes of it: here 1 means a number out of tolerance."""
+    try:
+        yield
+    except SystemExit as stop:
+        if stop.code == 1 and (_has_lost_reader(1) or _has_lost_reader(2)):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from stop
+        raise
+
+
+class _ClosedInput(io.RawIOBase):
+    """Standard input of a process that was started without one."""
+
+    name = "<stdin>"
+
+    def readable(self) -> bool:
+        """Return True: reading explains what is wrong."""
+        return True
+
+    def readinto(self, _: object) -> NoReturn:
+        """Raise the error for reading a closed standard input."""
+        raise UsageError(
+            "standard input is closed",
+            hint="Name a file, or redirect standard input from one or from a pipe.",
+        )
+
+
+def _exit_after_write_error(error: OSError) -> NoReturn:
+    """Exit with the code for output that could not be written, without a second error when Python ends."""
+    ended = error.errno == errno.EPIPE and (_has_lost_reader(1) or _has_lost_reader(2))
+    if not ended:
+        what = (
+            "a pipe to another process broke"
+            if error.errno == errno.EPIPE
+            else "cannot write standard output"
+        )
+        click.echo(
+            f"Error: {what}: {error.strerror}\nRun the command again; finished work is kept.", err=True
+        )
+    _discard_output()
+    sys.exit(READER_ENDED if ended else WRITE_FAILED)
+
+
+def _has_lost_reader(descriptor: int) -> bool:
+    """Return whether the reader of a pipe has ended."""
+    poll = select.poll()
+    poll.register(descriptor, 0)
+    return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
+
+
+def _discard_output() -> None:
+    """Discard what is still buffered."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    if _has_lost_reader(2):
+        os.dup2(nowhere, 2)
+    os.close(nowhere)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from textcat.cli.completions import complete_models
+from textcat.cli.completion import complete_models
 from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 )
 @add_folder_options
 @add_verbosity_options
-def command(
+def predict_command(
     model: Path,
     file: BinaryIO,
     form: Any,

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import complete_experiments
-from textcat.cli.durations import Duration
-from textcat.cli.options import CommandSettings, add_work_options, read_command_settings
+from textcat.cli.completion import complete_experiments
+from textcat.cli.options import CommandSettings, Duration, add_work_options, read_command_settings
 from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -48,7 +47,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 )
 @click.option("--json", "as_json", is_flag=True, help="Print tune.json on standard output.")
 @add_work_options
-def command(
+def tune_command(
     documents: str,
     seconds: float | None,
     metric: str | None,
@@ -106,7 +105,7 @@ def _read_experiment(documents: str, target: Path, place: CommandSettings) -> Ex
     if not path.exists() or path.suffix in (".yaml", ".yml") or documents in find_experiment_files():
         return load_experiment(documents)
     from textcat.corpora.own.inspect import inspect_documents
-    from textcat.experiment.spec.first_experiment import render_first_experiment
+    from textcat.experiment.spec.schema import render_first_experiment
     from textcat.store.files import write_atomically
 
     inspection = inspect_documents(path)

@@ -1,7 +1,7 @@
 """The collections: described, fetched, verified, and read document by document."""
 
 from textcat.corpora.cards import CorpusCard, list_corpora, load_card
-from textcat.corpora.document import Corpus, Document, Split
+from textcat.corpora.document import CategoryCounts, Corpus, Document, Split, count_categories
 from textcat.corpora.fetch.collection import FetchReport, fetch_corpus, is_fetched, locate_corpus
 from textcat.corpora.fetch.download import TransferProgress
 from textcat.corpora.registry import (
@@ -11,7 +11,6 @@ from textcat.corpora.registry import (
     open_corpus,
     open_vectors,
 )
-from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.corpora.vector_files import VectorCorpus
 
 __all__ = [

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
 
+from textcat.corpora.cards import FETCH_MANIFEST, combine_hashes
 from textcat.corpora.fetch.archives import MAX_MEMBERS, report_archive_damage
-from textcat.corpora.manifest import FETCH_MANIFEST, combine_hashes
 from textcat.errors import BadDataError, DataNotAvailableError
 
 PACKED_FILE = "documents.zip"
@@ -36,6 +36,7 @@ class DocumentTree:
     def names(self) -> list[str]:
         """The path of every document below the folder, sorted, without hidden files."""
         if self.packed.is_file():
+            self._check_alone()
             with self._open_archive() as archive:
                 return sorted(name for name in archive.namelist() if not name.endswith("/"))
         if not self.folder.is_dir():
@@ -70,6 +71,18 @@ class DocumentTree:
                 if len(content) > MAX_DOCUMENT_BYTES:
                     raise _make_size_error(self.folder / name)
                 yield content
+
+    def _check_alone(self) -> None:
+        """Raise BadDataError if there are folders beside documents.zip: only one of the two would be read."""
+        beside = sorted(
+            entry.name for entry in self.folder.iterdir() if entry.is_dir() and not entry.name.startswith(".")
+        )
+        if beside:
+            raise BadDataError(
+                f"documents are in {PACKED_FILE} and in folders beside it: {', '.join(beside[:5])}",
+                where=str(self.folder),
+                hint=f"Remove one of the two, or rename {PACKED_FILE} if it is not a collection that was fetched.",
+            )
 
     @contextmanager
     def _open_archive(self) -> Iterator[zipfile.ZipFile]:

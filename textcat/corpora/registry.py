@@ -1,21 +1,24 @@
-"""Open a collection by name, built-in or from a plugin, and count it for verification."""
+"""Open a collection by name, built-in or from a plugin, count it for verification, and check its options.
+
+`corpus.options` are checked against the types of a collection's options before any document is read.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from textcat.corpora.collections import clinc150, eurlex57k, ohsumed, ohsumed23, rcv1, webkb
-from textcat.corpora.collections import industry_sector as industry
-from textcat.corpora.collections import newsgroups20 as newsgroups
-from textcat.corpora.collections import rcv1 as rcv1_vectors
-from textcat.corpora.collections import reuters21578 as reuters
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from textcat.corpora.collections import clinc150, eurlex57k, newsgroups20, ohsumed, rcv1, reuters21578, webkb
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
+from textcat.corpora.own.documents import SAME_NAMES
+from textcat.corpora.own.tables import Problems
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
 from textcat.plugins import (
@@ -28,7 +31,7 @@ from textcat.plugins import (
     read_fingerprint,
     report_plugin_errors,
 )
-from textcat.yaml_reader import read_packaged_yaml
+from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
 
 @dataclass(frozen=True)
@@ -77,15 +80,15 @@ def open_plugin_corpus(
 AnyCorpus = TypeVar("AnyCorpus")
 
 _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
-    "20newsgroups": newsgroups.Newsgroups,
+    "20newsgroups": newsgroups20.Newsgroups,
     "clinc150": clinc150.Clinc150,
     "eurlex57k": eurlex57k.Eurlex57k,
-    "industry-sector": industry.IndustrySector,
+    "industry-sector": webkb.IndustrySector,
     "ohsumed": ohsumed.Ohsumed,
-    "ohsumed-23": ohsumed23.Ohsumed23,
+    "ohsumed-23": ohsumed.Ohsumed23,
     "rcv1": rcv1.Rcv1,
     "rcv1-like": rcv1.Rcv1,
-    "reuters21578": reuters.Reuters21578,
+    "reuters21578": reuters21578.Reuters21578,
     "webkb": webkb.WebKB,
     "csv": partial(own.OwnDocuments, "csv"),
     "tsv": partial(own.OwnDocuments, "tsv"),
@@ -93,8 +96,8 @@ _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
     "folders": partial(own.OwnDocuments, "folders"),
 }
 _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
-    "rcv1-subset": rcv1_vectors.open_rcv1_subset,
-    "rcv1-vectors": rcv1_vectors.open_rcv1_vectors,
+    "rcv1-subset": rcv1.open_rcv1_subset,
+    "rcv1-vectors": rcv1.open_rcv1_vectors,
     "svmlight": open_svmlight,
 }
 # Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
@@ -102,16 +105,16 @@ _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
 OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
 OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
-    "20newsgroups": newsgroups.count_newsgroups,
+    "20newsgroups": newsgroups20.count_newsgroups,
     "clinc150": clinc150.count_clinc150,
     "eurlex57k": eurlex57k.count_eurlex57k,
-    "industry-sector": industry.count_industry_sector,
+    "industry-sector": webkb.count_industry_sector,
     "ohsumed": ohsumed.count_ohsumed,
-    "ohsumed-23": ohsumed23.count_ohsumed23,
+    "ohsumed-23": ohsumed.count_ohsumed23,
     "rcv1": rcv1.count_rcv1,
-    "rcv1-subset": rcv1_vectors.count_subset,
-    "rcv1-vectors": rcv1_vectors.count_vectors,
-    "reuters21578": reuters.count_reuters21578,
+    "rcv1-subset": rcv1.count_subset,
+    "rcv1-vectors": rcv1.count_vectors,
+    "reuters21578": reuters21578.count_reuters21578,
     "webkb": webkb.count_webkb,
 }
 
@@ -213,3 +216,164 @@ def fingerprint_corpus(name: str, folder: Path, **options: Any) -> str:
 def count_corpus(name: str, folder: Path) -> dict[str, int]:
     """Return the counts of a collection's files that its card states too."""
     return _COUNTERS[name](folder)
+
+
+def _one_of(*names: str) -> AfterValidator:
+    def check(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"should be one of {', '.join(names)}")
+        return value
+
+    return AfterValidator(check)
+
+
+def _check_encoding(value: str) -> str:
+    try:
+        newline = "\n".encode(value)
+    except (LookupError, ValueError) as error:
+        raise ValueError(
+            "should be an encoding of text that Python knows, such as utf-8 or latin-1"
+        ) from error
+    if newline != b"\n":
+        raise ValueError("should be an encoding with plain line ends; convert the files to utf-8")
+    return value
+
+
+def _check_policy(value: dict[str, str]) -> dict[str, str]:
+    try:
+        Problems.with_policy(value)
+    except UsageError as error:
+        raise ValueError(f"{error.what}. {error.hint}") from error
+    return value
+
+
+def _check_distinct(values: list[str]) -> list[str]:
+    if len(set(values)) < len(values):
+        raise ValueError("should not name anything twice")
+    return values
+
+
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(_check_distinct)]
+Seed = Annotated[int, Field(ge=0)]
+Ratio = Annotated[float, Field(gt=0, le=1e9)]
+
+
+class _Options(BaseModel):
+    """Base class: only the named options, and no text where a number belongs."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class _OwnOptions(_Options):
+    text: str | Names = "text"
+    label: str = "label"
+    id: str | None = None
+    side: str | None = None
+    validation: Literal["train", "test", "unused"] = "unused"
+    label_separator: Annotated[str, Field(min_length=1)] | None = ","
+    encoding: Annotated[str, AfterValidator(_check_encoding)] = "utf-8"
+    categories: Names | None = None
+    ratio: Ratio | None = 4
+    seed: Seed = 0
+    policy: Annotated[dict[str, str], AfterValidator(_check_policy)] | None = None
+    same_name: Annotated[str, _one_of(*SAME_NAMES)] = "apart"
+
+
+class _SvmlightOptions(_Options):
+    test: Annotated[str, Field(min_length=1)] | None = None
+    categories: Names | None = None
+    ratio: Ratio | None = 4
+    seed: Seed = 0
+
+
+class _ReutersOptions(_Options):
+    labels: Annotated[str, _one_of(*reuters21578.REUTERS_LABELS)] = "topics"
+    unprocessed: Annotated[str, _one_of(*reuters21578.UNPROCESSED)] = "body"
+
+
+class _Clinc150Options(_Options):
+    out_of_scope: Annotated[str, _one_of(*clinc150.OUT_OF_SCOPE)] = "dropped"
+
+
+class _EurlexOptions(_Options):
+    labels: Annotated[str, _one_of(*eurlex57k.LABELS)] = "id"
+
+
+class _NewsgroupsOptions(_Options):
+    headers: Annotated[str, _one_of(*newsgroups20.HEADERS)] = "dropped"
+
+
+class _WebKBOptions(_Options):
+    subset: Annotated[str, _one_of(*webkb.SUBSETS)] = "all"
+    markup: Annotated[str, _one_of(*webkb.MARKUP)] = "dropped"
+    classes: list[Annotated[str, _one_of(*webkb.CLASSES)]] | None = Field(default=None, min_length=1)
+    sites: list[Annotated[str, _one_of(*webkb.SITES)]] | None = Field(default=None, min_length=1)
+
+
+class _OhsumedOptions(_Options):
+    complete_only: bool = True
+    min_train: Annotated[int, Field(ge=0)] = 15
+    categories: Names | None = None
+
+
+class _Rcv1Options(_Options):
+    labels: Annotated[str, _one_of(*rcv1.RCV1_LABELS)] = "topics"
+    seed: Seed = 2004
+
+
+class _Rcv1SubsetOptions(_Options):
+    ratio: Ratio = 1.0
+    seed: Seed = 2004
+
+
+_OPTIONS: dict[str, type[_Options]] = {
+    **dict.fromkeys(("csv", "tsv", "jsonl", "folders"), _OwnOptions),
+    **dict.fromkeys(("rcv1", "rcv1-like", "rcv1-vectors"), _Rcv1Options),
+    "clinc150": _Clinc150Options,
+    "eurlex57k": _EurlexOptions,
+    "svmlight": _SvmlightOptions,
+    "reuters21578": _ReutersOptions,
+    "20newsgroups": _NewsgroupsOptions,
+    "webkb": _WebKBOptions,
+    "ohsumed": _OhsumedOptions,
+    "ohsumed-23": _Options,
+    "industry-sector": _Options,
+    "rcv1-subset": _Rcv1SubsetOptions,
+}
+
+
+@dataclass(frozen=True)
+class OptionFault:
+    """A value that a reader does not take: its keys below `options`, and what is wrong."""
+
+    keys: Sequence[str | int]
+    what: str
+    hint: str
+
+
+def get_option_defaults(name: str) -> dict[str, object]:
+    """Return the options of a built-in collection or format with their defaults."""
+    return {key: field.default for key, field in _OPTIONS[name].model_fields.items()}
+
+
+def find_option_fault(name: str, options: dict[str, object]) -> OptionFault | None:
+    """Return the first wrong option of a collection or format, or None; those of plugins are not checked."""
+    if name not in _OPTIONS:
+        return None
+    try:
+        _OPTIONS[name].model_validate(options)
+    except ValidationError as error:
+        fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        key = str(fault["loc"][0])
+        if fault["type"] == "extra_forbidden":
+            hint = (
+                "Write `split` beside `options`."
+                if key == "split"
+                else suggest_names(key, get_option_defaults(name))
+            )
+            return OptionFault([key], f"{name} has no option {key!r}", hint)
+        message = fault["msg"].removeprefix("Value error, ")
+        now = f"It is {fault['input']!r} now." if isinstance(fault["input"], str | int | float) else ""
+        keys: list[str | int] = [key, *(part for part in fault["loc"][1:] if isinstance(part, int))]
+        return OptionFault(keys, f"corpus.options.{key}: {message[0].lower()}{message[1:]}", now)
+    return None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
-from textcat.corpora.manifest import combine_hashes
+from textcat.corpora.cards import combine_hashes
 from textcat.corpora.text_files import read_line_blocks
 from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.splits import draw_training_mask
@@ -169,8 +169,9 @@ def open_svmlight(
 ) -> VectorCorpus:
     """Read a user's svmlight file with lines `LABEL,LABEL TERM:WEIGHT ...`.
 
-    `test` is a second file with the test documents; without it they are drawn by seed, and with `ratio=None` all
-    documents are training documents. Labels that are not in `categories` are left out.
+    `test` is a second file with the test documents, relative to the folder of the first. Without it they are drawn
+    by seed, and with `ratio=None` all documents are training documents. Labels that are not in `categories` are left
+    out.
     """
     paths = _list_svmlight_files(path, test)
     training_lines = read_vector_lines(paths[:1])
@@ -195,7 +196,7 @@ def fingerprint_svmlight(path: Path, test: str | Path | None = None) -> str:
 
 
 def _list_svmlight_files(path: Path, test: str | Path | None) -> list[Path]:
-    paths = [path, *([Path(test)] if test is not None else [])]
+    paths = [path, *([path.parent / test] if test is not None else [])]
     for each in paths:
         if not each.is_file():
             raise DataNotAvailableError(

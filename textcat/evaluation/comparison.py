@@ -14,15 +14,25 @@ from typing import Any
 
 import numpy as np
 
-from textcat.evaluation.bootstrap import PairedIntervals, paired_bootstrap
-from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
-from textcat.evaluation.measures import Floats, ZeroDivision, f1, macro_f1, micro_f1
+from textcat.evaluation.measures import (
+    Bools,
+    ContingencyTable,
+    Floats,
+    Ints,
+    ZeroDivision,
+    count_contingency,
+    f1,
+    macro_f1,
+    micro_f1,
+)
 from textcat.evaluation.significance import (
+    PairedIntervals,
     PairedTest,
     SignedRank,
     macro_sign_test,
     macro_t_test,
     micro_sign_test,
+    paired_bootstrap,
     wilcoxon_signed_rank,
 )
 

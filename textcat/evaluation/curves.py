@@ -15,9 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from textcat.errors import BadDataError, UsageError
-from textcat.evaluation.contingency import Bools, Ints
-from textcat.evaluation.measures import Floats, compute_percentage
-from textcat.thresholds.cuts import rank_by_score
+from textcat.evaluation.measures import Bools, Floats, Ints, compute_percentage
+from textcat.thresholds.tuning import rank_by_score
 
 
 @dataclass(frozen=True)
@@ -86,7 +85,7 @@ class MicroCurve:
     """
 
     def __init__(self, documents: int, positives: Ints, points: int = 100) -> None:
-        """`positives` are the numbers of positive documents of all categories."""
+        """Start a curve; `positives` are the numbers of positive documents of all categories."""
         present = positives[positives > 0]
         self._documents, self._positives = documents, int(present.sum())
         least = present.min() if len(present) else documents

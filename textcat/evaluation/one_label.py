@@ -10,8 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.evaluation.contingency import Bools, Ints
-from textcat.evaluation.measures import Floats
+from textcat.evaluation.measures import Bools, Floats, Ints
 
 # Equal parts of [0, 1] in which the mean probability is compared with the share of right answers.
 RELIABILITY_BINS = 15

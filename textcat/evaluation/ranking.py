@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.evaluation.contingency import Bools, Ints
+from textcat.evaluation.measures import Bools, Ints
 
 Floats = NDArray[np.float64]
 

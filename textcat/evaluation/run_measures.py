@@ -10,9 +10,8 @@ import numpy as np
 
 from textcat.errors import UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import Bools, ContingencyTable, Ints, count_contingency
 from textcat.evaluation.curves import BreakEven, find_break_even
-from textcat.evaluation.measures import Floats, ZeroDivision
+from textcat.evaluation.measures import Bools, ContingencyTable, Floats, Ints, ZeroDivision, count_contingency
 from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking, split_labels
 from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 

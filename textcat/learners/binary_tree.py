@@ -11,7 +11,7 @@ Paper:    gao_2003 section 2.2, figure 1, equation 2.1 (a split says Yes where w
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -39,11 +39,25 @@ class LinearNodes:
 
     def values(self, X: FeatureMatrix) -> npt.NDArray[np.float32]:
         """Return w.x - w0, documents x columns."""
-        return np.asarray(X @ self.weights - self.offsets)
+        values = np.asarray(X @ self.weights)
+        values -= self.offsets
+        return values
 
     def select_columns(self, chosen: npt.NDArray[np.int64]) -> LinearNodes:
         """Return some of the columns."""
-        return LinearNodes(self.weights[:, chosen], self.offsets[chosen])
+        return LinearNodes(np.ascontiguousarray(self.weights[:, chosen]), self.offsets[chosen])
+
+    def copy(self) -> LinearNodes:
+        """Return a copy whose arrays can be changed."""
+        return LinearNodes(self.weights.copy(), self.offsets.copy())
+
+    @classmethod
+    def join(cls, parts: Sequence[LinearNodes]) -> LinearNodes:
+        """Return the columns of all parts."""
+        return cls(
+            np.concatenate([part.weights for part in parts], axis=1),
+            np.concatenate([part.offsets for part in parts]),
+        )
 
 
 @dataclass(frozen=True)
@@ -88,6 +102,26 @@ class BinaryTrees:
             inner = self.split[child] != LEAF
             row, column = row[inner], column[inner]
         return scores
+
+    def select_trees(self, chosen: npt.NDArray[np.int64]) -> BinaryTrees:
+        """Return the trees of some categories, with their nodes in the order in which they would be grown alone."""
+        order = [int(root) for root in chosen]
+        for node in order:
+            if self.split[node] != LEAF:
+                order += [int(self.yes[node]), int(self.no[node])]
+        nodes = np.array(order, dtype=np.int64)
+        inner = self.split[nodes] != LEAF
+        position = np.full(self.split.size + 1, LEAF, dtype=np.int32)
+        position[nodes] = np.arange(nodes.size)
+        return BinaryTrees(
+            yes=position[self.yes[nodes]],
+            no=position[self.no[nodes]],
+            split=np.where(inner, np.cumsum(inner) - 1, LEAF).astype(np.int32),
+            label=self.label[nodes],
+            splits=self.splits.select_columns(self.split[nodes][inner].astype(np.int64)),
+            categories=len(chosen),
+            settings=self.settings,
+        )
 
     def to_arrays(self) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that `from_arrays` needs."""
@@ -143,8 +177,13 @@ class BinaryTrees:
 class SplitLearner(Protocol):
     """A function that learns one linear split per column from the documents of the column's node."""
 
-    def __call__(self, X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-        """Return the splits; `positive` and `member` are documents x columns, and positives are members."""
+    def __call__(
+        self, X: FeatureMatrix, positive: Bools, member: Bools, tree: npt.NDArray[np.int64]
+    ) -> LinearNodes:
+        """Return the splits; `positive` and `member` are documents x columns, and positives are members.
+
+        `tree` is the category of each column.
+        """
 
 
 @dataclass
@@ -224,7 +263,7 @@ def _split_level(
 ) -> _Level:
     """Learn the splits of one level, keep those that reduce errors, and return the new nodes."""
     positive = Y[:, level.category] & level.member
-    learned = _learn_splits(X, positive, level.member, learn_split)
+    learned = _learn_splits(X, positive, level, learn_split)
     says_yes = learned.values(X) > 0
     wrong = level.member & (says_yes != positive)
     labels = np.array([builder.label[node] for node in level.nodes])
@@ -238,19 +277,20 @@ def _split_level(
     return _Level(np.array(children, dtype=np.int64), np.repeat(level.category[kept], 2), member)
 
 
-def _learn_splits(X: FeatureMatrix, positive: Bools, member: Bools, learn_split: SplitLearner) -> LinearNodes:
+def _learn_splits(X: FeatureMatrix, positive: Bools, level: _Level, learn_split: SplitLearner) -> LinearNodes:
     """Learn the splits of large nodes together, and of each small node from its own documents."""
-    documents, columns = member.shape
-    small = member.sum(axis=0) * SMALL_NODE < documents
+    documents, columns = level.member.shape
+    small = level.member.sum(axis=0) * SMALL_NODE < documents
     weights = np.zeros((X.shape[1], columns), dtype=np.float32)
     offsets = np.zeros(columns, dtype=np.float32)
     groups = [np.array([column]) for column in np.flatnonzero(small)]
     if not small.all():
         groups.append(np.flatnonzero(~small))
     for group in groups:
-        rows = np.flatnonzero(member[:, group].any(axis=1))
+        rows = np.flatnonzero(level.member[:, group].any(axis=1))
         part = X if rows.size == documents else X[rows]
-        learned = learn_split(part, positive[np.ix_(rows, group)], member[np.ix_(rows, group)])
+        chosen = np.ix_(rows, group)
+        learned = learn_split(part, positive[chosen], level.member[chosen], level.category[group])
         weights[:, group], offsets[group] = learned.weights, learned.offsets
     return LinearNodes(weights, offsets)
 
@@ -265,10 +305,7 @@ def _build_trees(
         no=np.array(builder.no, dtype=np.int32),
         split=np.array(builder.split, dtype=np.int32),
         label=np.array(builder.label, dtype=np.bool_),
-        splits=LinearNodes(
-            np.concatenate([part.weights for part in learned], axis=1),
-            np.concatenate([part.offsets for part in learned]),
-        ),
+        splits=LinearNodes.join(learned),
         categories=categories,
         settings=settings,
     )

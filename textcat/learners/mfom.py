@@ -13,6 +13,7 @@ iteration is two products of the feature matrix with a thin float32 matrix.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, NamedTuple
@@ -31,6 +32,7 @@ Merit = Literal["f1", "mce"]
 Offset = Literal["zero", "mean"]
 Start = Literal["mean", "perceptron"]
 Array = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
 
 
 class MeritSlopes(NamedTuple):
@@ -134,31 +136,40 @@ def fit_mfom(
     """Train a tree per category; each split maximises the figure of merit of the documents that reach it."""
     chosen = settings or GpdSettings()
 
-    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools, tree: Integers) -> LinearNodes:
         return descend(X, positive, member, chosen, with_f1=False).nodes[chosen.iterations]
 
     return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=_describe_settings(chosen))
 
 
 def fit_mfom_at(
-    X: FeatureMatrix, Y: Bools, settings: GpdSettings, iterations: Iterable[int]
+    X: FeatureMatrix, Y: Bools, settings: GpdSettings, iterations: Iterable[int], *, max_depth: int = 1
 ) -> dict[int, BinaryTrees]:
-    """Train single-split models for several numbers of iterations by one run of the descent."""
-    wanted = sorted(set(iterations))
-    longest = replace(settings, iterations=max(wanted))
-    models = {}
-    runs: dict[int, LinearNodes] = {}
+    """Train trees for several numbers of iterations; one product of a descent's step serves all trees.
 
-    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
-        runs.update(descend(X, positive, member, longest, keep=wanted, with_f1=False).nodes)
-        return runs[longest.iterations]
+    The first splits of all are one descent. `settings.horizon` is by default the largest number.
+    """
+    wanted = sorted(set(iterations), reverse=True)
+    longest = replace(settings, iterations=wanted[0], horizon=settings.horizon or wanted[0])
+    categories = Y.shape[1]
+    ends = np.repeat(wanted, categories)
+    calls = itertools.count()
 
-    last = grow_trees(X, Y, learn_split)
-    for number in wanted:
-        splits = runs[number] if runs else last.splits
-        described = {"max_depth": 1, **_describe_settings(longest), "iterations": number}
-        models[number] = replace(last, splits=splits, settings=described)
-    return models
+    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools, tree: Integers) -> LinearNodes:
+        if next(calls) > 0:
+            return descend_to(X, positive, member, longest, ends[tree])
+        first = tree < categories
+        course = descend(X, positive[:, first], member[:, first], longest, keep=wanted, with_f1=False)
+        return LinearNodes.join([course.nodes[number] for number in wanted])
+
+    forest = grow_trees(X, np.tile(Y, len(wanted)), learn_split, max_depth=max_depth)
+    return {
+        number: replace(
+            forest.select_trees(np.arange(at * categories, (at + 1) * categories)),
+            settings={"max_depth": max_depth, **_describe_settings(longest), "iterations": number},
+        )
+        for at, number in enumerate(wanted)
+    }
 
 
 def _describe_settings(settings: GpdSettings) -> dict[str, Any]:
@@ -180,24 +191,63 @@ def descend(
 ) -> GpdDescent:
     """Run equation 5.3 for all columns at once; `keep` lists iterations to return besides the last."""
     wanted = {*keep, settings.iterations}
-    start = _make_start(X, positive, member, settings)
-    weights, offsets = start.weights.copy(), start.offsets.copy()
-    sides = ColumnSides.of(positive, member)
-    across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+    moving = _MovingNodes.of(X, positive, member, settings)
     objective = np.empty((settings.iterations, positive.shape[1]))
     f1 = np.empty((settings.iterations if with_f1 else 0, positive.shape[1]))
-    nodes = {0: start} if 0 in wanted else {}
+    nodes = {0: moving.nodes.copy()} if 0 in wanted else {}
     for iteration in range(settings.iterations):
-        values = LinearNodes(weights, offsets).values(X)
         if with_f1:
-            f1[iteration] = _compute_true_f1(values, positive, member)
-        objective[iteration], slope = compute_objective_and_slope(values, sides, settings)
-        step = np.float32(settings.step(iteration))
-        weights -= step * np.asarray(across @ slope)
-        offsets += step * slope.sum(axis=0)
+            f1[iteration] = _compute_true_f1(moving.nodes.values(X), positive, member)
+        objective[iteration] = moving.step(iteration)
         if iteration + 1 in wanted:
-            nodes[iteration + 1] = LinearNodes(weights.copy(), offsets.copy())
+            nodes[iteration + 1] = moving.nodes.copy()
     return GpdDescent(nodes, objective, f1)
+
+
+def descend_to(
+    X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings, ends: Integers
+) -> LinearNodes:
+    """Run equation 5.3 to each column's own last iteration; a product serves all columns that still move."""
+    moving = _MovingNodes.of(X, positive, member, settings)
+    final = moving.nodes.copy()
+    columns, first = np.arange(ends.size), 0
+    for end in np.unique(ends):
+        for iteration in range(first, end):
+            moving.step(iteration)
+        final.weights[:, columns], final.offsets[columns] = moving.nodes.weights, moving.nodes.offsets
+        later = np.flatnonzero(ends[columns] > end)
+        columns, first, moving = columns[later], end, moving.select_columns(later)
+    return final
+
+
+@dataclass(frozen=True)
+class _MovingNodes:
+    """Splits in the course of a descent; a step changes them in place."""
+
+    X: FeatureMatrix
+    across: Any
+    nodes: LinearNodes
+    sides: ColumnSides
+    settings: GpdSettings
+
+    @classmethod
+    def of(cls, X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> _MovingNodes:
+        across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+        start = _make_start(X, positive, member, settings)
+        return cls(X, across, start.copy(), ColumnSides.of(positive, member), settings)
+
+    def step(self, iteration: int) -> Array:
+        """Move every split and return the objective of each column before the step."""
+        nodes = self.nodes
+        objective, slope = compute_objective_and_slope(nodes.values(self.X), self.sides, self.settings)
+        step = np.float32(self.settings.step(iteration))
+        nodes.weights[...] -= step * np.asarray(self.across @ slope)
+        nodes.offsets[...] += step * slope.sum(axis=0)
+        return objective
+
+    def select_columns(self, chosen: Integers) -> _MovingNodes:
+        """Return some of the columns."""
+        return replace(self, nodes=self.nodes.select_columns(chosen), sides=self.sides.select_columns(chosen))
 
 
 def _compute_true_f1(values: npt.NDArray[Any], positive: Bools, member: Bools) -> npt.NDArray[np.float64]:
@@ -231,6 +281,10 @@ class ColumnSides(NamedTuple):
         inside, outside = positive.astype(kind), (member & ~positive).astype(kind)
         return cls(inside, outside, outside - inside, inside.sum(axis=0), outside.sum(axis=0))
 
+    def select_columns(self, chosen: Integers) -> ColumnSides:
+        """Return some of the columns."""
+        return ColumnSides(*(np.ascontiguousarray(part[..., chosen]) for part in self))
+
 
 def compute_objective_and_slope(
     values: npt.NDArray[Any], sides: ColumnSides, settings: GpdSettings
@@ -243,17 +297,57 @@ def compute_objective_and_slope(
     kind = measure.dtype.type
     fill_measures(values, sides.signs, measure)
     beta = compute_window_offset(measure, np.maximum(sides.positives + sides.negatives, 1), settings.offset)
-    loss = compute_sigmoid_loss(measure, settings.alpha, beta)
+    loss, lost_positives, lost_negatives = compute_losses(measure, sides, settings.alpha, beta)
     slopes = compute_merit_slopes(
-        settings.merit,
-        np.einsum("ij,ij->j", loss, sides.positive),
-        np.einsum("ij,ij->j", loss, sides.negative),
-        sides.positives,
-        sides.negatives,
+        settings.merit, lost_positives, lost_negatives, sides.positives, sides.negatives
     )
     pull, push = np.asarray(slopes.positive, loss.dtype), np.asarray(slopes.negative, loss.dtype)
     fill_value_slopes(loss, sides.signs, pull, push, kind(settings.alpha), kind(1), kind(0), measure)
     return np.asarray(slopes.objective), measure
+
+
+def compute_losses(
+    measure: npt.NDArray[Any], sides: ColumnSides, alpha: float, beta: Array | float
+) -> tuple[npt.NDArray[Any], Array, Array]:
+    """Return equation 4.7 of each measure, and its sums over the positives and the negatives of each column."""
+    columns = measure.shape[1]
+    if measure.dtype != np.float32:
+        loss = compute_sigmoid_loss(measure, alpha, beta)
+        sums = (np.einsum("ij,ij->j", loss, side) for side in (sides.positive, sides.negative))
+        return loss, *sums
+    loss, lost = np.empty_like(measure), np.zeros((2, columns), dtype=np.float32)
+    offsets, bits = np.full(columns, beta, dtype=np.float32), np.empty(columns, dtype=np.int32)
+    fill_losses(measure, sides.signs, np.float32(alpha), offsets, bits, bits.view(np.float32), loss, lost)
+    return loss, lost[0], lost[1]
+
+
+# 2^x is a power of two times a polynomial in the rest of x, which is at most 1/2: C1 to C6 are ln(2)^k / k!.
+LOG2_E, LARGEST = np.float32(1.4426950408889634), np.float32(126)
+ZERO, HALF, ONE, EXPONENT_OF_ONE, EXPONENT_STEP = (np.float32(x) for x in (0, 0.5, 1, 127, 2**23))
+C1, C2, C3, C4, C5, C6 = (
+    np.float32(x)
+    for x in (0.6931471805599453, 0.2402265069591007, 0.0555041086648216, 0.009618129107628477,
+              0.0013333558146428443, 0.00015403530393381608)
+)  # fmt: skip
+
+
+@compile_kernel
+def fill_losses(
+    measure: Any, signs: Any, alpha: Any, beta: Any, bits: Any, powers: Any, loss: Any, lost: Any
+) -> None:
+    """Compute equation 4.7 in float32, eight or sixteen columns at once; `powers` is `bits` read as float32."""
+    for i in range(measure.shape[0]):
+        for k in range(measure.shape[1]):
+            exponent = min(max(-alpha * (measure[i, k] + beta[k]) * LOG2_E, -LARGEST), LARGEST)
+            whole = np.floor(exponent + HALF)
+            x = exponent - whole
+            bits[k] = np.int32((whole + EXPONENT_OF_ONE) * EXPONENT_STEP)
+            loss[i, k] = ONE + x * (C1 + x * (C2 + x * (C3 + x * (C4 + x * (C5 + x * C6)))))
+        for k in range(measure.shape[1]):
+            value = ONE / (ONE + loss[i, k] * powers[k])
+            loss[i, k] = value
+            lost[0, k] += value if signs[i, k] < ZERO else ZERO
+            lost[1, k] += value if signs[i, k] > ZERO else ZERO
 
 
 @compile_kernel

@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
 from textcat.learners.checks import Bools, require_positive
@@ -53,7 +54,9 @@ def fit_perceptron_trees(
     """Train a tree per category with splits by the batch perceptron."""
     chosen = settings or PerceptronSettings()
 
-    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools) -> LinearNodes:
+    def learn_split(
+        X: FeatureMatrix, positive: Bools, member: Bools, tree: npt.NDArray[np.int64]
+    ) -> LinearNodes:
         return run_batch_perceptron(X, positive, member, chosen)
 
     described = {"learner": "perceptron", **asdict(chosen)}
@@ -63,17 +66,25 @@ def fit_perceptron_trees(
 def run_batch_perceptron(
     X: FeatureMatrix, positive: Bools, member: Bools, settings: PerceptronSettings
 ) -> LinearNodes:
-    """Run equation 5.2: add the misclassified documents, signed by their class, until none is left."""
-    start = make_initial_nodes(X, positive, member)
-    weights, offsets = start.weights.copy(), start.offsets.copy()
-    across = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+    """Run equation 5.2: add the misclassified documents, signed by their class, until none is left.
+
+    A column without misclassified documents no longer changes and is set aside.
+    """
+    final = make_initial_nodes(X, positive, member).copy()
+    columns, nodes = np.arange(positive.shape[1]), final.copy()
     for iteration in range(settings.iterations):
-        says_yes = LinearNodes(weights, offsets).values(X) > 0
-        wrong = member & (says_yes != positive)
-        if not wrong.any():
-            break
-        push = np.where(positive, np.float32(1), np.float32(-1)) * wrong
+        wrong = member & ((nodes.values(X) > 0) != positive)
+        moving = np.flatnonzero(wrong.any(axis=0))
+        if moving.size < columns.size:
+            final.weights[:, columns], final.offsets[columns] = nodes.weights, nodes.offsets
+            columns, nodes = columns[moving], nodes.select_columns(moving)
+            positive, member, wrong = positive[:, moving], member[:, moving], wrong[:, moving]
+        if moving.size == 0:
+            return final
+        rows = np.flatnonzero(wrong.any(axis=1))
+        push = np.where(positive[rows], np.float32(1), np.float32(-1)) * wrong[rows]
         rate = np.float32(settings.rate * (1 - iteration / settings.iterations))
-        weights += rate * np.asarray(across @ push)
-        offsets -= rate * push.sum(axis=0)
-    return LinearNodes(weights, offsets)
+        nodes.weights[...] += rate * np.asarray(X[rows].T @ push)
+        nodes.offsets[...] -= rate * push.sum(axis=0)
+    final.weights[:, columns], final.offsets[columns] = nodes.weights, nodes.offsets
+    return final

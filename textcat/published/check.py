@@ -28,6 +28,10 @@ MeasuresByRun = Mapping[str, MeasureValues]
 MeasuresByExperiment = Mapping[str, MeasuresByRun]
 """Experiment -> run -> measure -> value, as in `runs` of each results.json."""
 
+SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "above": "+"}
+"""Signs of the verdicts; a cell that is not judged or has no number has none."""
+REPEATS_SIGN = "\u2020"
+
 
 def find_cell_values(
     published: Iterable[PublishedCell], results: MeasuresByExperiment
@@ -90,6 +94,7 @@ class CellVerdict:
     drifted: the value moved from the pinned one by more than its kind allows, or is no longer a number.
     lost: the pinned value was `reproduced` and the measured one is not.
     documents: the difference in documents, for a cell about a single category.
+    note: the number of the note that explains a miss, in a table with notes.
     """
 
     cell: PublishedCell
@@ -103,6 +108,7 @@ class CellVerdict:
     lost: bool
     deviation: Deviation | None
     documents: int | None = None
+    note: int | None = None
 
     @property
     def failed(self) -> bool:
@@ -113,6 +119,51 @@ class CellVerdict:
     def unexplained(self) -> bool:
         """Return whether this is a gated number beyond `close` without a known deviation."""
         return self.gated and self.verdict in ("differs", "above") and self.deviation is None
+
+    @property
+    def sign(self) -> str:
+        """The sign of the verdict, empty where nothing is judged, and a dagger if the cell is not counted."""
+        return SIGNS.get(self.verdict, "") + (REPEATS_SIGN if self.cell.repeats is not None else "")
+
+    @property
+    def text(self) -> str:
+        """The measured number in the unit and with the decimals of the printed one."""
+        if self.measured is None:
+            return "-"
+        if self.cell.unit == "power_of_ten":
+            return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
+        return f"{self.measured / self._scale:.{count_decimals(self.cell.printed)}f}"
+
+    @property
+    def distance(self) -> str:
+        """Measured minus printed with its sign, or an empty text where a difference has no meaning."""
+        if self.difference is None or self.cell.unit in ("text", "p_value", "power_of_ten"):
+            return ""
+        text = f"{self.difference / self._scale:+.{count_decimals(self.cell.printed)}f}"
+        return text.replace("-", "\u2212") if float(text) else text[1:]
+
+    @property
+    def _scale(self) -> float:
+        return 100.0 if self.cell.unit == "fraction" else 1.0
+
+    @property
+    def reason(self) -> str:
+        """The reason of a known deviation, or an empty text."""
+        return self.deviation.reason if self.deviation else ""
+
+    @property
+    def evidence(self) -> str:
+        """The figures of the variants that were tried, or an empty text."""
+        variants = self.deviation.evidence if self.deviation else ()
+        return "; ".join(
+            f"{each.variant}: " + ", ".join(f"{name} {value:g}" for name, value in each.figures.items())
+            for each in variants
+        )
+
+
+def count_decimals(printed: str | None) -> int:
+    """Return the number of printed decimals."""
+    return len((printed or "").partition(".")[2])
 
 
 def judge_cells(

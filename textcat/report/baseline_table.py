@@ -8,7 +8,7 @@ from typing import Any
 from tabulate import tabulate
 
 from textcat.published.baselines import JudgedMark, count_marks, describe_counts
-from textcat.report.comparison_tables import count_decimals
+from textcat.published.check import count_decimals
 from textcat.report.escaping import escape_markdown
 
 TITLE = "Published baselines of today"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,55 +13,9 @@ from tabulate import tabulate
 
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.published.accepted import load_deviations
-from textcat.published.check import CellVerdict, find_cell_values, judge_cells
+from textcat.published.check import REPEATS_SIGN, SIGNS, CellVerdict, find_cell_values, judge_cells
 from textcat.published.printed_tables import load_all_cells, load_paper
 from textcat.report.escaping import escape_markdown
-
-SIGNS = {"reproduced": "=", "close": "~", "differs": "!", "above": "+"}
-"""Signs of the verdicts; a cell that is not judged or has no number has none."""
-REPEATS_SIGN = "\u2020"
-
-
-@dataclass(frozen=True)
-class ComparedCell:
-    """One number of a published table: printed, measured, and the verdict."""
-
-    row: str
-    column: str
-    printed: str
-    unit: str
-    measured: float | None
-    difference: float | None
-    verdict: str
-    reason: str = ""
-    evidence: str = ""
-    documents: int | None = None
-    repeats: bool = False
-    note: int | None = None
-
-    @property
-    def sign(self) -> str:
-        """Return the sign of the verdict, empty where nothing is judged, and a dagger if the cell is not counted."""
-        return SIGNS.get(self.verdict, "") + (REPEATS_SIGN if self.repeats else "")
-
-    @property
-    def text(self) -> str:
-        """Return the measured number in the unit and with the decimals of the printed one."""
-        if self.measured is None:
-            return "-"
-        if self.unit == "power_of_ten":
-            return f"10^{math.log10(self.measured):.3g}" if self.measured > 0 else f"{self.measured:g}"
-        scale = 100.0 if self.unit == "fraction" else 1.0
-        return f"{self.measured / scale:.{count_decimals(self.printed)}f}"
-
-    @property
-    def distance(self) -> str:
-        """Return measured minus printed with its sign, or an empty text where a difference has no meaning."""
-        if self.difference is None or self.unit in ("text", "p_value", "power_of_ten"):
-            return ""
-        scale = 100.0 if self.unit == "fraction" else 1.0
-        text = f"{self.difference / scale:+.{count_decimals(self.printed)}f}"
-        return text.replace("-", "\u2212") if float(text) else text[1:]
 
 
 @dataclass(frozen=True)
@@ -73,19 +26,14 @@ class ComparedTable:
     caption: str
     rows: Sequence[str]
     columns: Sequence[str]
-    cells: dict[tuple[str, str], ComparedCell]
+    cells: dict[tuple[str, str], CellVerdict]
 
     def counts(self) -> dict[str, int]:
         """Count the cells by verdict."""
         return dict(sorted(Counter(cell.verdict for cell in self.cells.values()).items()))
 
 
-def count_decimals(printed: str) -> int:
-    """Return the number of printed decimals."""
-    return len(printed.partition(".")[2]) if "." in printed else 0
-
-
-def format_cell(cell: ComparedCell | None) -> str:
+def format_cell(cell: CellVerdict | None) -> str:
     """Format a cell as `measured (printed) sign`, where the sign shows the verdict.
 
     For a single topic the difference in documents follows the printed number; `[1]` is the number of a note.
@@ -94,7 +42,7 @@ def format_cell(cell: ComparedCell | None) -> str:
         return ""
     documents = "" if cell.documents is None else f"; {format_documents(cell.documents)}"
     note = "" if cell.note is None else f" [{cell.note}]"
-    return f"{cell.text} ({cell.printed}{documents}) {cell.sign}".rstrip() + note
+    return f"{cell.text} ({cell.cell.printed}{documents}) {cell.sign}".rstrip() + note
 
 
 def format_documents(documents: int) -> str:
@@ -141,10 +89,11 @@ def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
     writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
     for table in tables:
         for cell in table.cells.values():
+            each = cell.cell
             measured = "" if cell.measured is None else f"{cell.measured:.6g}"
             difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
             writer.writerow(
-                [table.id, cell.row, cell.column, cell.printed, measured, difference, cell.verdict]
+                [table.id, each.row, each.column, each.printed, measured, difference, cell.verdict]
             )
     return stream.getvalue()
 
@@ -181,9 +130,7 @@ def make_compared_table(verdicts: Sequence[CellVerdict]) -> ComparedTable:
         rows=list(table.rows),
         columns=list(table.columns),
         cells={
-            (entry.cell.row, entry.cell.column): _make_cell(entry)
-            for entry in verdicts
-            if entry.cell.printed is not None
+            (entry.cell.row, entry.cell.column): entry for entry in verdicts if entry.cell.printed is not None
         },
     )
 
@@ -199,26 +146,3 @@ def number_notes(table: ComparedTable) -> tuple[ComparedTable, list[str]]:
         else:
             cells[place] = cell
     return replace(table, cells=cells), [reason for reason, _ in notes]
-
-
-def _make_cell(entry: CellVerdict) -> ComparedCell:
-    deviation = entry.deviation
-    return ComparedCell(
-        row=entry.cell.row,
-        column=entry.cell.column,
-        printed=entry.cell.printed or "",
-        unit=entry.cell.unit,
-        measured=entry.measured,
-        difference=entry.difference,
-        verdict=entry.verdict,
-        reason=deviation.reason if deviation else "",
-        evidence="; ".join(_format_figures(v.variant, v.figures) for v in deviation.evidence)
-        if deviation
-        else "",
-        documents=entry.documents,
-        repeats=entry.cell.repeats is not None,
-    )
-
-
-def _format_figures(variant: str, figures: Mapping[str, float]) -> str:
-    return f"{variant}: " + ", ".join(f"{name} {value:g}" for name, value in figures.items())

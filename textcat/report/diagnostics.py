@@ -1,8 +1,8 @@
-"""Diagnostics of a finished experiment: precision-recall curves, worst mistakes and the words behind them.
+"""Diagnostics of a finished experiment: precision-recall curves, worst mistakes, and probable label errors.
 
 The licences of the collections allow research but do not mention quotation. A report therefore names their
 documents and the deciding words, and quotes no text unless asked to. The user's own documents are quoted unless
-asked not to.
+asked not to. Probable label errors are training documents whose held-out probabilities contradict their label.
 """
 
 from __future__ import annotations
@@ -17,22 +17,74 @@ from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.evaluation.curves import PrecisionRecallCurve, compute_micro_curve
+from textcat.evaluation.one_label import find_columns, rank_label_errors
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.one_label_results import describes_one_label
 from textcat.experiment.run.plan import Chain, Plan
+from textcat.experiment.run.results import describes_one_label, load_rule_of_chain
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.fetch import locate_documents
-from textcat.experiment.steps.models import load_model
-from textcat.experiment.steps.outcome_files import (
+from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
     read_curve,
     read_decisions,
     read_scores,
     select_scores,
 )
+from textcat.experiment.steps.fetch import locate_documents
+from textcat.experiment.steps.held_out import find_held_out_scores
+from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
-from textcat.report.label_errors import ProbableLabelError, choose_chain_with_held_out, find_label_errors
 from textcat.store.arrays import read_array
+
+MAX_LABEL_ERRORS = 25
+
+
+@dataclass(frozen=True)
+class ProbableLabelError:
+    """A training document, its label and the class that a model trained without it prefers."""
+
+    document: str
+    label: str
+    suggested: str
+    label_probability: float
+    suggested_probability: float
+    excerpt: str = ""
+
+
+def find_label_errors(
+    chain: Chain, context: RunContext, seed: int, most: int = MAX_LABEL_ERRORS
+) -> list[ProbableLabelError]:
+    """Return the clearest contradictions first; none where the run has no held-out scores or probabilities."""
+    run = chain.settings
+    if run.calibration is None or run.train_documents is not None:
+        return []
+    scores = find_held_out_scores(context, chain.trained, seed, run.calibration.folds)
+    if scores is None:
+        return []
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    rule = load_rule_of_chain(chain, vectors, context, single_label=True)
+    probabilities = rule.probabilities(load_model(chain.trained.build_folder(context)), scores)
+    if probabilities is None:
+        return []
+    labels = find_columns(vectors.train_labels)
+    return [
+        ProbableLabelError(
+            vectors.train_ids[row],
+            vectors.categories[labels[row]],
+            vectors.categories[int(probabilities[row].argmax())],
+            float(probabilities[row, labels[row]]),
+            float(probabilities[row].max()),
+        )
+        for row in rank_label_errors(probabilities, labels, most).tolist()
+    ]
+
+
+def choose_chain_with_held_out(
+    chains: Sequence[Chain], accuracies: Mapping[str, float | None]
+) -> Chain | None:
+    """Return the calibrated run with the highest accuracy, or None."""
+    calibrated = [chain for chain in chains if chain.calibrated]
+    return max(calibrated, key=lambda chain: accuracies.get(chain.run) or 0.0, default=None)
+
 
 MAX_EXCERPT_LENGTH = 240
 MAX_MISTAKES = 6
@@ -196,12 +248,12 @@ def _get_main_measure(measures: Mapping[str, float | None]) -> float:
 
 
 def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
-    vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-    folder = chain.evaluated.build_artifact(context).folder
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    folder = chain.evaluated.build_folder(context)
     return ScoredDecisions(
         scores=read_scores(folder),
         decisions=read_decisions(folder),
-        thresholds=read_array(chain.decided.build_artifact(context).folder, "thresholds"),
+        thresholds=read_array(chain.decided.build_folder(context), "thresholds"),
         labels=vectors.test_labels,
         documents=vectors.test_ids,
         categories=vectors.categories,
@@ -210,7 +262,7 @@ def _read_decisions(chain: Chain, context: RunContext) -> ScoredDecisions:
 
 def _find_curve(chain: Chain, context: RunContext) -> Points:
     """Return the micro-averaged curve (recall, precision) without points that look the same."""
-    folder = chain.evaluated.build_artifact(context).folder
+    folder = chain.evaluated.build_folder(context)
     if not holds_all_scores(folder):
         return _thin_curve(read_curve(folder))
     decided = _read_decisions(chain, context)
@@ -278,8 +330,8 @@ class _WordWeights:
     """The test documents of a run and the word weights of its model, if it has any."""
 
     def __init__(self, chain: Chain, context: RunContext) -> None:
-        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
-        model = load_model(chain.trained.build_artifact(context).folder)
+        vectors = read_vectors(chain.vectorized.build_folder(context))
+        model = load_model(chain.trained.build_folder(context))
         self.rows, self.terms = vectors.test, vectors.terms
         self.weights_of: Any = None if chain.projected else getattr(model, "category_weights", None)
 

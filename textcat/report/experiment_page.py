@@ -19,11 +19,16 @@ from markupsafe import Markup
 import textcat
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.config_files import find_experiment_files
+from textcat.published.check import SIGNS
 from textcat.published.claims import evaluate_claim, list_claim_experiments, load_claims
-from textcat.report.category_tables import CategorySection, list_category_tables
+from textcat.report.category_tables import (
+    CLASS_HEADERS,
+    CategorySection,
+    list_category_tables,
+    make_class_tables,
+)
 from textcat.report.citations import cite_experiment
-from textcat.report.class_tables import CLASS_HEADERS, make_class_tables
-from textcat.report.comparison_tables import SIGNS, ComparedTable
+from textcat.report.comparison_tables import ComparedTable
 from textcat.report.diagnostics import Diagnostics
 from textcat.report.runs_table import (
     choose_headline_columns,
@@ -207,9 +212,7 @@ def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) ->
     for table in tables:
         for cell in table.cells.values():
             if cell.reason and (cell.note is not None or not noted):
-                cells.setdefault((cell.reason, cell.evidence), []).append(
-                    f"{table.id}[{cell.row}][{cell.column}]"
-                )
+                cells.setdefault((cell.reason, cell.evidence), []).append(cell.cell.id)
     return [{"cells": ", ".join(ids), "reason": r, "evidence": e} for (r, e), ids in cells.items()]
 
 

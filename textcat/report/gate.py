@@ -32,7 +32,7 @@ def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
     """Return the results in folders and their subfolders, by experiment; refuse two results of one experiment."""
     found: dict[str, dict[str, Any]] = {}
     read_from: dict[str, Path] = {}
-    paths = {path.resolve(): path for folder in where for path in _results_below(folder)}
+    paths = {path.resolve(): path for folder in where for path in _find_results_files(folder)}
     for path in paths.values():
         results = read_results(path)
         name = results["experiment"]
@@ -46,7 +46,7 @@ def find_results(where: Iterable[Path]) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _results_below(folder: Path) -> Sequence[Path]:
+def _find_results_files(folder: Path) -> Sequence[Path]:
     paths = [folder] if folder.is_file() else sorted(folder.rglob("results.json"))
     if not paths:
         raise UsageError(

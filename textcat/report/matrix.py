@@ -45,8 +45,8 @@ from textcat.report.experiment_page import Picture, describe_machine, group_devi
 from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
 from textcat.report.matrix_headline import format_headline, list_headline_rows, list_headline_sentences
 from textcat.report.paper_figures import FIGURES
-from textcat.report.range_strips import make_strip
 from textcat.report.reading_headlines import describe_choices, read_multiverses, summarize_by_reading
+from textcat.report.specification_curve import make_strip
 from textcat.store.files import write_atomically
 
 SHARED_TEXTS = (("deviation", "deviations"), ("cannot_run", "reasons"), ("reason", "reasons"))

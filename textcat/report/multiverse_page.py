@@ -45,7 +45,7 @@ def _join_number_lists(text: str) -> str:
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
-    """What multiverse.json in a folder holds; None where there is none."""
+    """Return the contents of multiverse.json in a folder; None if the file is absent."""
     path = folder / SUMMARY_FILE
     if not path.exists():
         return None
@@ -62,7 +62,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
 
 
 def merge_summaries(before: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:
-    """The new summary with the experiments and claims of an earlier one that it does not have itself.
+    """Return the new summary with the experiments and claims that only an earlier one has.
 
     Earlier experiments under other questions are dropped: their readings are not comparable.
     """
@@ -78,7 +78,7 @@ def merge_summaries(before: Mapping[str, Any] | None, new: Mapping[str, Any]) ->
 
 
 def draw_curves(folder: Path, summary: Mapping[str, Any]) -> dict[str, list[Picture]]:
-    """Experiment -> specification curves of its tables, written as SVG and PNG; others in the folder are deleted."""
+    """Write the specification curves of all tables as SVG and PNG, delete other ones, and map experiments to them."""
     from textcat.report.figures import save_figure  # noqa: PLC0415
     from textcat.report.specification_curve import (  # noqa: PLC0415
         list_tables,
@@ -106,7 +106,7 @@ def draw_curves(folder: Path, summary: Mapping[str, Any]) -> dict[str, list[Pict
 
 
 def render_multiverse_page(summary: Mapping[str, Any], pictures: Mapping[str, list[Picture]]) -> str:
-    """The page: for each experiment the curves, the questions by effect and the cells; then claims and questions."""
+    """Render the page: curves, questions by effect and cells of each experiment; then claims and questions."""
     title = f"Readings of {summary['paper']}" if summary["paper"] else "Readings of an experiment"
     return render_template(
         "multiverse.html",
@@ -140,7 +140,7 @@ def _describe_experiment(experiment: Mapping[str, Any], pictures: list[Picture])
 
 
 def _list_changes(experiment: Mapping[str, Any], options: Mapping[str, str | None]) -> dict[str, str | None]:
-    """The options that differ from the default reading's."""
+    """Return the options that differ from the default reading's."""
     return {
         name: options.get(name)
         for name, option in experiment["default"]["options"].items()
@@ -149,7 +149,7 @@ def _list_changes(experiment: Mapping[str, Any], options: Mapping[str, str | Non
 
 
 def rank_effects(experiment: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """The questions by the size of their effect; those without one last."""
+    """Return the questions by the size of their effect; those without one come last."""
     effects = experiment["effects"]
     return sorted(
         effects.items(), key=lambda item: -(item[1]["effect"] if item[1]["effect"] is not None else -1)
@@ -157,7 +157,7 @@ def rank_effects(experiment: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def count_verdicts(experiment: Mapping[str, Any]) -> dict[str, tuple[int, int, int]]:
-    """Reading -> cells reproduced, close, and judged."""
+    """Map readings to the number of cells reproduced, close, and judged."""
     judged = [cell for cell in experiment["cells"].values() if cell["within_tolerance"] is not None]
     return {
         which: (
@@ -170,7 +170,7 @@ def count_verdicts(experiment: Mapping[str, Any]) -> dict[str, tuple[int, int, i
 
 
 def format_summary(summary: Mapping[str, Any]) -> str:
-    """The readings and effects of each experiment, for a terminal."""
+    """Format the readings and effects of each experiment for a terminal."""
     from tabulate import tabulate  # noqa: PLC0415
 
     parts = []

@@ -28,9 +28,9 @@ COMPARED = HEADLINE[:3]
 
 @dataclass(frozen=True)
 class Departures:
-    """The open questions that an experiment answers otherwise than the default reading, or leaves unsaid.
+    """The open questions that an experiment answers differently from the default reading or does not answer.
 
-    `fitted`: those whose answer was chosen by tables of test results.
+    `fitted`: those whose answer was chosen by test results.
     """
 
     questions: tuple[str, ...] = ()
@@ -107,7 +107,7 @@ def _count(entries: Sequence[CellVerdict]) -> dict[str, Any]:
 
 
 def read_multiverses(folder: Path) -> dict[str, dict[str, Any]]:
-    """Experiment -> summary of its readings, over all papers; summaries made with other questions are left out."""
+    """Map the experiments of all papers to summaries of their readings; those of other questions are left out."""
     found: dict[str, dict[str, Any]] = {}
     for paper in PAPERS:
         summary = read_summary(folder / paper)
@@ -143,7 +143,7 @@ def _count_places(verdicts: Iterable[str]) -> dict[str, int]:
 
 
 def format_reading_rows(by_reading: Mapping[str, Any]) -> list[list[str]]:
-    """The rows of the headline's table: label, the counts of HEADLINE, and all."""
+    """Return the rows of the headline's table: label, the counts of HEADLINE, and the sum."""
     default, nearest = by_reading["default"], by_reading["nearest"]
     rows = [_make_row(f"**default reading**: {default['how']}", default["headline"], default["counted"])]
     for group in (by_reading["fitted"], by_reading["other"]):

@@ -1,4 +1,10 @@
-"""Specification curves: the mean of a table's cells under every reading, sorted, over a matrix of options."""
+"""Plots of readings: specification curves of an experiment, and strips of ranges on the page of the matrix.
+
+A specification curve shows the mean of a table's cells under every reading, sorted, over a matrix of options.
+A strip shows the cells of a table side by side. Each cell is a column. The height is the difference from the printed
+number in points; the line at 0 is print, the shaded band the tolerance, the bar goes from the lowest to the highest
+reading, and the dot is our number.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +17,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from textcat.published.verdicts import read_printed
+from textcat.published.check import CellVerdict
+from textcat.published.verdicts import find_measure_kind, read_printed
 from textcat.report.figures import COLOURS, STYLE
 
 Floats = NDArray[np.float64]
@@ -30,12 +37,12 @@ class Curve:
 
 
 def list_tables(experiment: Mapping[str, Any]) -> list[str]:
-    """The tables of an experiment's summary, in order."""
+    """Return the tables of an experiment's summary, in order."""
     return list(dict.fromkeys(cell["table"] for cell in experiment["cells"].values()))
 
 
 def make_curve(experiment: Mapping[str, Any], table: str) -> Curve | None:
-    """The mean over the table's cells in percent that every reading has; None where there is no such cell."""
+    """Return the means of the table's cells in percent that every reading has; None without such cells."""
     readings = experiment["readings"]
     columns = [
         (place, cell)
@@ -77,7 +84,7 @@ def plot_specification_curve(curve: Curve) -> Figure:
 
 
 def list_option_rows(readings: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
-    """The options that readings take of the questions that they vary; the default's option comes first of each."""
+    """Return (question, option) for the options of questions that vary; the default's option comes first."""
     taken = {name: dict.fromkeys(each[name] for each in readings) for name in readings[0]}
     return [(name, option) for name, options in taken.items() if len(options) > 1 for option in options]
 
@@ -131,3 +138,92 @@ def _draw_matrix(
     axes.tick_params(bottom=False, labelbottom=False, left=False)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
+
+
+HALF_HEIGHT = 40.0
+LEAST_POINTS, MOST_POINTS = 4.0, 25.0
+STEP = 6.0
+
+
+@dataclass(frozen=True)
+class StripCell:
+    """One column: places from the left and from the top; `low` and `high` are None without readings."""
+
+    x: float
+    label: str
+    verdict: str
+    measured: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True)
+class Strip:
+    """All columns of a table, the tolerance and the scale; `readings` is the number of readings behind the bars."""
+
+    cells: Sequence[StripCell]
+    points: float
+    tolerance: float
+    readings: int
+
+    @property
+    def width(self) -> float:
+        """Width in the units of the drawing."""
+        return STEP * len(self.cells)
+
+
+def make_strip(entries: Sequence[CellVerdict], experiments: Mapping[str, Mapping[str, Any]]) -> Strip | None:
+    """Draw the judged cells in points of a percentage; None for a table without such numbers.
+
+    `experiments` maps experiments to the summaries of their readings. Differences beyond MOST_POINTS are cut off there.
+    """
+    shown = [entry for entry in entries if _is_shown(entry)]
+    if not shown:
+        return None
+    ranges = {entry.cell.id: _find_range(entry, experiments) for entry in shown}
+    sizes = [abs(entry.difference or 0.0) for entry in shown]
+    sizes += [abs(end) for found in ranges.values() if found for end in found]
+    points = min(max(LEAST_POINTS, *sizes), MOST_POINTS)
+
+    def place(difference: float) -> float:
+        return round(-HALF_HEIGHT * max(-points, min(points, difference)) / points, 2)
+
+    cells = []
+    for number, entry in enumerate(shown):
+        found = ranges[entry.cell.id]
+        cells.append(
+            StripCell(
+                x=STEP * number + STEP / 2,
+                label=_describe(entry, found),
+                verdict=entry.verdict,
+                measured=place(entry.difference or 0.0),
+                low=place(found[0]) if found else None,
+                high=place(found[1]) if found else None,
+            )
+        )
+    tolerance = min(find_measure_kind(entry.cell.kind).tolerance for entry in shown)
+    readings = [len(experiments[e.cell.experiment]["readings"]) for e in shown if ranges[e.cell.id]]
+    return Strip(
+        cells, round(points, 1), round(HALF_HEIGHT * tolerance / points, 2), max(readings, default=0)
+    )
+
+
+def _is_shown(entry: CellVerdict) -> bool:
+    judged_in_points = find_measure_kind(entry.cell.kind).rule == "points"
+    return judged_in_points and entry.difference is not None and entry.cell.counted
+
+
+def _find_range(
+    entry: CellVerdict, experiments: Mapping[str, Mapping[str, Any]]
+) -> tuple[float, float] | None:
+    """Return the least and the greatest difference from print over the readings and our own number."""
+    cell = experiments.get(entry.cell.experiment, {}).get("cells", {}).get(entry.cell.id)
+    if cell is None or cell["min"] is None or entry.cell.printed is None or entry.difference is None:
+        return None
+    printed = read_printed(entry.cell.printed, entry.cell.unit).value
+    return min(cell["min"] - printed, entry.difference), max(cell["max"] - printed, entry.difference)
+
+
+def _describe(entry: CellVerdict, found: tuple[float, float] | None) -> str:
+    text = f"{entry.cell.row}, {entry.cell.column}: printed {entry.cell.printed}, difference {entry.difference:+.1f}"
+    return text + (f", over readings {found[0]:+.1f} to {found[1]:+.1f}" if found else "")

@@ -14,8 +14,7 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.report.diagnostics import read_excerpts
 from textcat.report.escaping import escape_figure_label
 from textcat.report.experiment_page import Picture, describe_machine, render_template
-from textcat.report.figures import COLOURS, make_axes, save_figure, set_log_axis
-from textcat.report.one_label_figures import plot_reliability
+from textcat.report.figures import COLOURS, make_axes, plot_reliability, save_figure, set_log_axis
 from textcat.store.files import write_atomically
 
 PAGE_FILE, FIGURES = "tune.html", "figures"

@@ -1,4 +1,4 @@
-"""Write the files of results/EXPERIMENT/ except results.json and timings.json."""
+"""Write the files of results/EXPERIMENT/ except results.json and timings.json: pages, figures, CSV, Markdown, LaTeX."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textcat.experiment.run.results_folder import figures_in
-from textcat.report.class_tables import class_tables_as_markdown, make_class_tables
+from textcat.experiment.run.results_folder import list_figures
+from textcat.published.check import CellVerdict
+from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (
     ComparedTable,
     format_legend,
@@ -16,12 +17,74 @@ from textcat.report.comparison_tables import (
     tables_as_markdown,
 )
 from textcat.report.diagnostics import Diagnostics
-from textcat.report.escaping import escape_markdown
+from textcat.report.escaping import escape_latex, escape_markdown, format_latex_number
 from textcat.report.experiment_page import Picture, render_experiment_page
-from textcat.report.latex import as_latex
 from textcat.report.reading_headlines import describe_choices
-from textcat.report.runs_table import runs_as_text
+from textcat.report.runs_table import choose_headline_columns, format_headline_numbers, runs_as_text
 from textcat.store.files import write_atomically
+
+BOOKTABS_NOTE = r"% In the preamble: \usepackage{booktabs}" + "\n"
+LATEX_SIGNS = {
+    "reproduced": "$=$",
+    "close": r"$\sim$",
+    "differs": "!",
+    "above": "$+$",
+}
+
+
+def as_latex(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:
+    """Format the published tables with measured numbers, then the table of runs."""
+    return BOOKTABS_NOTE + "\n".join([*map(format_compared_table, tables), format_runs(results)])
+
+
+def format_compared_table(table: ComparedTable) -> str:
+    """Format one published table with cells `measured (printed) sign`."""
+    used = table.counts()
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in LATEX_SIGNS.items() if verdict in used)
+    caption = f"{escape_latex(table.caption)}. Measured (printed): {signs}."
+    rows = [
+        [escape_latex(row), *(_format_cell(table.cells.get((row, column))) for column in table.columns)]
+        for row in table.rows
+    ]
+    return _format_table(caption, table.id, list(table.columns), rows)
+
+
+def format_runs(results: Mapping[str, Any]) -> str:
+    """Format the headline measures with one row per run."""
+    columns = choose_headline_columns(results, every=bool(results["paper"]))
+    rows = [
+        [escape_latex(run["title"] or name), *format_headline_numbers(run["measures"], columns)]
+        for name, run in results["runs"].items()
+    ]
+    return _format_table(escape_latex(results["title"]), f"{results['experiment']}.runs", columns, rows)
+
+
+def _format_cell(cell: CellVerdict | None) -> str:
+    if cell is None:
+        return ""
+    numbers = f"{format_latex_number(cell.text)} ({format_latex_number(cell.cell.printed or '')})"
+    return f"{numbers} {LATEX_SIGNS.get(cell.verdict, '')}".rstrip()
+
+
+def _format_table(caption: str, label: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    # Labels cannot be escaped: replace every other character.
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in ".-/") else "-" for c in label)
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{caption}}}",
+        rf"\label{{tab:{safe}}}",
+        rf"\begin{{tabular}}{{l{'r' * len(columns)}}}",
+        r"\toprule",
+        " & ".join(["", *map(escape_latex, columns)]) + r" \\",
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines) + "\n"
+
 
 FigureEntry = tuple[str, str, Any]
 
@@ -67,7 +130,7 @@ def draw_figures(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
         for name, caption, figure in drawings
         if figure
     }
-    for path in figures_in(folder):
+    for path in list_figures(folder):
         if path.stem not in pictures:
             path.unlink()
     return list(pictures.values())
@@ -94,7 +157,7 @@ def _draw_default_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
     if len(runs) > MAX_RUNS:
         return []
     if classes := make_class_tables(results):
-        from textcat.report.one_label_figures import draw_one_label_figures  # noqa: PLC0415
+        from textcat.report.figures import draw_one_label_figures  # noqa: PLC0415
 
         return draw_one_label_figures(results, classes)
     counts: Mapping[str, int] = results["corpus"]["train_counts"]

@@ -68,7 +68,7 @@ def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSetti
 def _select_among_positive(
     X: csr_array, Y: NDArray[np.bool_], candidates: NDArray[np.bool_], settings: SelectionSettings
 ) -> NDArray[np.bool_]:
-    """The same, where a category's dictionary holds the terms of its own training documents only.
+    """Select features where a category's dictionary holds only the terms of its own training documents.
 
     With one set for all categories a category still keeps the terms of its dictionary alone.
     """

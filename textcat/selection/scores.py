@@ -107,7 +107,7 @@ def gini_per_document(t: Contingency) -> Floats:
 
 
 def chi_square(t: Contingency) -> Floats:
-    """Equation 30 of genkin_2004."""
+    """Chi-square, equation 30 of genkin_2004."""
     return t.n * _ratio((t.a * t.d - t.b * t.c) ** 2, (t.a + t.b) * (t.c + t.d) * (t.a + t.c) * (t.b + t.d))
 
 
@@ -125,7 +125,7 @@ def information_gain(t: Contingency) -> Floats:
 
 
 def bi_normal_separation(t: Contingency) -> Floats:
-    """Equation 31 of genkin_2004."""
+    """Bi-normal separation, equation 31 of genkin_2004."""
     inside, outside = t.a + t.b, t.c + t.d
     separation = np.abs(_normal_quantile(_ratio(t.a, inside)) - _normal_quantile(_ratio(t.c, outside)))
     return np.where((inside > 0) & (outside > 0), separation, 0.0)

@@ -28,16 +28,19 @@ from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import save_calibration
 from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule, load_decision_rule
 from textcat.experiment.steps.models import Model, load_model, save_model
-from textcat.experiment.steps.project import scale_projection
-from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer
+from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer, scale_projection
 from textcat.plugins import collect_identities
-from textcat.serving.checksums import CHECKSUMS, check_finite, verify_checksums, write_checksums
 from textcat.serving.document_files import NewDocument
-from textcat.serving.model_folders import refuse_missing_model
+from textcat.serving.model_folders import (
+    CHECKSUMS,
+    check_finite,
+    refuse_missing_model,
+    verify_checksums,
+    write_checksums,
+)
 from textcat.store.arrays import read_array, read_json, write_array, write_json
-from textcat.text.counting import TextDocument
-from textcat.text.document_counter import DocumentCounter
-from textcat.text.stop_lists import stop_list_identity
+from textcat.text.counting import DocumentCounter, TextDocument
+from textcat.text.terms import stop_list_identity
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer
 
@@ -317,7 +320,7 @@ def _check_shapes(categorizer: Categorizer) -> None:
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
             raise BadDataError(f"{name} do not fit the {categories} categories", hint=TRAIN_AGAIN_HINT)
-    scores = categorizer.model.scores(_empty_document(categorizer))
+    scores = categorizer.model.scores(_make_empty_document(categorizer))
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
         raise BadDataError(f"the model does not score {categories} categories", hint=TRAIN_AGAIN_HINT)
     categorizer.decisions(scores)
@@ -339,7 +342,7 @@ def _check_numbers(categorizer: Categorizer) -> None:
     )
 
 
-def _empty_document(categorizer: Categorizer) -> Any:
+def _make_empty_document(categorizer: Categorizer) -> Any:
     """Return the vector of a document without words."""
     if categorizer.given_as_vectors:
         return categorizer.projected(csr_array((1, len(categorizer.vectorizer.terms))))

@@ -117,6 +117,6 @@ def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
 
 
 def _ignores_text(row: TableRow, fields: Sequence[str]) -> bool:
-    """Whether the row has a `text` that is not used because it has fields of the model too."""
+    """Return whether the row has a `text` that is not used because it has fields of the model too."""
     values = row.values
     return values.get("text") is not None and any(values.get(field) is not None for field in fields)

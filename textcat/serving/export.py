@@ -18,8 +18,7 @@ from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array
-from textcat.store.files import hold_lock, make_write_error
-from textcat.store.folder_exchange import replace_folder
+from textcat.store.files import hold_lock, make_write_error, replace_folder
 
 
 def export_models(plan: Plan, context: RunContext, target: Path) -> list[Path]:
@@ -35,7 +34,7 @@ def export_models(plan: Plan, context: RunContext, target: Path) -> list[Path]:
 
 def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categorizer:
     """Return the categorizer made of the artifacts of one run."""
-    folder = chain.vectorized.build_artifact(context).folder
+    folder = chain.vectorized.build_folder(context)
     vectors = read_vectors(folder)
     vectorizer = read_vectorizer(folder)
     given_as_vectors = plan.experiment.corpus.name in list_vector_corpora()
@@ -43,18 +42,18 @@ def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categ
         vectorizer = replace(vectorizer, kept=np.ones(len(vectorizer.seen), dtype=np.bool_))
     axes = {}
     if chain.projected:
-        projected = chain.projected.build_artifact(context).folder
+        projected = chain.projected.build_folder(context)
         axes = {name: read_array(projected, name) for name in ("axes", "singular_values")}
     return Categorizer(
         experiment=plan.experiment.name,
         name=chain.run,
         categories=vectors.categories,
         vectorizer=vectorizer,
-        model=load_model(chain.trained.build_artifact(context).folder),
+        model=load_model(chain.trained.build_folder(context)),
         decision_rule=load_decision_rule(
             chain.settings,
-            chain.decided.build_artifact(context).folder,
-            chain.calibrated.build_artifact(context).folder if chain.calibrated else None,
+            chain.decided.build_folder(context),
+            chain.calibrated.build_folder(context) if chain.calibrated else None,
             vectors.priors,
             single_label=plan.experiment.corpus.single_label,
         ),

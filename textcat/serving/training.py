@@ -1,15 +1,18 @@
-"""Train a categorizer on texts in memory, with the settings of a run of an experiment.
+"""Train or tune a categorizer on texts in memory, with the settings of a run of an experiment.
 
 The steps are those of `textcat train` without artifacts on disk: count, weigh, select, train, and fit calibration,
-thresholds and rejection on held-out scores. The same documents and settings give the same numbers.
+thresholds and rejection on held-out scores. The same documents and settings give the same numbers. `tune` is
+`textcat tune` as a function.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -17,14 +20,15 @@ from numpy.typing import NDArray
 from pydantic import ValidationError
 
 from textcat.errors import UsageError
+from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps.calibrate import check_probabilities, compute_probabilities
 from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model
-from textcat.experiment.steps.probabilities import check_probabilities, compute_probabilities
-from textcat.experiment.steps.select import keeps_all_features
+from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer
 from textcat.splits import assign_folds
@@ -224,3 +228,66 @@ def _fit_decision_rule(
         if run.threshold.rule in PER_DOCUMENT_RULES:
             per_document = set_categories_per_document(run.threshold, scores, labels)
     return DecisionRule(run, single_label, thresholds, per_document, priors, calibration, rejection)
+
+
+# One document in this many is held back while the search runs; the model is trained on all.
+HELD_BACK = 10
+
+
+def tune(
+    texts: Any,
+    labels: Any,
+    *,
+    time: float | None = 60.0,
+    metric: str | None = None,
+    folds: int = 5,
+    configurations: int | None = None,
+    seed: int = 1,
+    jobs: int = 1,
+) -> Categorizer:
+    """Search features, learner and thresholds for `time` seconds, and train the best model on all documents.
+
+    `metric` is accuracy for one label a document and micro.f1 for several unless another is named; with
+    `configurations` and without `time` the search is the same each time.
+    """
+    from textcat.experiment.tune.session import TuneSettings, tune_experiment  # noqa: PLC0415 - takes long to import
+
+    texts, labels = list(texts), list(labels)
+    single = check_labels(texts, labels)
+    with TemporaryDirectory(prefix="textcat-tune-") as scratch:
+        folder = Path(scratch)
+        experiment = load_experiment(_write_experiment(folder, texts, labels, single_label=single))
+        settings = TuneSettings(metric, folds, configurations, time, seed)
+        found = tune_experiment(
+            experiment, RunContext(folder / "data", jobs=jobs), settings, folder / "tuned"
+        )
+        run = next(iter(found.experiment.runs.values()))
+    kept = run.model_dump(mode="json", exclude_none=True, exclude={"evaluation", "title"})
+    return train_categorizer(texts, labels, kept, seed=experiment.seed, jobs=jobs)
+
+
+def _write_experiment(folder: Path, texts: Any, labels: Any, *, single_label: bool) -> Path:
+    """Write documents and an experiment file with the usual settings; return the file."""
+    held_back = min(HELD_BACK, len(texts))
+    with (folder / "documents.jsonl").open("w", encoding="utf-8") as stream:
+        for number, (text, own) in enumerate(zip(texts, labels, strict=True)):
+            side = "test" if number % held_back == held_back - 1 else "train"
+            names = [own] if isinstance(own, str) else list(own)
+            record = {"id": str(number), "text": text, "labels": names, "side": side}
+            stream.write(json.dumps(record) + "\n")
+    options = {"id": "id", "text": ["text"], "label": "labels", "side": "side"}
+    corpus = {"name": "jsonl", "path": "documents.jsonl", "single_label": single_label, "options": options}
+    path = folder / "experiment.yaml"
+    path.write_text(
+        json.dumps(
+            {
+                "corpus": corpus,
+                "text": USUAL_SETTINGS["text"],
+                "vector": USUAL_SETTINGS["vector"],
+                "evaluation": {"zero_division": "skip"},
+                "runs": {"model": {key: USUAL_SETTINGS[key] for key in ("learner", "parameters")}},
+            }
+        ),
+        encoding="utf-8",
+    )
+    return path

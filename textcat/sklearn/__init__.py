@@ -11,8 +11,7 @@ except ImportError as error:
         "textcat.sklearn needs scikit-learn 1.6 or newer: pip install 'textcat[sklearn]'"
     ) from error
 
-from textcat.sklearn.one_vs_rest import OneVsRestLinearClassifier
-from textcat.sklearn.polytomous import PolytomousLinearClassifier
+from textcat.sklearn.one_vs_rest import OneVsRestLinearClassifier, PolytomousLinearClassifier
 from textcat.sklearn.text_categorizer import TextCategorizer
 from textcat.sklearn.threshold_tuner import ThresholdTuner
 from textcat.sklearn.transformers import FeatureSelector, TermWeighting

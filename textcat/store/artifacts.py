@@ -1,4 +1,7 @@
-"""Store artifacts of stages: under a key of all that determines them, built once under a lock, verified when read."""
+"""Store artifacts of stages: under a key of all that determines them, built once under a lock, verified when read.
+
+A `RecordingStore` remembers what it made, so that a long series of runs can free space as it goes.
+"""
 
 from __future__ import annotations
 
@@ -260,3 +263,24 @@ def _make_permission_error(folder: Path) -> StageFailedError:
         where=str(folder),
         hint="Its owner can make it readable (chmod -R go+rX); or use another folder with --data.",
     )
+
+
+class RecordingStore(Store):
+    """A store that lists the recipes of artifacts it made itself; those found ready are not listed."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.made: dict[str, Recipe] = {}
+
+    def _make(self, recipe: Recipe, make: Callable[[Path], None]) -> None:
+        super()._make(recipe, make)
+        self.made[recipe.key] = recipe
+
+    def forget(self, keys: set[str]) -> None:
+        """Delete these artifacts if this store made them."""
+        for key in keys & self.made.keys():
+            folder = self.locate_artifact(self.made.pop(key))
+            self._verified.pop(key, None)
+            shutil.rmtree(folder, ignore_errors=True)
+            for beside in folder.parent.glob(f"{key}.*"):
+                beside.unlink(missing_ok=True)

@@ -185,7 +185,7 @@ class Vectorizer:
         containing = self._look_up(self.containing, seen)
         # A term of no training document is as concentrated as in `compute_concentrations`.
         concentration = np.where(seen >= 0, self._look_up(self.concentration, seen), 1.0)
-        column = self._columns(seen) - int(np.count_nonzero(self.kept[: part.start]))
+        column = self._find_columns(seen) - int(np.count_nonzero(self.kept[: part.start]))
         is_feature = self._look_up(self.kept, seen)
         length = self.average_lengths[number] if self.average_lengths else 0.0
         weights = compute_term_weights(
@@ -221,7 +221,7 @@ class Vectorizer:
         position = {term: index for index, term in enumerate(self.seen)}
         return np.array([position.get(term, -1) for term in terms], dtype=np.intp)
 
-    def _columns(self, seen: NDArray[np.intp]) -> NDArray[np.int32]:
+    def _find_columns(self, seen: NDArray[np.intp]) -> NDArray[np.int32]:
         """Return the column of each term, given its position in `seen`; -1 if it is no feature."""
         if not self.seen:
             return np.full(len(seen), -1, dtype=np.int32)

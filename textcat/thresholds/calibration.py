@@ -24,7 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from scipy.special import expit, softmax
 
 from textcat.errors import BadDataError
-from textcat.thresholds.cuts import Bools, Floats
+from textcat.thresholds.tuning import Bools, Floats
 
 MAX_NEWTON_STEPS = 100
 MIN_NEWTON_STEP = 1e-10

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from textcat.errors import UsageError
-from textcat.thresholds.cuts import Bools, Floats
+from textcat.thresholds.tuning import Bools, Floats
 
 
 class RejectSettings(BaseModel):

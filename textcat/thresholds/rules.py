@@ -1,4 +1,17 @@
-"""Set thresholds by the rule of an experiment or a plugin, and decide by them."""
+"""Set thresholds by the rule of an experiment or a plugin, and decide by them.
+
+RCut, PCut and SCut with fallback are the strategies of Yang (SIGIR 2001). RCut gives every document the same number of
+categories. PCut accepts documents of each category in proportion to its share of the training documents. SCut tunes
+the threshold of each category; SCut.FBR replaces poor thresholds. RCut and PCut have one parameter, the mean number of
+categories per document, which may be tuned for micro F1.
+
+`expected-f1` finds the decisions of highest expected F1, given probabilities (Lewis, SIGIR 1995). The best threshold
+depends on all probabilities of the documents that are decided on, so no fixed threshold is best for every set. A
+threshold tuned on held-out training documents can decide new documents one by one. Expected F1 is approximated by the
+ratio of expectations, 2 sum_{accepted} p / (accepted + sum of all p). It is greatest when the k most probable
+documents are accepted, for some k. Accepting nothing has F1 1 if no document is positive, so its expected F1 is the
+probability of that. Without this case a category whose documents are all equally improbable would accept them all.
+"""
 
 from __future__ import annotations
 
@@ -11,33 +24,187 @@ from pydantic import Field, model_validator
 from textcat.errors import UsageError
 from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_numeric_function
 from textcat.settings import StrictSettings
-from textcat.thresholds.cuts import (
+from textcat.thresholds.tuning import (
+    BBR_RULE,
     NEVER,
+    AmongEqual,
     Bools,
     Criterion,
     Floats,
-    Ints,
-    apply_thresholds,
-)
-from textcat.thresholds.expected_f1 import find_expected_f1_thresholds, tune_expected_f1_thresholds
-from textcat.thresholds.proportional import (
-    accept_top_documents,
-    compute_label_cardinality,
-    compute_pcut_sizes,
-    find_proportional_thresholds,
-    rcut,
-    scut_fbr,
-    tune_pcut,
-    tune_rcut,
-)
-from textcat.thresholds.tuning import (
-    AmongEqual,
     FoldCombination,
     IntervalPoint,
+    Ints,
     TuningRule,
+    apply_thresholds,
     cross_validate_thresholds,
     find_break_even_thresholds,
+    find_thresholds_by_size,
+    make_cuts,
+    make_thresholds,
+    tune_thresholds,
 )
+
+# Candidates of PCut's number, as multiples of the training documents' own number.
+CARDINALITY_MULTIPLES = np.geomspace(0.25, 4.0, 129)
+
+
+def compute_label_cardinality(labels: Bools) -> float:
+    """Return the mean number of categories per document."""
+    return float(np.count_nonzero(labels)) / max(len(labels), 1)
+
+
+def compute_pcut_sizes(shares: Floats, per_document: float, documents: int) -> Floats:
+    """Return the number of documents that PCut accepts for each category, with halves rounded up."""
+    total = float(shares.sum())
+    exact = shares * (per_document * documents / total if total else 0.0)
+    # Rounding first makes a half out of a number that misses it by rounding errors.
+    return np.asarray(np.floor(exact.round(9) + 0.5))
+
+
+def tune_rcut(scores: Floats, labels: Bools) -> float:
+    """Return the number of categories per document with the best micro F1; the smallest of equally good ones."""
+    if not scores.size:
+        return 1.0
+    order = np.argsort(-scores, axis=1, kind="stable")
+    hits = np.take_along_axis(labels, order, axis=1).sum(axis=0).cumsum()
+    given = np.arange(1, scores.shape[1] + 1) * len(scores)
+    return float(1 + np.argmax(2.0 * hits / (given + hits[-1])))
+
+
+def tune_pcut(scores: Floats, labels: Bools) -> float:
+    """Return the mean number of categories per document with which PCut has the best micro F1."""
+    usual = compute_label_cardinality(labels)
+    shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
+    hits = make_cuts(scores, labels).hits
+    best, chosen = -1.0, usual
+    for per_document in usual * CARDINALITY_MULTIPLES:
+        wanted = np.minimum(compute_pcut_sizes(shares, per_document, len(labels)), len(labels)).astype(
+            np.int64
+        )
+        found = np.take_along_axis(hits, wanted[np.newaxis, :], axis=0).sum()
+        f1 = 2.0 * found / max(wanted.sum() + hits[-1].sum(), 1)
+        if f1 > best:
+            best, chosen = float(f1), float(per_document)
+    return chosen
+
+
+def find_proportional_thresholds(
+    scores: Floats, labels: Bools, per_document: float, rule: TuningRule = BBR_RULE
+) -> Floats:
+    """Return PCut as fixed thresholds, which accept here the number of documents that PCut accepts.
+
+    With tied scores this is the nearest possible number, the larger of two equally near. A category without
+    positive documents gets the rule's `no_positives`.
+    """
+    candidates = make_cuts(scores, labels)
+    shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
+    wanted = np.minimum(compute_pcut_sizes(shares, per_document, len(labels)), len(labels))
+    thresholds = find_thresholds_by_size(candidates, wanted, rule)
+    # A category of which no document is wanted accepts no new document either.
+    thresholds[wanted == 0] = NEVER
+    return thresholds
+
+
+def scut_fbr(
+    scores: Floats, labels: Bools, least_f1: float, fallback: Literal[0, 1], rule: TuningRule
+) -> Floats:
+    """Return SCut's thresholds with a fallback for categories whose validation F1 is below `least_f1` percent.
+
+    Fallback 0 accepts no document; fallback 1 takes the highest validation score as the threshold. A category without
+    positive documents gets the rule's `no_positives`.
+    """
+    thresholds = tune_thresholds(scores, labels, rule)
+    accepted = apply_thresholds(scores, thresholds)
+    hits = np.count_nonzero(accepted & labels, axis=0)
+    size = np.count_nonzero(accepted, axis=0) + np.count_nonzero(labels, axis=0)
+    reached = np.divide(200.0 * hits, size, out=np.zeros(len(size)), where=size > 0)
+    poor = reached < least_f1
+    thresholds[poor] = NEVER if fallback == 0 else scores.max(axis=0)[poor]
+    # Without positive documents all scores are nearly equal: their highest would accept most new documents.
+    thresholds[~labels.any(axis=0)] = rule.no_positives
+    return thresholds
+
+
+def rcut(scores: Floats, categories_per_document: int) -> Bools:
+    """Accept each document for its categories of highest score; ties are in category order."""
+    if not 0 <= categories_per_document <= scores.shape[1]:
+        raise UsageError(
+            f"a document cannot be given {categories_per_document} of {scores.shape[1]} categories",
+            hint="Ask for a number from 0 to the number of categories.",
+        )
+    first = np.argsort(-scores, axis=1, kind="stable")[:, :categories_per_document]
+    decisions = np.zeros(scores.shape, dtype=np.bool_)
+    np.put_along_axis(decisions, first, True, axis=1)
+    return decisions
+
+
+def accept_top_documents(scores: Floats, wanted: Floats) -> Bools:
+    """Accept the wanted number of documents of highest score for each category; ties are in document order."""
+    order = np.argsort(-scores, axis=0, kind="stable")
+    decisions = np.zeros(scores.shape, dtype=np.bool_)
+    within = np.arange(len(scores))[:, np.newaxis] < wanted
+    np.put_along_axis(decisions, order, within, axis=0)
+    return decisions
+
+
+def find_expected_f1_thresholds(probabilities: Floats) -> Floats:
+    """Return the best threshold of each category for these documents: the lowest accepted probability.
+
+    Of equally good cuts the smallest is taken.
+    """
+    _check_probabilities(probabilities)
+    if not len(probabilities):
+        return np.full(probabilities.shape[1], NEVER)
+    ranked = -np.sort(-probabilities, axis=0)
+    expected = _compute_expected_f1(ranked)
+    best = expected.argmax(axis=0)
+    thresholds: Floats = np.take_along_axis(ranked, best[np.newaxis, :], axis=0)[0]
+    thresholds[_compute_probability_of_none(probabilities) >= expected.max(axis=0)] = NEVER
+    return thresholds
+
+
+def tune_expected_f1_thresholds(
+    scores: Floats, probabilities: Floats, labels: Bools, rule: TuningRule = BBR_RULE
+) -> Floats:
+    """Return thresholds on scores, at the cuts of held-out documents with the highest expected F1.
+
+    Probabilities must not decrease with the score. Labels only tell which categories have positive documents. Of
+    equally good cuts the smallest is taken.
+    """
+    _check_probabilities(probabilities)
+    if not len(scores):
+        return np.full(scores.shape[1], rule.no_positives)
+    candidates = make_cuts(scores, labels)
+    order = np.argsort(-scores, axis=0, kind="stable")
+    expected = np.empty(candidates.possible.shape)
+    expected[0] = -np.inf if rule.accept_nothing is None else _compute_probability_of_none(probabilities)
+    expected[1:] = _compute_expected_f1(np.take_along_axis(probabilities, order, axis=0))
+    expected[~candidates.possible] = -np.inf
+    chosen = expected.argmax(axis=0).astype(np.int64)
+    return make_thresholds(candidates, chosen, rule)
+
+
+def _compute_expected_f1(ranked: Floats) -> Floats:
+    """Return the expected F1 of accepting the first 1, 2, ... documents of each category."""
+    expected_hits = np.cumsum(ranked, axis=0)
+    size = np.arange(1, len(ranked) + 1)[:, np.newaxis] + expected_hits[-1]
+    return np.asarray(2.0 * expected_hits / size)
+
+
+def _compute_probability_of_none(probabilities: Floats) -> Floats:
+    """Return the probability that no document belongs to the category."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.exp(np.log1p(-probabilities).sum(axis=0)))
+
+
+def _check_probabilities(probabilities: Floats) -> None:
+    # This form refuses NaN too.
+    if not bool(np.all((probabilities >= 0) & (probabilities <= 1))):
+        raise UsageError(
+            "expected F1 needs probabilities, and some scores are not between 0 and 1",
+            hint="Use a learner that gives probabilities, such as logistic regression, or set `calibration`.",
+        )
+
 
 THRESHOLD_RULES = ("default", "tuned", "scut", "break-even", "scut-fbr", "rcut", "pcut", "expected-f1")
 CategoriesPerDocument = Annotated[float, Field(gt=0)] | Literal["training", "tuned"]

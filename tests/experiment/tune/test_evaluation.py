@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from tests.experiment.tune.tuning import STEMS, read_own, tune, write_questions
 from textcat.errors import UsageError
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import micro_f1
+from textcat.evaluation.measures import count_contingency, micro_f1
 from textcat.experiment.context import RunContext
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import (

@@ -82,7 +82,7 @@ def test_vectors_of_a_fold_are_those_of_an_experiment_on_its_documents(tmp_path:
         (tmp_path / "fold.yaml").write_text(yaml.safe_dump(data))
         context = RunContext(tmp_path / "data")
         plan, _ = run_experiment(load_experiment(tmp_path / "fold.yaml"), context, "select")
-        vectors = read_vectors(plan.chains[0].vectorized.build_artifact(context).folder)
+        vectors = read_vectors(plan.chains[0].vectorized.build_folder(context))
         for own, ordinary in ((found.kept, vectors.train), (found.held, vectors.test)):
             assert own.shape == ordinary.shape
             assert np.array_equal(own.toarray(), ordinary.toarray())

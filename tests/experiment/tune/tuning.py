@@ -10,8 +10,8 @@ import numpy as np
 from textcat.corpora.own.inspect import inspect_documents
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.first_experiment import render_first_experiment
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.spec.schema import render_first_experiment
 from textcat.experiment.tune.session import TuneResult, TuneSettings, tune_experiment
 
 STEMS = {

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.document import Document, Split, require_choice
-from textcat.corpora.manifest import combine_hashes
-from textcat.corpora.sides import CategoryCounts, count_categories
+from textcat.corpora.cards import combine_hashes
+from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
 from textcat.corpora.text_files import find_files, is_writable, make_damage_error, parse_json_object
 
 QUERIES_FILE = "data_full.json"

@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.document import Document, Split
+from textcat.corpora.document import CategoryCounts, Document, Split, count_categories
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.sides import CategoryCounts, count_categories
 from textcat.corpora.text_files import make_damage_error, parse_json_object
 from textcat.errors import UsageError
 
@@ -63,7 +62,7 @@ class Eurlex57k:
             raise make_damage_error(f"a concept without a label ({error})", where) from error
 
     def documents(self) -> Iterator[Document]:
-        """The laws of all three parts."""
+        """Yield the laws of all three parts."""
         names = self.concept_names if self.labels == "name" else {}
         for name, content in zip(self.laws, self.tree.contents(self.laws), strict=True):
             part, _, file = name.partition("/")
@@ -84,7 +83,7 @@ class Eurlex57k:
         return self.list_categories(count_categories(self.documents()))
 
     def fingerprint(self) -> str:
-        """The sha256 over the names and contents of all files."""
+        """Return the sha256 over the names and contents of all files."""
         return self.tree.fingerprint()
 
 
@@ -106,7 +105,7 @@ def _read_fields(law: Mapping[str, Any], where: str) -> dict[str, str]:
 
 
 def count_eurlex57k(folder: Path) -> dict[str, int]:
-    """The counts that the collection's table pins."""
+    """Return the counts to compare with the collection's card."""
     corpus = Eurlex57k(folder)
     parts = Counter(name.partition("/")[0] for name in corpus.laws)
     concepts = {label for document in corpus.documents() for label in document.labels}

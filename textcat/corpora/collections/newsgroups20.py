@@ -34,9 +34,9 @@ class Newsgroups:
         """Yield the messages; the body begins after the first blank line."""
         for name, message in zip(self.messages, self.tree.texts(self.messages), strict=True):
             header, _, body = message.partition("\n\n")
-            yield Document(name, self._fields(header, body), (parse_group(name),), "train")
+            yield Document(name, self._make_fields(header, body), (parse_group(name),), "train")
 
-    def _fields(self, header: str, body: str) -> dict[str, str]:
+    def _make_fields(self, header: str, body: str) -> dict[str, str]:
         if self.headers == "dropped":
             return {"body": body}
         if self.headers == "kept":

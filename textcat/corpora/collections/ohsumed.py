@@ -1,19 +1,22 @@
-"""OHSUMED: 348,566 MEDLINE references of 1987 to 1991, labelled with MeSH heart-disease headings."""
+"""OHSUMED: 348,566 MEDLINE references of 1987 to 1991, labelled with MeSH heart-disease headings.
+
+OHSUMED-23 has 23 disease categories, split by Joachims: a folder for each in `training` and `test`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.document import Document, Split, require_choice
-from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.sides import CategoryCounts, count_categories
+from textcat.corpora.cards import fingerprint_files
+from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
+from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.text_files import find_files, make_damage_error, read_smart_records
-from textcat.errors import UsageError
+from textcat.errors import BadDataError
 from textcat.yaml_reader import read_packaged_yaml
 
 _FIELD = re.compile(r"^\.([A-Z])[ \t]*\r?\n", re.MULTILINE)
@@ -83,7 +86,7 @@ class Ohsumed:
 
     complete_only: references without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3).
     min_train: the categories are the listed headings with at least so many training documents.
-    categories_file: a text file with one heading on each line, instead of the list of heart diseases.
+    categories: the listed headings, instead of the list of heart diseases.
     """
 
     name = "ohsumed"
@@ -95,15 +98,13 @@ class Ohsumed:
         split: str = "1987-88",
         complete_only: bool = True,
         min_train: int = 15,
-        categories_file: str | Path | None = None,
+        categories: Sequence[str] | None = None,
     ) -> None:
         require_choice("split", split, ("1987-88",))
         self.folder = folder
         self.complete_only = complete_only
         self.min_train = min_train
-        self.headings = (
-            load_heart_diseases() if categories_file is None else _read_list(Path(categories_file))
-        )
+        self.headings = load_heart_diseases() if categories is None else frozenset(categories)
         self.files = find_files(folder, "ohsumed.*")
 
     def records(self) -> Iterator[MedlineRecord]:
@@ -143,18 +144,6 @@ def load_heart_diseases() -> frozenset[str]:
     return frozenset(read_packaged_yaml("corpora/lists/mesh_heart_diseases.yaml")["headings"])
 
 
-def _read_list(path: Path) -> frozenset[str]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as problem:
-        raise UsageError(
-            f"cannot read the list of categories: {problem}",
-            where=str(path),
-            hint="Name a text file with one category on each line.",
-        ) from problem
-    return frozenset(line.strip() for line in lines if line.strip() and not line.startswith("#"))
-
-
 def count_ohsumed(folder: Path) -> dict[str, int]:
     """Return the counts to compare with the collection's card."""
     corpus = Ohsumed(folder)
@@ -165,3 +154,60 @@ def count_ohsumed(folder: Path) -> dict[str, int]:
         "1987-88 train": found["train"],
         "1987-88 test": found["test"],
     }
+
+
+_SIDE_OF_FOLDER: dict[str, Split] = {"training": "train", "test": "test"}
+
+
+class Ohsumed23:
+    """One document for each abstract; a document in the folders of several categories has all their labels."""
+
+    name = "ohsumed-23"
+
+    def __init__(self, folder: Path, *, split: str = "joachims") -> None:
+        require_choice("split", split, ("joachims",))
+        self.tree = DocumentTree(folder)
+
+    @cached_property
+    def _labels(self) -> dict[tuple[str, str], list[str]]:
+        """The categories of each document, by (folder of the side, number)."""
+        found: dict[tuple[str, str], list[str]] = {}
+        for name in self.tree.names:
+            if name.count("/") == 2:
+                side, category, number = name.split("/")
+                found.setdefault((side, number), []).append(category)
+        if unknown := {side for side, _ in found} - set(_SIDE_OF_FOLDER):
+            raise BadDataError(
+                f"{min(unknown)!r} is neither training nor test",
+                where=str(self.tree.folder),
+                hint="Keep only the folders training and test of the collection.",
+            )
+        return found
+
+    def documents(self) -> Iterator[Document]:
+        """Yield the abstracts by number, training before test; the first line is the title."""
+        ordered = sorted(self._labels.items(), key=lambda each: (each[0][0] == "test", each[0][1]))
+        names = (f"{side}/{labels[0]}/{number}" for (side, number), labels in ordered)
+        for ((side, number), labels), text in zip(ordered, self.tree.texts(names), strict=True):
+            title, _, body = text.partition("\n")
+            yield Document(number, {"title": title, "body": body}, tuple(labels), _SIDE_OF_FOLDER[side])
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The categories C01 to C23, in order."""
+        return tuple(sorted({label for labels in self._labels.values() for label in labels}))
+
+    def fingerprint(self) -> str:
+        """Return the sha256 over the names and contents of all files."""
+        return self.tree.fingerprint()
+
+
+def count_ohsumed23(folder: Path) -> dict[str, int]:
+    """Return the counts to compare with the collection's card."""
+    corpus = Ohsumed23(folder)
+    counts = {"categories": len(corpus.categories)}
+    for side, split in _SIDE_OF_FOLDER.items():
+        chosen = [labels for (each, _), labels in corpus._labels.items() if each == side]
+        counts[f"{split} documents"] = len(chosen)
+        counts[f"{split} labels"] = sum(map(len, chosen))
+    return counts

@@ -17,9 +17,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.document import Document, Split, require_choice
-from textcat.corpora.manifest import fingerprint_files
-from textcat.corpora.sides import CategoryCounts, count_categories
+from textcat.corpora.cards import fingerprint_files
+from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
 from textcat.corpora.text_files import find_files, is_writable, make_damage_error
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")

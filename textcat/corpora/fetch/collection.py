@@ -16,17 +16,19 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from textcat.corpora.cards import CorpusCard, Package, load_card
-from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
-from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
-from textcat.corpora.manifest import (
+from textcat.corpora.cards import (
+    CorpusCard,
     Manifest,
+    Package,
     hash_contents,
     list_collection_files,
+    load_card,
     read_folder_state,
     read_manifest,
     write_manifest,
 )
+from textcat.corpora.fetch.download import ProgressCallback, RetryPolicy
+from textcat.corpora.fetch.sources import ArchiveSource, FolderSource, NpmSource, PackageSource, WebSource
 from textcat.corpora.registry import count_corpus, fingerprint_corpus
 from textcat.errors import BadDataError, DataNotAvailableError, StageFailedError, TextcatError
 from textcat.store.files import (
@@ -36,8 +38,8 @@ from textcat.store.files import (
     hold_lock,
     is_disk_error,
     make_write_error,
+    replace_folder,
 )
-from textcat.store.folder_exchange import replace_folder
 
 log = logging.getLogger(__name__)
 

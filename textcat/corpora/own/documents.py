@@ -1,4 +1,7 @@
-"""Read a user's own documents: CSV, TSV, JSON Lines, or a folder for each class."""
+"""Read a user's own documents: CSV, TSV, JSON Lines, or a folder for each class.
+
+Folders of classes may be in folders of training and test documents.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,93 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
-from textcat.corpora.document import Document, Split, require_choice
+from textcat.corpora.cards import combine_hashes
+from textcat.corpora.document import (
+    CategoryCounts,
+    Document,
+    Split,
+    count_categories,
+    find_side_by_name,
+    require_choice,
+)
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.manifest import combine_hashes
-from textcat.corpora.own.folders import list_folder_documents, read_folder_rows
-from textcat.corpora.own.tables import Problems, TableFormat, TableRow, read_table_file
-from textcat.corpora.sides import CategoryCounts, count_categories, side_named
-from textcat.errors import UsageError
+from textcat.corpora.own.tables import Problems, TableFormat, TableRow, choose_codec, read_table_file
+from textcat.errors import BadDataError, UsageError
 from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names
+
+SAME_NAMES = ("apart", "one")
+
+
+class FolderDocument(NamedTuple):
+    """One document: the files that hold it, its labels, and its side (or the folder's name if that is no side)."""
+
+    files: tuple[str, ...]
+    labels: tuple[str, ...]
+    side: str
+
+
+def list_folder_documents(tree: DocumentTree, *, sided: bool, same_name: str) -> list[FolderDocument]:
+    """Return the documents of a tree, in the order of their first files.
+
+    sided: the first level of folders are sides and the second are classes.
+    same_name: with "one", files of one name in several classes are one document with all these labels.
+    """
+    require_choice("same_name", same_name, SAME_NAMES)
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in tree.names:
+        parts = name.split("/")
+        if len(parts) < 2 + sided:
+            continue
+        side = (find_side_by_name(parts[0]) or parts[0]) if sided else ""
+        own = "/".join(parts[1 + sided :]) if same_name == "one" else name
+        found.setdefault((side, own), []).append(name)
+    return [
+        FolderDocument(
+            tuple(names), tuple(dict.fromkeys(name.split("/")[int(sided)] for name in names)), side
+        )
+        for (side, _), names in found.items()
+    ]
+
+
+def read_folder_rows(
+    tree: DocumentTree,
+    documents: Sequence[FolderDocument],
+    text: str,
+    label: str,
+    encoding: str,
+    problems: Problems,
+) -> Iterator[TableRow]:
+    """Yield a row for each document; raise BadDataError if the files of one document differ."""
+    contents = tree.contents([name for document in documents for name in document.files])
+    for document in documents:
+        first, *others = (next(contents) for _ in document.files)
+        name = document.files[0]
+        if any(other != first for other in others):
+            raise BadDataError(
+                f"the files {', '.join(document.files)} differ",
+                where=str(tree.folder),
+                hint="Remove `same_name: one`: they are different documents.",
+            )
+        read = _decode(first, f"{tree.folder}/{name}", encoding, problems)
+        if read is not None:
+            values = {"id": name, text: read, label: list(document.labels), "side": document.side}
+            yield TableRow(f"{tree.folder}/{name}", values)
+
+
+def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
+    codec = choose_codec(encoding)
+    try:
+        return content.decode(codec)
+    except UnicodeDecodeError as problem:
+        line = content.count(b"\n", 0, problem.start) + 1
+        if problems.report("encoding", f"a byte is not {encoding}", f"{where}:{line}") == "skip":
+            return None
+        return content.decode(codec, errors="replace")
+
 
 TABLES = ("csv", "tsv", "jsonl")
 
@@ -119,7 +197,7 @@ class OwnDocuments:
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
-        labels = self._labels(values[self.label], row.where, problems)
+        labels = self._split_labels(values[self.label], row.where, problems)
         if labels is None:
             return None
         own_id = values.get(self.id if self.id is not None else "id")
@@ -140,7 +218,7 @@ class OwnDocuments:
             "missing", f"no column {column!r}; the columns are {', '.join(columns)}", row.where, hint
         )
 
-    def _labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
+    def _split_labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
         if isinstance(value, list):
             parts = [str(each) for each in value]
         else:
@@ -158,7 +236,7 @@ class OwnDocuments:
         if self.side is None:
             return "train"
         word = str(row.values[self.side])
-        side = side_named(word)
+        side = find_side_by_name(word)
         if side is None:
             what = f"{word.strip()!r} is neither train, test, validation nor unused"
             problems.report("unknown-side", what, row.where)

@@ -1,13 +1,21 @@
-"""Detect the format and the encoding of a user's documents."""
+"""Guess the format and encoding of a user's documents, and which columns hold text, labels, ids and the split.
+
+Columns are guessed from their names and all values.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from typing import Any
 
-from textcat.corpora.sides import is_split, side_named
+from textcat.corpora.document import find_side_by_name, is_split
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.yaml_reader import read_packaged_yaml
 
 _OTHER_PROGRAMS = {
     ".gz": "Unpack it first.",
@@ -41,7 +49,7 @@ def detect_format(path: Path) -> str:
     ending = path.suffix.lower()
     if ending in _OTHER_PROGRAMS:
         raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
-    first = _first_line(path)
+    first = _read_first_line(path)
     if _VECTOR.match(first):
         return "svmlight"
     if ending == ".json" and first.lstrip().startswith("["):
@@ -50,16 +58,16 @@ def detect_format(path: Path) -> str:
         )
     if first.lstrip().startswith("{"):
         return "jsonl"
-    return _table_kind(path, first)
+    return _guess_table_kind(path, first)
 
 
 def detect_encoding(path: Path) -> str:
     """Return the encoding of a text file, judged by all of its lines."""
     with path.open("rb") as opened:
-        return likeliest_encoding(opened)
+        return choose_encoding(opened)
 
 
-def likeliest_encoding(pieces: Iterable[bytes]) -> str:
+def choose_encoding(pieces: Iterable[bytes]) -> str:
     """Return latin-1 if most non-ASCII pieces are not utf-8, else utf-8.
 
     A few damaged lines do not make a file latin-1 (in which every byte is valid).
@@ -80,7 +88,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _first_line(path: Path) -> str:
+def _read_first_line(path: Path) -> str:
     with path.open("rb") as opened:
         beginning = opened.read(SAMPLE_BYTES)
     if b"\0" in beginning:
@@ -92,7 +100,7 @@ def _first_line(path: Path) -> str:
     return first
 
 
-def _table_kind(path: Path, header: str) -> str:
+def _guess_table_kind(path: Path, header: str) -> str:
     separators = {"tsv": header.count("\t"), "csv": header.count(","), ";": header.count(";")}
     best = max(separators, key=lambda kind: separators[kind])
     if not separators[best]:
@@ -110,7 +118,7 @@ def _table_kind(path: Path, header: str) -> str:
 def _check_folder(path: Path) -> str:
     inside = sorted(entry for entry in path.iterdir() if not entry.name.startswith("."))
     folders = [entry for entry in inside if entry.is_dir()]
-    sides = {side_named(entry.name) for entry in folders} - {None}
+    sides = {find_side_by_name(entry.name) for entry in folders} - {None}
     if sides and not is_split(sides):
         hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
         raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
@@ -118,3 +126,226 @@ def _check_folder(path: Path) -> str:
         hint = f"{_HINT} Put each class's documents into a folder of the class's name."
         raise UsageError("the folder has no folders", where=str(path), hint=hint)
     return "folders"
+
+
+_SEPARATORS = ("|", ";", ",", "/", " ")
+# Columns with more words per value are text.
+WORDS_OF_TEXT = 5.0
+# A column of text must be present in this share of the rows.
+_PRESENT = 0.95
+# Distinct values are kept up to so many characters per column: ids and labels fit, text does not.
+_KEPT_CHARACTERS = 1 << 22
+
+
+@dataclass
+class ColumnSummary:
+    """Statistics of one column, updated value by value."""
+
+    name: str
+    present: int = 0
+    words: int = 0
+    has_lists: bool = False
+    has_repeats: bool = False
+    # Occurrences of each distinct value; incomplete if `is_complete` is false.
+    values: Counter[str] = field(default_factory=Counter)
+    is_complete: bool = True
+    _characters: int = 0
+
+    def add(self, value: Any) -> None:
+        """Add the value of one row."""
+        text = str(value)
+        self.present += 1
+        self.words += len(text.split())
+        if isinstance(value, list):
+            self.has_lists = True
+        elif text in self.values:
+            self.values[text] += 1
+            self.has_repeats = True
+        elif self._characters + len(text) <= _KEPT_CHARACTERS:
+            self.values[text] = 1
+            self._characters += len(text)
+        else:
+            self.is_complete = False
+
+    @property
+    def mean_words(self) -> float:
+        """Mean number of words per value."""
+        return self.words / max(self.present, 1)
+
+
+@dataclass(frozen=True)
+class TableSummary:
+    """The number of rows of a table, and its columns in order of first occurrence."""
+
+    rows: int
+    columns: tuple[ColumnSummary, ...]
+
+
+@dataclass(frozen=True)
+class SideColumn:
+    """The column with the sides of the split, and the rows of each side (None: of words that name no side)."""
+
+    column: ColumnSummary
+    rows: Mapping[str | None, int]
+
+
+@dataclass(frozen=True)
+class ColumnGuess:
+    """The use of each column; `not_sides` says why a column named like a split is not used as such."""
+
+    text: tuple[ColumnSummary, ...]
+    label: ColumnSummary
+    separator: str | None
+    id: ColumnSummary | None
+    side: SideColumn | None
+    not_sides: Mapping[str, str]
+
+
+def summarize_columns(rows: Iterable[Mapping[str, Any]]) -> TableSummary:
+    """Summarize each column in one pass over the rows; None counts as no value."""
+    columns: dict[str, ColumnSummary] = {}
+    number = 0
+    for row in rows:
+        number += 1
+        for name, value in row.items():
+            column = columns.get(name)
+            if column is None:
+                column = columns[name] = ColumnSummary(name)
+            if value is not None:
+                column.add(value)
+    return TableSummary(number, tuple(columns.values()))
+
+
+def guess_columns(table: TableSummary) -> ColumnGuess | None:
+    """Return the best guess; None if no column can be text or none can be labels."""
+    columns = [column for column in table.columns if column.present]
+    side = _find_side(columns)
+    named_side = [
+        column for column in _find_named_columns(columns, "side") if side is None or column is not side.column
+    ]
+    ids = (c for c in _find_named_columns(columns, "id") if _is_unique(c, table.rows))
+    own_id = next(ids, None)
+    rest = [c for c in columns if c is not own_id and (side is None or c is not side.column)]
+    label = _find_label([c for c in rest if c not in named_side]) or _find_label(rest)
+    text = _find_text([c for c in rest if c is not label], table.rows)
+    if label is None or not text:
+        return None
+    others = [] if side else [c for c in named_side if c is not label and c not in text]
+    not_sides = {column.name: _explain_missing_side(column) for column in others}
+    return ColumnGuess(tuple(text), label, guess_separator(label), own_id, side, not_sides)
+
+
+def guess_separator(column: ColumnSummary) -> str | None:
+    """Return the separator of several labels: the one that gives the fewest distinct labels.
+
+    They must be fewer than the distinct values, or names such as `Smith, John` would be split.
+    """
+    best, fewest = None, len(column.values)
+    for separator in _SEPARATORS:
+        several = {value: n for value, n in column.values.items() if separator in value.strip()}
+        pieces = {piece for value in column.values for piece in _split_value(value, separator)}
+        alone = {value.strip() for value in column.values if value not in several}
+        known = sum(
+            n * sum(piece in alone for piece in _split_value(v, separator)) for v, n in several.items()
+        )
+        parts = sum(n * (value.count(separator) + 1) for value, n in several.items())
+        if several and len(pieces) < fewest and (separator != " " or known >= 0.5 * parts):
+            best, fewest = separator, len(pieces)
+    return best
+
+
+def _split_value(value: str, separator: str) -> Iterator[str]:
+    return (piece for part in value.split(separator) if (piece := part.strip()))
+
+
+def _is_unique(column: ColumnSummary, rows: int) -> bool:
+    return column.present == rows and not (column.has_repeats or column.has_lists)
+
+
+def _find_side(columns: Sequence[ColumnSummary]) -> SideColumn | None:
+    """Return a column named like a split with mostly names of sides; else one with only such names."""
+    named = _find_named_columns(columns, "side")
+    for column in named:
+        sides = _count_sides(column)
+        if is_split(sides) and 2 * sides[None] < column.present:
+            return SideColumn(column, sides)
+    labels = _find_named_columns(columns, "label")
+    for column in columns:
+        sides = _count_sides(column)
+        if (
+            column not in named
+            and column not in labels
+            and not sides[None]
+            and {"train", "test"} <= set(sides)
+        ):
+            return SideColumn(column, sides)
+    return None
+
+
+def _count_sides(column: ColumnSummary) -> Counter[str | None]:
+    """Return the rows that name each side; None counts those that name no side."""
+    sides: Counter[str | None] = Counter()
+    for value, number in column.values.items():
+        sides[find_side_by_name(value)] += number
+    if rest := column.present - sum(sides.values()):
+        sides[None] += rest
+    return sides
+
+
+def _explain_missing_side(column: ColumnSummary) -> str:
+    sides = _count_sides(column)
+    known = sorted(side for side, number in sides.items() if side is not None and number)
+    examples = [repr(value) for value in list(column.values)[:3]]
+    if not known:
+        return f"its values, such as {', '.join(examples)}, name no side"
+    if not is_split(known):
+        return f"it has only {' and '.join(known)} rows"
+    return f"{sides[None]:,} of its values name no side"
+
+
+def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
+    """Return a column by its name; else a column of lists; else the one of short values that repeat most."""
+    by_name = [
+        column
+        for column in _find_named_columns(columns, "label")
+        if column.mean_words < WORDS_OF_TEXT or column.has_lists
+    ]
+    if by_name:
+        return by_name[0]
+    lists = [column for column in columns if column.has_lists]
+    if lists:
+        return lists[0]
+    repeating = [
+        c
+        for c in columns
+        if c.mean_words < WORDS_OF_TEXT and c.is_complete and 1 < len(c.values) <= max(2.0, 0.2 * c.present)
+    ]
+    return min(repeating, key=lambda column: len(column.values), default=None)
+
+
+def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
+    """Return columns of prose and titles; else the column with the longest values."""
+    no_lists = [c for c in columns if not c.has_lists]
+    usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
+    named = _find_named_columns(usable, "text")
+    prose = [c for c in usable if c.mean_words >= WORDS_OF_TEXT or c in named]
+    if prose:
+        return prose
+    longest = max(usable, key=lambda column: column.mean_words, default=None)
+    return [longest] if longest and longest.mean_words > 1 else []
+
+
+def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[ColumnSummary]:
+    """Return the columns with one of the names of a kind, in the order of the names."""
+    return [
+        column
+        for name in _load_column_names()[kind]
+        for column in columns
+        if column.name.strip().lower() == name
+    ]
+
+
+@cache
+def _load_column_names() -> dict[str, list[str]]:
+    names: dict[str, list[str]] = read_packaged_yaml("corpora/lists/column_names.yaml")
+    return names

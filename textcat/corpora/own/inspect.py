@@ -8,19 +8,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from textcat.corpora.document import find_side_by_name, is_split
 from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.own.columns import (
+from textcat.corpora.own.documents import FolderDocument, OwnDocuments, list_folder_documents
+from textcat.corpora.own.formats import (
+    SAMPLE_BYTES,
     WORDS_OF_TEXT,
     ColumnGuess,
     TableSummary,
+    choose_encoding,
+    detect_encoding,
+    detect_format,
     guess_columns,
     summarize_columns,
 )
-from textcat.corpora.own.documents import OwnDocuments
-from textcat.corpora.own.folders import FolderDocument, list_folder_documents
-from textcat.corpora.own.formats import SAMPLE_BYTES, detect_encoding, detect_format, likeliest_encoding
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
-from textcat.corpora.sides import is_split, side_named
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 
@@ -165,15 +167,15 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
     if kind != "jsonl":
         _check_header(guess, path)
     source, sides = (f"column {guess.side.column.name}", guess.side.rows) if guess.side else ("", {})
-    options = _table_options(guess, encoding) | _validation_option(sides)
-    if policy := _table_policy(guess, table, problems):
+    options = _make_table_options(guess, encoding) | _make_validation_option(sides)
+    if policy := _make_table_policy(guess, table, problems):
         options["policy"] = policy
     corpus = OwnDocuments(kind, path, ratio=None, **options)
     counts = _count_documents(corpus)
     report = [
         f"{kind}, {encoding}: {table.rows:,} rows",
         f"text: {', '.join(column.name for column in guess.text)}",
-        f"labels: {guess.label.name}{_separated_by(guess.separator)}; {counts.report()}",
+        f"labels: {guess.label.name}{_describe_separator(guess.separator)}; {counts.report()}",
         f"ids: {_report_ids(guess, table)}",
         *(f"column {name} is not used as the split: {why}" for name, why in guess.not_sides.items()),
         *counts.report_rare(),
@@ -204,7 +206,7 @@ def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -
     return table
 
 
-def _table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
+def _make_table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
     options: dict[str, Any] = {
         "text": [column.name for column in guess.text],
         "label": guess.label.name,
@@ -217,7 +219,7 @@ def _table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
     return options if encoding == "utf-8" else options | {"encoding": encoding}
 
 
-def _table_policy(guess: ColumnGuess, table: TableSummary, problems: Problems) -> dict[str, str]:
+def _make_table_policy(guess: ColumnGuess, table: TableSummary, problems: Problems) -> dict[str, str]:
     """Return the policy with which the documents can be read."""
     policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
     needed = [*guess.text, guess.label, *([guess.side.column] if guess.side else [])]
@@ -231,7 +233,7 @@ def _table_policy(guess: ColumnGuess, table: TableSummary, problems: Problems) -
     return policy
 
 
-def _validation_option(rows: Mapping[str | None, int]) -> dict[str, str]:
+def _make_validation_option(rows: Mapping[str | None, int]) -> dict[str, str]:
     """Test on validation documents if there are no test documents, else leave them out."""
     if not rows.get("validation"):
         return {}
@@ -290,7 +292,7 @@ def _report_split(
     return report
 
 
-def _separated_by(separator: str | None) -> str:
+def _describe_separator(separator: str | None) -> str:
     if separator is None:
         return ""
     return ", separated by spaces" if separator == " " else f", separated by {separator}"
@@ -306,7 +308,7 @@ def _inspect_folders(path: Path) -> Inspection:
             where=str(path),
             hint="Put each class's documents into a folder of the class's name.",
         )
-    if not sided and all(side_named(name.split("/")[0]) for name in names):
+    if not sided and all(find_side_by_name(name.split("/")[0]) for name in names):
         hint = "Put a folder for each class into each of them."
         raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
     found = list_folder_documents(tree, sided=sided, same_name="apart")
@@ -319,7 +321,7 @@ def _inspect_folders(path: Path) -> Inspection:
             where=str(path),
             hint="Extract the text: one text file for each document.",
         )
-    encoding = likeliest_encoding(tree.contents(files))
+    encoding = choose_encoding(tree.contents(files))
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     report = [f"a folder for each class, {encoding}: {len(found):,} files"]
     joined = list_folder_documents(tree, sided=sided, same_name="one")
@@ -330,9 +332,9 @@ def _inspect_folders(path: Path) -> Inspection:
             f"{copies:,} files are copies in the folders of other classes: {len(joined):,} documents"
         )
         found = joined
-    rows: Counter[str | None] = Counter(side_named(document.side) for document in found)
+    rows: Counter[str | None] = Counter(find_side_by_name(document.side) for document in found)
     if sided:
-        options |= {"side": "folders"} | _validation_option(rows)
+        options |= {"side": "folders"} | _make_validation_option(rows)
         if rows[None]:
             options["policy"] = {"unknown-side": "skip"}
     corpus = OwnDocuments("folders", path, ratio=None, **options)
@@ -348,7 +350,7 @@ def _inspect_folders(path: Path) -> Inspection:
 
 def _has_sides(names: Sequence[str]) -> bool:
     """Return whether the first level of folders are sides of a split, with classes below them."""
-    return is_split(side_named(parts[0]) for name in names if len(parts := name.split("/")) > 2)
+    return is_split(find_side_by_name(parts[0]) for name in names if len(parts := name.split("/")) > 2)
 
 
 def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:

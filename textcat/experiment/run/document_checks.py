@@ -21,8 +21,8 @@ from textcat.errors import BadDataError
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
-from textcat.experiment.steps.select import read_selection
 from textcat.experiment.steps.step import Step
+from textcat.experiment.steps.vectorize import read_selection
 from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
 from textcat.text.tokenizers import reads_latin_only
 
@@ -47,12 +47,14 @@ class DocumentChecks:
         for chain in self._plan.chains:
             if chain.vectorized.recipe.key == key and key not in self._checked:
                 self._checked.add(key)
-                folder = step.build_artifact(self._context).folder
+                folder = step.build_folder(self._context)
                 check_single_label(self._plan.experiment, folder)
                 if self._plan.experiment.corpus.name in OWN_FORMATS and chain.repeat == 0:
                     check_categories(self._plan.experiment, folder)
-            if chain.repeat == 0 and _document_steps(chain, self._until)[-1].recipe.key == key:
-                self._warn(empty_documents(chain, self._plan.experiment.corpus, self._context, self._until))
+            if chain.repeat == 0 and _list_document_steps(chain, self._until)[-1].recipe.key == key:
+                self._warn(
+                    count_empty_documents(chain, self._plan.experiment.corpus, self._context, self._until)
+                )
 
     def _warn(self, empty: EmptyDocuments) -> None:
         if empty.share > MOST_EMPTY and empty.remedy not in self._warned:
@@ -70,7 +72,7 @@ class EmptyDocuments:
     @property
     def share(self) -> float:
         """Share of documents without a term after the last step."""
-        return _share(self.steps[-1])
+        return _compute_share(self.steps[-1])
 
     @property
     def summary(self) -> str:
@@ -86,47 +88,49 @@ class EmptyDocuments:
         return f"{self.summary}. {self.remedy}" if self.share > MOST_EMPTY else self.summary
 
 
-def most_empty(plan: Plan, context: RunContext, until: str = "evaluate") -> EmptyDocuments:
+def find_emptiest_run(plan: Plan, context: RunContext, until: str = "evaluate") -> EmptyDocuments:
     """Return the count for the run with the most documents without a term, in its first repetition."""
     corpus = plan.experiment.corpus
     chains = {
-        _document_steps(chain, until)[-1].recipe.key: chain for chain in plan.chains if chain.repeat == 0
+        _list_document_steps(chain, until)[-1].recipe.key: chain for chain in plan.chains if chain.repeat == 0
     }
-    found = [empty_documents(chain, corpus, context, until) for chain in chains.values()]
+    found = [count_empty_documents(chain, corpus, context, until) for chain in chains.values()]
     return max(found, key=lambda empty: empty.share)
 
 
-def empty_documents(chain: Chain, corpus: CorpusSettings, context: RunContext, until: str) -> EmptyDocuments:
+def count_empty_documents(
+    chain: Chain, corpus: CorpusSettings, context: RunContext, until: str
+) -> EmptyDocuments:
     """Count documents without a term after each step up to a stage; the remedy is for the largest loss."""
     steps: list[tuple[str, int, int]] = []
-    for step in _document_steps(chain, until):
-        folder = step.build_artifact(context).folder
+    for step in _list_document_steps(chain, until):
+        folder = step.build_folder(context)
         if step is chain.tokenized:
-            steps.append(("tokenizing", *_empty_rows(_row_lengths(folder, "counts"))))
+            steps.append(("tokenizing", *_count_empty_rows(_read_row_lengths(folder, "counts"))))
         elif step is chain.vectorized:
-            lengths = [_row_lengths(folder, part) for part in ("train", "test")]
-            steps.append(("vectorizing", *_empty_rows(np.concatenate(lengths))))
+            lengths = [_read_row_lengths(folder, part) for part in ("train", "test")]
+            steps.append(("vectorizing", *_count_empty_rows(np.concatenate(lengths))))
         else:
-            steps.append(("selection", *_empty_rows(_selected_lengths(chain, context))))
-    shares = [0.0, *map(_share, steps)]
+            steps.append(("selection", *_count_empty_rows(_count_selected_terms(chain, context))))
+    shares = [0.0, *map(_compute_share, steps)]
     lost = [after - before for before, after in pairwise(shares)]
     worst = steps[int(np.argmax(lost))][0]
-    return EmptyDocuments(steps, _remedy(worst, chain, corpus))
+    return EmptyDocuments(steps, _suggest_remedy(worst, chain, corpus))
 
 
-def _document_steps(chain: Chain, until: str) -> list[Step]:
+def _list_document_steps(chain: Chain, until: str) -> list[Step]:
     """Return the steps up to a stage that can leave a document without terms."""
     steps = (chain.tokenized, chain.vectorized, chain.selected)
     return [step for step in steps if step and STAGES.index(step.stage) <= STAGES.index(until)]
 
 
-def _row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
+def _read_row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
     return np.diff(read_array(folder, f"{matrix}.indptr"))
 
 
-def _selected_lengths(chain: Chain, context: RunContext) -> NDArray[np.int64]:
+def _count_selected_terms(chain: Chain, context: RunContext) -> NDArray[np.int64]:
     """Return, for each document, the number of its terms that are selected for any category."""
-    folder = chain.vectorized.build_artifact(context).folder
+    folder = chain.vectorized.build_folder(context)
     selected: NDArray[np.bool_] = np.any(read_selection(chain.selected, context), axis=1)
     lengths = []
     for part in ("train", "test"):
@@ -136,16 +140,16 @@ def _selected_lengths(chain: Chain, context: RunContext) -> NDArray[np.int64]:
     return np.concatenate(lengths)
 
 
-def _empty_rows(lengths: NDArray[np.int64]) -> tuple[int, int]:
+def _count_empty_rows(lengths: NDArray[np.int64]) -> tuple[int, int]:
     return int(np.count_nonzero(lengths == 0)), len(lengths)
 
 
-def _share(step: tuple[str, int, int]) -> float:
+def _compute_share(step: tuple[str, int, int]) -> float:
     _, empty, documents = step
     return empty / max(documents, 1)
 
 
-def _remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
+def _suggest_remedy(done: str, chain: Chain, corpus: CorpusSettings) -> str:
     """Return what to do if a step leaves many documents without terms."""
     if corpus.name in list_vector_corpora():
         return "Remove the vectors without entries, or select more features."
@@ -190,11 +194,11 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
         for number, what in ((several, "several labels"), (none, "no label among the categories"))
         if number
     ]
-    places = [f"{place}: {found}" for place, found in _places(experiment, wrong)]
+    places = [f"{place}: {found}" for place, found in _locate_documents(experiment, wrong)]
     raise BadDataError(
         f"`single_label: true`, but {' and '.join(counted)}, such as\n  " + "\n  ".join(places),
         where=str(experiment.own_documents if experiment.corpus.path else experiment.corpus.name),
-        hint=_label_remedy(experiment.corpus, several=several > 0, none=none > 0),
+        hint=_suggest_label_remedy(experiment.corpus, several=several > 0, none=none > 0),
     )
 
 
@@ -226,7 +230,7 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
             log.warning("Warning: %d of %d categories are %s (%s)", len(found), len(names), what, shown)
 
 
-def _places(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _locate_documents(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:
     """Yield the place of the first few documents with these ids (file and line if known), and their labels."""
     corpus = experiment.corpus
     if corpus.name not in OWN_FORMATS or corpus.name in list_vector_corpora():
@@ -242,7 +246,7 @@ def _places(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str
         yield document.where or f"document {document.id}", wrong[document.id]
 
 
-def _label_remedy(corpus: CorpusSettings, *, several: bool, none: bool) -> str:
+def _suggest_label_remedy(corpus: CorpusSettings, *, several: bool, none: bool) -> str:
     remedies: list[Any] = []
     if several and corpus.name in TABLES and corpus.options.get("label_separator") is not None:
         remedies.append(

@@ -17,9 +17,14 @@ from typing import Any
 
 from textcat.errors import TextcatError
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.earlier_readings import check_earlier_readings, find_earlier_readings
 from textcat.experiment.run.plan import Plan, make_plan
-from textcat.experiment.run.reading_plan import ReadableExperiment, ReadingSpace, project_reading
+from textcat.experiment.run.reading_plan import (
+    ReadableExperiment,
+    ReadingSpace,
+    check_earlier_readings,
+    find_earlier_readings,
+    project_reading,
+)
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.experiment import Experiment
@@ -39,7 +44,7 @@ from textcat.published.reading_summary import (
 from textcat.published.readings import Readings
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_json, write_json
-from textcat.store.recording import RecordingStore
+from textcat.store.artifacts import RecordingStore
 
 log = logging.getLogger(__name__)
 
@@ -76,11 +81,11 @@ class MeasuredExperiment:
     earlier: Mapping[tuple[str, ...], CellValues] = field(default_factory=dict)
 
     def project(self, reading: Mapping[str, str]) -> Reading:
-        """The part of a reading that makes a difference here."""
+        """Return the part of a reading that makes a difference here."""
         return project_reading(reading, self.same)
 
     def key(self, reading: Mapping[str, str]) -> tuple[str, ...]:
-        """The options of a reading that make a difference here."""
+        """Return the options of a reading that make a difference here."""
         return tuple(self.project(reading).values())
 
 
@@ -209,7 +214,7 @@ class Multiverse:
         return make_plan(read, *corpora[key])
 
     def summarize(self) -> dict[str, Any]:
-        """Everything that multiverse.json holds."""
+        """Return the contents of multiverse.json."""
         return {
             "format": FORMAT,
             "paper": self.readings.paper,
@@ -226,7 +231,7 @@ class Multiverse:
         }
 
     def _list_joint_results(self) -> list[dict[str, RunMeasures]]:
-        """For each reading that all experiments have, the measures of all."""
+        """Return the measures of all experiments for each reading that all of them have."""
         joint = []
         for reading in self.selected:
             results = {
@@ -275,7 +280,7 @@ class Multiverse:
 
 
 def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures) -> list[PublishedCell]:
-    """The printed cells that an experiment makes; without any, F1 or accuracy of each of its runs, unprinted."""
+    """Return the printed cells of an experiment; without any, cells for F1 or accuracy of each of its runs."""
     cells = (cell for cell in load_all_cells() if cell.group == "tables")
     printed = [cell for cell in cells if cell.experiment == experiment.name]
     if printed:
@@ -312,13 +317,13 @@ def _describe_reading(measured: MeasuredReading, cells: Sequence[PublishedCell])
 
 
 def _list_values(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
-    """The values of the cells in the order of `cells`, with four decimals."""
+    """Return the values of the cells in the order of `cells`, with four decimals."""
     values = (measured.values.get(cell.id) for cell in cells)
     return {"values": [None if value is None else round(value, 4) for value in values]}
 
 
 def describe_questions(readings: Readings) -> dict[str, Any]:
-    """The questions as plain values, with the default option of each."""
+    """Return the questions as plain values, with the default option of each."""
     return {
         name: {
             "question": question.question,
@@ -370,12 +375,12 @@ def measure_reading(plan: Plan, context: RecordingContext) -> RunMeasures:
 
 
 def is_measured(plan: Plan, context: RecordingContext) -> bool:
-    """Whether the measures of a reading are in the cache."""
+    """Return whether the measures of a reading are in the cache."""
     return context.store.find(_make_reading_recipe(plan)) is not None
 
 
 def _make_reading_recipe(plan: Plan) -> Recipe:
-    """Everything that decides the measures of an experiment."""
+    """Return the recipe of everything that decides the measures of an experiment."""
     settings: Experiment = plan.experiment
     parameters = settings.model_dump(mode="json", include={"comparisons", "resample", "runs"})
     keys = {f"{chain.run}/{chain.repeat}": chain.evaluated.recipe.key for chain in plan.chains}
@@ -391,14 +396,14 @@ def _free_space(store: Store, later: Sequence[Plan]) -> None:
 
 
 def _is_kept(recipe: Recipe, needed: set[str]) -> bool:
-    """Whether an artifact is needed itself, or belongs to one that is (a descent, scores of held-out parts)."""
+    """Return whether an artifact is needed, or belongs to one that is (a descent, scores of held-out parts)."""
     if recipe.stage in {"reading", "tokenize"} or recipe.key in needed:
         return True
     return recipe.stage in BESIDE_STEPS and not needed.isdisjoint(recipe.inputs.values())
 
 
 def format_reading(reading: Mapping[str, str], space: ReadingSpace) -> str:
-    """How a reading differs from the default one."""
+    """Describe how a reading differs from the default one."""
     default = space.default
     changed = [f"{name}={option}" for name, option in reading.items() if option != default[name]]
     return ", ".join(changed) or "default reading"

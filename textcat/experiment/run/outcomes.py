@@ -19,8 +19,7 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.contingency import ContingencyTable, count_contingency
-from textcat.evaluation.measures import ZeroDivision
+from textcat.evaluation.measures import ContingencyTable, ZeroDivision, count_contingency
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
@@ -28,8 +27,8 @@ from textcat.experiment.run.results_file import RESULTS_FILE, read_results
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
+from textcat.experiment.steps.block_outcome import read_decisions
 from textcat.experiment.steps.evaluate import read_measures
-from textcat.experiment.steps.outcome_files import read_decisions
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store import Artifact
 from textcat.yaml_reader import suggest_names

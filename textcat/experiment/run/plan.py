@@ -10,12 +10,10 @@ from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.calibrate import make_calibrate_step
 from textcat.experiment.steps.decide import make_decide_step
 from textcat.experiment.steps.evaluate import make_evaluate_step
-from textcat.experiment.steps.project import make_project_step
-from textcat.experiment.steps.select import make_select_step
 from textcat.experiment.steps.step import Step
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.steps.train import make_train_step
-from textcat.experiment.steps.vectorize import make_vectorize_step
+from textcat.experiment.steps.vectorize import make_project_step, make_select_step, make_vectorize_step
 
 STAGES = ("fetch", "tokenize", "select", "train", "evaluate", "report")
 

@@ -1,26 +1,154 @@
-"""List the readings of an experiment: all of them, or the default, its neighbours and a seeded sample."""
+"""List the readings of an experiment: all of them, or the default, its neighbours and a seeded sample.
+
+A reading patches settings of the experiment. A patch maps dotted paths to values, checked against the typed model:
+`text.stem` sets a key of the experiment. `runs.WHICH.parameters.lam` sets a key of runs, where WHICH is `*` (all
+runs), names separated by `|`, or `learner:` and learners separated by `|`. A path into a section that an experiment
+may leave out (projection, calibration, resample, a run's search) changes nothing where the section is absent.
+
+Readings of an earlier multiverse.json can be kept beside new ones. Such a file has the printed cells of each reading,
+not all measures, so claims are judged on new readings alone.
+"""
 
 from __future__ import annotations
 
 import itertools
+import logging
 import random
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from copy import deepcopy
+from dataclasses import dataclass, fields
 from math import prod
-from typing import Any
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from textcat.errors import UsageError
-from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.experiment import OPTIONAL_SECTIONS, Experiment, RunSettings
+from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.experiment.spec.loading import (
     derive_experiment_name,
     find_experiment,
     read_experiment_source,
     validate_experiment,
 )
-from textcat.experiment.spec.patches import apply_patch, check_patch_path
+from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
+from textcat.published.check import CellValues
 from textcat.published.readings import Assignment, Question, Readings
 from textcat.store import hash_json
-from textcat.yaml_reader import YamlSource
+from textcat.yaml_reader import YamlSource, suggest_names
+
+NOT_CREATED = {*OPTIONAL_SECTIONS, "resample", "search"}
+FREE_SECTIONS = {("corpus", "options")}
+OPTION_KINDS = (ColumnOptions, RowOptions, GradientOptions)
+Patch = Mapping[str, Any]
+
+
+def check_patch_path(path: str) -> None:
+    """Refuse a path that no experiment has."""
+    keys = path.split(".")
+    if keys[0] != "runs":
+        _check_keys(Experiment, keys, path)
+        return
+    if len(keys) < 3:
+        raise _make_path_error(path, "a path into runs is runs.WHICH.KEY")
+    learners = _list_learners(keys[1], path)
+    if keys[2] != "parameters":
+        _check_keys(RunSettings, keys[2:], path)
+        return
+    if len(keys) < 4:
+        raise _make_path_error(path, "parameters are set one by one")
+    models = {LEARNERS[name].parameters for name in learners}
+    _check_parameter(keys[3:], models, path)
+
+
+def _check_parameter(keys: list[str], models: Iterable[type[BaseModel]], path: str) -> None:
+    known = {name for model in models for name in model.model_fields}
+    if keys[0] not in known:
+        raise _make_path_error(path, f"no such parameter: {keys[0]}. {suggest_names(keys[0], known)}")
+    if keys[0] == "options" and len(keys) == 2:
+        names = {field.name for kind in OPTION_KINDS for field in fields(kind)}
+        if keys[1] not in names:
+            raise _make_path_error(path, f"no such option: {keys[1]}. {suggest_names(keys[1], names)}")
+    elif len(keys) > 1:
+        raise _make_path_error(path, f"{keys[0]} has no parts")
+
+
+def _list_learners(which: str, path: str) -> list[str]:
+    """Return the learners that a selector of runs can mean."""
+    if not which.startswith("learner:"):
+        return list(LEARNERS)
+    named = which.removeprefix("learner:").split("|")
+    for name in named:
+        if name not in LEARNERS:
+            raise _make_path_error(path, f"no such learner: {name}. {suggest_names(name, LEARNERS)}")
+    return named
+
+
+def _check_keys(model: type[BaseModel], keys: list[str], path: str) -> None:
+    """Follow the keys through nested settings."""
+    for position, key in enumerate(keys):
+        if key not in model.model_fields:
+            raise _make_path_error(path, f"no such key: {key}. {suggest_names(key, model.model_fields)}")
+        if position == len(keys) - 1:
+            return
+        if (*keys[:position], key) in FREE_SECTIONS:
+            return
+        annotation = model.model_fields[key].annotation
+        if key == "comparisons":
+            _check_keys(get_args(annotation)[1], keys[position + 2 :], path)
+            return
+        nested = next((each for each in (annotation, *get_args(annotation)) if _is_model(each)), None)
+        if nested is None:
+            raise _make_path_error(path, f"{key} has no parts")
+        model = nested
+
+
+def _is_model(annotation: Any) -> bool:
+    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
+
+
+def _make_path_error(path: str, what: str) -> UsageError:
+    return UsageError(f"not a setting of experiments: {what}", where=path, hint="Correct the patch's path.")
+
+
+def apply_patch(data: Mapping[str, Any], patch: Patch) -> dict[str, Any]:
+    """Return an experiment's plain data with the patch's values in place."""
+    patched = deepcopy(dict(data))
+    for path, value in patch.items():
+        keys = path.split(".")
+        if keys[0] == "runs":
+            for run in _select_runs(patched.get("runs", {}), keys[1]):
+                if keys[2] != "parameters" or _takes_parameter(run, keys[3]):
+                    _set_value(run, keys[2:], value)
+        else:
+            _set_value(patched, keys, value)
+    return patched
+
+
+def _select_runs(runs: Mapping[str, Any], which: str) -> list[dict[str, Any]]:
+    if which == "*":
+        return list(runs.values())
+    if which.startswith("learner:"):
+        learners = set(which.removeprefix("learner:").split("|"))
+        return [run for run in runs.values() if run.get("learner") in learners]
+    return [runs[name] for name in which.split("|") if name in runs]
+
+
+def _takes_parameter(run: Mapping[str, Any], name: str) -> bool:
+    """Return whether a run's learner has such a parameter; `runs.*` does not change the other runs."""
+    learner = LEARNERS.get(str(run.get("learner")))
+    return learner is None or name in learner.parameters.model_fields
+
+
+def _set_value(section: dict[str, Any], keys: list[str], value: Any) -> None:
+    for key in keys[:-1]:
+        if not isinstance(section.get(key), dict):
+            if key in NOT_CREATED or key == "comparisons":
+                return
+            section[key] = {}
+        section = section[key]
+    section[keys[-1]] = deepcopy(value)
+
 
 SAMPLE_BATCH = 32
 # Where in the order of the steps a setting comes in: readings that share early steps run one after another.
@@ -86,7 +214,7 @@ class ReadableExperiment:
             raise UsageError(f"under {named}: {error.what}", where=self.name, hint=hint) from error
 
     def find_departures(self) -> list[str]:
-        """The questions that the file answers otherwise than the default reading, or leaves to a setting's default."""
+        """Return the questions that the file answers differently from the default reading or does not answer."""
         committed = self.identify(self.committed)
         return [
             name
@@ -95,7 +223,7 @@ class ReadableExperiment:
         ]
 
     def find_effective_options(self) -> dict[str, dict[str, str]]:
-        """Question -> option -> the option it equals here, for questions with options that differ here.
+        """Map questions with options that differ here to a mapping from each option to the one it equals here.
 
         An option that gives the same settings as an earlier one is counted as that one; the default comes first.
         """
@@ -111,7 +239,7 @@ class ReadableExperiment:
         return found
 
     def find_committed_options(self) -> dict[str, str | None]:
-        """The option of each question that the file takes; None where its setting is left out or another value."""
+        """Return the file's option for each question; None where the setting is left out or has another value."""
         wanted = self.identify(self.committed)
         return {
             name: next(
@@ -127,7 +255,7 @@ class ReadableExperiment:
 
     @staticmethod
     def identify(experiment: Experiment) -> str:
-        """The sha256 of an experiment's settings, titles and notes left out."""
+        """Return the sha256 of an experiment's settings without titles and notes."""
         left_out = {"title", "notes", "figures", "tables", "name"}
         return hash_json(experiment.model_dump(mode="json", exclude=left_out))
 
@@ -160,7 +288,7 @@ class ReadingSpace:
         return {name: self.readings.questions[name].default for name in self.options}
 
     def list_neighbours(self) -> list[dict[str, str]]:
-        """The readings that differ from the default in one question."""
+        """Return the readings that differ from the default in one question."""
         default = self.default
         return [
             default | {name: option}
@@ -209,12 +337,60 @@ class ReadingSpace:
 
 
 def find_first_step(question: Question) -> int:
-    """The earliest step that a question's options change."""
+    """Return the earliest step that a question's options change."""
     paths = [path.split(".") for option in question.options.values() for path in option.patch]
     sections = [keys[2] if keys[0] == "runs" else keys[0] for keys in paths]
     return min((STEP_OF_SECTION.get(section, TRAINING_STEP) for section in sections), default=TRAINING_STEP)
 
 
 def project_reading(reading: Assignment, same: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """The part of a reading that makes a difference in one experiment (see `find_effective_options`)."""
+    """Return the part of a reading that makes a difference in one experiment (see `find_effective_options`)."""
     return {name: options.get(reading[name], reading[name]) for name, options in same.items()}
+
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, ...]
+# multiverse.json keeps four decimals.
+ROUNDING = 1e-3
+
+
+def find_earlier_readings(
+    summary: Mapping[str, Any] | None, same: Mapping[str, Mapping[str, str]]
+) -> dict[Key, CellValues]:
+    """Map the options that make a difference to cell values, for each reading in the summary of an experiment.
+
+    `same` is what `find_effective_options` returns. Readings with unknown or missing options are left out.
+    """
+    if summary is None:
+        return {}
+    cells = list(summary["cells"])
+    found: dict[Key, CellValues] = {}
+    for reading in summary["readings"]:
+        options = reading["options"]
+        if all(options.get(name) in known for name, known in same.items()):
+            key = tuple(project_reading(options, same).values())
+            found[key] = dict(zip(cells, reading["values"], strict=True))
+    return found
+
+
+def check_earlier_readings(
+    name: str, earlier: Mapping[Key, CellValues], default: Key, measured: CellValues
+) -> dict[Key, CellValues]:
+    """Return the earlier readings, or none where the default reading is missing or has other numbers now."""
+    if not earlier:
+        return {}
+    before = earlier.get(default)
+    if before is None or not all(_is_same(before.get(cell), value) for cell, value in measured.items()):
+        log.warning(
+            "%s: the earlier readings are left out, since the default reading among them is missing or different",
+            name,
+        )
+        return {}
+    return dict(earlier)
+
+
+def _is_same(before: float | None, now: float | None) -> bool:
+    if before is None or now is None:
+        return before is now
+    return abs(before - now) <= ROUNDING

@@ -1,4 +1,8 @@
-"""Collect the measures and signatures of all runs of an experiment."""
+"""Collect the measures and signatures of all runs of an experiment.
+
+Experiments with one label per document also get accuracy at k, confusions and the reliability of probabilities.
+The experiments of the papers do not, so that their results stay as they are.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
+from textcat.evaluation.measures import Floats, Ints
+from textcat.evaluation.one_label import (
+    compute_calibration_error,
+    compute_risk_area,
+    count_confusions,
+    find_columns,
+    measure_rejection,
+    measure_reliability,
+    measure_top_accuracy,
+    trace_risk_coverage,
+)
 from textcat.evaluation.run_measures import average_repetitions
 from textcat.evaluation.significance import measure_comparison
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.one_label_results import collect_one_label_results, describes_one_label
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
+from textcat.experiment.steps.block_outcome import read_decisions, read_scores
+from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
-from textcat.experiment.steps.outcome_files import read_decisions, read_scores
 from textcat.experiment.steps.train import list_method_names
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import hash_json
-from textcat.store.arrays import read_json
+from textcat.store.arrays import read_array, read_json, read_mask
+from textcat.thresholds.rejection import Rejection
 
 RunMeasures = dict[str, float | None]
 
@@ -95,7 +111,7 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
     by_run: dict[str, list[Chain]] = defaultdict(list)
     for chain in plan.chains:
         by_run[chain.run].append(chain)
-    first = read_vectors(plan.chains[0].vectorized.build_artifact(context).folder)
+    first = read_vectors(plan.chains[0].vectorized.build_folder(context))
     runs = {name: _collect_run(chains, plan, context) for name, chains in by_run.items()}
     compared = {
         name: {"measures": _compare_errors(pair, runs, first)}
@@ -139,8 +155,8 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
 
 def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
-    folders = [chain.trained.build_artifact(context).folder for chain in chains]
-    vectors = read_vectors(chains[0].vectorized.build_artifact(context).folder)
+    folders = [chain.trained.build_folder(context) for chain in chains]
+    vectors = read_vectors(chains[0].vectorized.build_folder(context))
     certificates = extract_certificates(read_json(folders[0], "model"))
     measures = _aggregate_measures(chains, plan, context)
     measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts) | measure_training(
@@ -162,7 +178,7 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
     if (folders[0] / "search.json").exists():
         result["search"] = read_json(folders[0], "search")
     result |= collect_identities(*list_plugin_names(plan.experiment, run))
-    series = read_series(chains[0].evaluated.build_artifact(context).folder)
+    series = read_series(chains[0].evaluated.build_folder(context))
     if series:
         result["series"] = series
     return result
@@ -181,7 +197,7 @@ def list_plugin_names(experiment: Experiment, run: RunSettings) -> list[tuple[st
 
 
 def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext) -> RunMeasures:
-    each = [read_measures(chain.evaluated.build_artifact(context).folder) for chain in chains]
+    each = [read_measures(chain.evaluated.build_folder(context)) for chain in chains]
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
@@ -201,8 +217,8 @@ def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMe
     scores, decisions, labels = [], [], []
     vectors = None
     for chain in chains:
-        folder = chain.evaluated.build_artifact(context).folder
-        vectors = read_vectors(chain.vectorized.build_artifact(context).folder)
+        folder = chain.evaluated.build_folder(context)
+        vectors = read_vectors(chain.vectorized.build_folder(context))
         scores.append(read_scores(folder))
         decisions.append(read_decisions(folder))
         labels.append(vectors.test_labels)
@@ -238,4 +254,87 @@ def _measure_collection(
         "collection.categories": float(len(vectors.categories)),
         "collection.terms": float(vectors.train.shape[1]),
         "collection.features": float(vectors.train.shape[1] if selection == "all" else selection),
+    }
+
+
+TOP_ACCURACIES = (3, 5)
+MAX_CONFUSIONS = 1000
+
+
+def describes_one_label(experiment: Experiment) -> bool:
+    """Return whether the results describe single labels: not for papers, nor for several random splits."""
+    splits = experiment.resample is not None and experiment.resample.kind == "splits"
+    return experiment.corpus.single_label and not experiment.paper and not splits
+
+
+def load_rule_of_chain(
+    chain: Chain, vectors: Vectors, context: RunContext, *, single_label: bool
+) -> DecisionRule:
+    """Return the decision rule of a run whose steps are built."""
+    calibrated = chain.calibrated.build_folder(context) if chain.calibrated else None
+    decided = chain.decided.build_folder(context)
+    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=single_label)
+
+
+def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> dict[str, Any]:
+    """Return `measures`, `confusions` as (label, given, documents) by number of the category, and more.
+
+    With folds, the test documents of all folds count together.
+    """
+    parts = [_read_part(chain, context) for chain in chains]
+    scores = np.vstack([part["scores"] for part in parts])
+    labels = np.concatenate([part["labels"] for part in parts])
+    given = np.concatenate([part["given"] for part in parts])
+    outside = _find_outside(chains[0], parts[0]["categories"])
+    measures = dict(measure_top_accuracy(scores, labels, TOP_ACCURACIES))
+    found: dict[str, Any] = {
+        "confusions": [list(entry) for entry in count_confusions(labels, given, MAX_CONFUSIONS)]
+    }
+    if chains[0].settings.reject:
+        measures |= measure_rejection(labels, given, outside)
+        measures["reject.threshold"] = float(np.mean([part["threshold"] for part in parts]))
+    if all(part["probabilities"] is not None for part in parts):
+        probabilities = np.vstack([part["probabilities"] for part in parts])
+        described = _describe_probabilities(probabilities, labels, outside)
+        measures |= described.pop("measures")
+        found |= described
+    finite = {name: value if np.isfinite(value) else None for name, value in measures.items()}
+    return found | {"measures": finite}
+
+
+def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -> dict[str, Any]:
+    """Return `measures`, `reliability` and `risk_coverage`; a document out of scope is wrong if it is answered."""
+    reliability = measure_reliability(probabilities, labels)
+    best, columns = Rejection(0.0, outside).find_best(probabilities)
+    right = columns == labels
+    return {
+        "measures": {
+            "probability.calibration_error": compute_calibration_error(reliability),
+            "reject.risk_area": compute_risk_area(best, right),
+        },
+        "reliability": [[round(p, 6), round(share, 6), n] for p, share, n in reliability],
+        "risk_coverage": [[round(c, 6), round(r, 6)] for c, r in trace_risk_coverage(best, right)],
+    }
+
+
+def _find_outside(chain: Chain, categories: Sequence[str]) -> int:
+    """Return the column of the label of documents out of scope, or -1."""
+    label = chain.settings.reject.label if chain.settings.reject else None
+    return -1 if label is None else list(categories).index(label)
+
+
+def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:
+    """Return scores, labels, given categories, probabilities and more of the test documents of one repetition."""
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    folder = chain.evaluated.build_folder(context)
+    scores = read_array(folder, "scores")
+    model = load_model(chain.trained.build_folder(context))
+    rule = load_rule_of_chain(chain, vectors, context, single_label=True)
+    return {
+        "scores": scores,
+        "labels": find_columns(vectors.test_labels),
+        "given": find_columns(read_mask(folder, "decisions")),
+        "probabilities": rule.probabilities(model, scores),
+        "categories": vectors.categories,
+        "threshold": rule.rejection.threshold if rule.rejection else 0.0,
     }

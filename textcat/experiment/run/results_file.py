@@ -3,6 +3,9 @@
 results.json holds the measures of categories as columns, one line per measure, in the order of
 `corpus.categories_in_order`, and certificates likewise. Numbers have ten significant digits. When read, every
 measure gets its dotted name back. Seconds differ from run to run; timings.json holds them.
+
+With many categories results are compact: columns that follow from counts are left out, and certificates are
+summarized; the model's description has the whole certificates.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ import json
 import logging
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -18,17 +22,59 @@ from typing import Any
 import numpy as np
 
 from textcat.errors import BadDataError
+from textcat.evaluation import measures
+from textcat.evaluation.measures import ContingencyTable, ZeroDivision
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.compact_results import (
-    MANY_CATEGORIES,
-    drop_derived_columns,
-    restore_derived_columns,
-    summarize_certificates,
-)
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
 from textcat.store.arrays import read_json
+
+# Results with more categories than this are shortened.
+MANY_CATEGORIES = 1000
+DERIVED_COLUMNS = ("tn", "precision", "recall", "f1", "errors", "error_rate")
+_COUNTS = ("tp", "fp", "fn")
+
+
+def drop_derived_columns(columns: Mapping[str, list[Any]], documents: int) -> dict[str, list[Any]]:
+    """Remove the columns that `restore_derived_columns` computes from the counts of all test documents."""
+    counts = [columns.get(name) or [None] for name in (*_COUNTS, "tn")]
+    if any(None in each for each in counts) or set(map(sum, zip(*counts, strict=True))) != {documents}:
+        return dict(columns)
+    return {name: values for name, values in columns.items() if name not in DERIVED_COLUMNS}
+
+
+def restore_derived_columns(
+    columns: Mapping[str, list[Any]], documents: int, zero_division: ZeroDivision
+) -> dict[str, list[Any]]:
+    """Add the columns that follow from the counts of `documents` test documents, if they were left out."""
+    if not all(name in columns for name in _COUNTS) or any(name in columns for name in DERIVED_COLUMNS):
+        return dict(columns)
+    tp, fp, fn = (np.asarray(columns[name], dtype=np.int64) for name in _COUNTS)
+    table = ContingencyTable(tp, fp, fn, documents - tp - fp - fn)
+    derived = {
+        "tn": table.tn,
+        "precision": measures.precision(table, zero_division),
+        "recall": measures.recall(table, zero_division),
+        "f1": measures.f1(table, zero_division),
+        "errors": table.errors,
+        "error_rate": measures.error_rate(table),
+    }
+    return {**columns, **{name: values.tolist() for name, values in derived.items()}}
+
+
+def summarize_certificates(certificates: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return for each field the mean and largest number, or how often each text occurs."""
+    summary: dict[str, Any] = {}
+    for name in certificates[0] if certificates else ():
+        values = [entry[name] for entry in certificates if entry[name] is not None]
+        if values and all(isinstance(value, str) for value in values):
+            summary[name] = dict(sorted(Counter(values).items()))
+        elif values:
+            numbers = np.asarray(values, dtype=np.float64)
+            summary[name] = {"mean": float(numbers.mean()), "max": float(numbers.max())}
+    return summary
+
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +156,7 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shorten_run(run: dict[str, Any], documents: int) -> None:
-    """Leave out of a run with many categories what can be computed again, and most of the certificates."""
+    """Remove from a run with many categories what can be computed again, and most of the certificates."""
     run["by_category"] = drop_derived_columns(run["by_category"], documents)
     if run["certificates"]:
         summary = summarize_certificates(run["certificates"])
@@ -192,7 +238,7 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            description = read_json(chain.trained.build_artifact(context).folder, "model")
+            description = read_json(chain.trained.build_folder(context), "model")
             runs[chain.run] = _measure_training_seconds(description, plan)
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]

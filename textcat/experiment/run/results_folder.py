@@ -37,19 +37,19 @@ def write_results_folder(
         if not rebuild and not damage:
             return
         log.info("writing %s%s", folder, f": {damage}" if damage else "")
-        sweep(folder)
+        remove_unfinished_files(folder)
         merged = merge_timings(folder, timings)
         write_report(folder, merged["stages"])
         write_atomically(folder / TIMINGS_FILE, json.dumps(merged, indent=1, sort_keys=True) + "\n")
         write_atomically(folder / RESULTS_FILE, content)
-        seal(folder)
+        write_report_manifest(folder)
 
 
 def find_damage(folder: Path, results: str) -> str:
     """Return what is wrong with the report of these results, or an empty text."""
     try:
         expected = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
-        found = {path.relative_to(folder).as_posix(): hash_file(path) for path in report_files(folder)}
+        found = {path.relative_to(folder).as_posix(): hash_file(path) for path in list_report_files(folder)}
         same = (folder / RESULTS_FILE).read_bytes() == results.encode()
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
@@ -63,31 +63,31 @@ def find_damage(folder: Path, results: str) -> str:
     return "" if same else f"{RESULTS_FILE} holds other results"
 
 
-def seal(folder: Path) -> None:
+def write_report_manifest(folder: Path) -> None:
     """Write the manifest, after all other files of the report."""
-    files = {path.relative_to(folder).as_posix(): hash_file(path) for path in report_files(folder)}
+    files = {path.relative_to(folder).as_posix(): hash_file(path) for path in list_report_files(folder)}
     write_atomically(folder / MANIFEST, json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
 
 
-def sweep(folder: Path) -> None:
+def remove_unfinished_files(folder: Path) -> None:
     """Delete temporary files of killed writers; the caller holds the lock of the folder."""
-    for path in unfinished_files(folder):
+    for path in list_unfinished_files(folder):
         path.unlink(missing_ok=True)
 
 
-def report_files(folder: Path) -> Iterator[Path]:
+def list_report_files(folder: Path) -> Iterator[Path]:
     """Yield the existing files of the report, its figures, and unfinished files."""
     yield from (folder / name for name in FILES if (folder / name).is_file())
-    yield from figures_in(folder / "figures")
-    yield from unfinished_files(folder)
+    yield from list_figures(folder / "figures")
+    yield from list_unfinished_files(folder)
 
 
-def figures_in(folder: Path) -> list[Path]:
+def list_figures(folder: Path) -> list[Path]:
     """Return the SVG and PNG files in a folder of figures."""
     return sorted(path for path in [*folder.glob("*.svg"), *folder.glob("*.png")] if _is_written(path))
 
 
-def unfinished_files(folder: Path) -> list[Path]:
+def list_unfinished_files(folder: Path) -> list[Path]:
     """Return the temporary files of writers that were killed."""
     return sorted([*folder.glob(".*.part"), *folder.glob("figures/.*.part")])
 

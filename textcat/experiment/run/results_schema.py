@@ -19,7 +19,7 @@ from pydantic import (
     model_validator,
 )
 
-from textcat.experiment.spec.experiment import names_a_folder
+from textcat.experiment.spec.experiment import is_folder_name
 
 FORMAT = 2
 COUNTS = ("tp", "fp", "fn", "tn")
@@ -101,7 +101,7 @@ class _OtherMeasures(_Part):
 
 
 def _check_experiment(name: str) -> str:
-    if not all(map(names_a_folder, name.split("/"))):
+    if not all(map(is_folder_name, name.split("/"))):
         raise ValueError(f"{name!r} cannot name a folder below results")
     return name
 
@@ -164,13 +164,13 @@ def _load(path: Path, form: type[_Part]) -> dict[str, Any]:
             raise ValueError("not results of this version of textcat")
         form.model_validate(loaded)
     except ValidationError as error:
-        raise ValueError(_first_fault(error)) from error
+        raise ValueError(_find_first_fault(error)) from error
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     return loaded
 
 
-def _first_fault(error: ValidationError) -> str:
+def _find_first_fault(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(step) for step in fault["loc"])
     message = fault["msg"].removeprefix("Value error, ")

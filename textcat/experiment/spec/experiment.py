@@ -51,7 +51,7 @@ class CorpusSettings(StrictSettings):
 
     @model_validator(mode="after")
     def _one_label_a_cell(self) -> CorpusSettings:
-        """With one label per document, split the cells of tables only at a separator that is given."""
+        """Split the labels of single-label documents only at a separator that is given."""
         if self.single_label and self.name in TABLES:
             self.options.setdefault("label_separator", None)
         return self
@@ -253,7 +253,7 @@ class Experiment(StrictSettings):
     @classmethod
     def _check_name(cls, name: str) -> str:
         """Refuse names that are not a path below the results folder."""
-        if name and not all(map(names_a_folder, name.split("/"))):
+        if name and not all(map(is_folder_name, name.split("/"))):
             raise ValueError(f"{name!r} cannot name a folder below results")
         return name
 
@@ -262,7 +262,7 @@ class Experiment(StrictSettings):
     def _check_run_names(cls, runs: dict[str, RunSettings]) -> dict[str, RunSettings]:
         """Refuse names that cannot be a folder: a run's model is written to a folder with its name."""
         for name in runs:
-            if not names_a_folder(name):
+            if not is_folder_name(name):
                 raise ValueError(f"{name!r} cannot name a run, since the folder of its model has this name")
         return runs
 
@@ -309,7 +309,7 @@ class Experiment(StrictSettings):
         return data | {"runs": runs}
 
 
-def names_a_folder(name: str) -> bool:
+def is_folder_name(name: str) -> bool:
     """Return whether a text can be the name of a visible folder."""
     return (
         bool(name)

@@ -9,14 +9,13 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from textcat.corpora.option_types import find_option_fault
-from textcat.corpora.registry import OWN_FORMATS, list_builtin_corpora
+from textcat.corpora.registry import OWN_FORMATS, find_option_fault, list_builtin_corpora
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
-from textcat.experiment.steps.probabilities import check_probabilities
-from textcat.experiment.steps.select import keeps_all_features
+from textcat.experiment.steps.calibrate import check_probabilities
+from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.plugins import list_known_names
 from textcat.yaml_reader import (
     KeyPath,

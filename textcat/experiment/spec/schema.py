@@ -1,4 +1,7 @@
-"""Make the JSON Schema of experiment files and the page of keys: `python -m textcat.experiment.spec.schema`."""
+"""Make the JSON Schema of experiment files, the page of keys, and the first experiment file that `init` writes.
+
+`python -m textcat.experiment.spec.schema` prints the page.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,14 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from importlib.resources import files
 from inspect import cleandoc
 from typing import Any
 
+from jinja2 import Environment, StrictUndefined
+
 from textcat.corpora.cards import list_corpora
+from textcat.corpora.own.inspect import Inspection
 from textcat.corpora.registry import OWN_FORMATS, list_reader_options, load_option_descriptions
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.learner_table import LEARNERS
@@ -110,7 +117,7 @@ def _format_algorithm_options() -> Iterator[str]:
 
 
 def _format_reader_options() -> Iterator[str]:
-    """A table for the readers that share their options, own documents first."""
+    """Return a table for the readers that share their options, own documents first."""
     sharing: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for name in (*OWN_FORMATS, *list_corpora()):
         if meanings := load_option_descriptions(name):
@@ -191,3 +198,18 @@ def _format_default(value: dict[str, Any]) -> str:
 
 if __name__ == "__main__":
     sys.stdout.write(make_configuration_page())
+
+
+def render_first_experiment(inspection: Inspection, title: str, path: str) -> str:
+    """Return an experiment file as text; `path` leads from the file to the documents."""
+    source = files("textcat.experiment").joinpath("first_file.yaml.in").read_text(encoding="utf-8")
+    # The result is YAML, so nothing is escaped for HTML; `quoted` quotes every value.
+    layout = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
+    environment = Environment(undefined=StrictUndefined, **layout)  # type: ignore[arg-type] # noqa: S701
+    template = environment.from_string(source)
+    return template.render(inspection=inspection, title=title, path=path, quoted=_quote)
+
+
+def _quote(value: Any) -> str:
+    """Return a value as JSON, which is also YAML."""
+    return json.dumps(value, ensure_ascii=False)

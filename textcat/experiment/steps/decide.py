@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.assemble import assemble_problem
-from textcat.experiment.steps.calibrate import read_calibration
+from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
     iterate_held_out_blocks,
@@ -20,10 +19,9 @@ from textcat.experiment.steps.held_out import (
 )
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.probabilities import compute_probabilities
 from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
 from textcat.experiment.steps.step import Step, make_recipe_inputs
-from textcat.experiment.steps.vectorize import read_vectors
+from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
 from textcat.store import Recipe
@@ -93,7 +91,7 @@ class DecisionRule:
         return min(max(math.floor(self.per_document + 0.5), 1), len(self.thresholds))
 
     def works_in_blocks(self, model: Model) -> bool:
-        """Whether categories can be decided in blocks: by their highest scores, or each category alone."""
+        """Return whether categories can be decided in blocks: by their highest scores, or each category alone."""
         if self.rejection is not None or (self.single_label and self.calibration is not None):
             return False
         if self.most_categories is not None or not self.run.threshold.needs_all_documents:
@@ -147,7 +145,7 @@ def make_decide_step(
                 per_document = set_categories_per_document(run.threshold, none, problem.labels)
                 write_array(target, "per_document", np.array(per_document, dtype=np.float64))
             return
-        model = load_model(trained.build_artifact(context).folder)
+        model = load_model(trained.build_folder(context))
         if is_too_large(*problem.labels.shape) and _can_tune_blocks(run):
             fitted = _tune_in_blocks(context, run, seed, trained, problem, model)
             write_array(target, "thresholds", fitted)
@@ -221,7 +219,7 @@ def _fit_rejection(
         return None
     scores, _ = load_held_out_scores(context, run, problem, trained, seed, run.calibration.folds)
     probabilities = normalize_probabilities(calibration.probabilities(scores))
-    categories = read_vectors(vectorized.build_artifact(context).folder).categories
+    categories = read_vectors(vectorized.build_folder(context)).categories
     return fit_rejection(run.reject, probabilities, problem.labels, categories)
 
 
@@ -230,7 +228,7 @@ def _load_calibration(
 ) -> Calibration | None:
     if calibrated is None or run.calibration is None:
         return None
-    folder = calibrated.build_artifact(context).folder
+    folder = calibrated.build_folder(context)
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
 
 

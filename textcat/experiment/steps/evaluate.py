@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.evaluation import measures
-from textcat.evaluation.contingency import ContingencyTable, count_contingency
-from textcat.evaluation.measures import ZeroDivision, measure_calibration
+from textcat.evaluation.measures import ContingencyTable, ZeroDivision, count_contingency, measure_calibration
 from textcat.evaluation.run_measures import (
     MeasureSettings,
     compute_plugin_measures,
@@ -21,16 +20,18 @@ from textcat.evaluation.run_measures import (
 )
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
-from textcat.experiment.steps.assemble import read_test_matrix
-from textcat.experiment.steps.block_outcome import count_in_blocks, evaluate_in_blocks
+from textcat.experiment.steps.block_outcome import (
+    count_in_blocks,
+    evaluate_in_blocks,
+    write_all_scores,
+    write_kept_scores,
+)
 from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
 from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.outcome_files import write_all_scores, write_kept_scores
-from textcat.experiment.steps.project import read_projection
 from textcat.experiment.steps.score_blocks import is_too_large
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.studies import STUDIES, StudyInput
-from textcat.experiment.steps.vectorize import Vectors, read_vectors
+from textcat.experiment.steps.vectorize import Vectors, read_projection, read_test_matrix, read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
@@ -63,12 +64,12 @@ def make_evaluate_step(
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
     def make(context: RunContext, target: Path) -> None:
-        vectors = read_vectors(vectorized.build_artifact(context).folder)
-        model = load_model(trained.build_artifact(context).folder)
+        vectors = read_vectors(vectorized.build_folder(context))
+        model = load_model(trained.build_folder(context))
         rule = load_decision_rule(
             run,
-            decided.build_artifact(context).folder,
-            calibrated.build_artifact(context).folder if calibrated else None,
+            decided.build_folder(context),
+            calibrated.build_folder(context) if calibrated else None,
             vectors.priors,
             single_label=single,
         )
@@ -78,9 +79,7 @@ def make_evaluate_step(
             model,
             rule,
             read_test_matrix(context, run, vectors, projected),
-            read_projection(projected.build_artifact(context).folder, "train", run)
-            if projected
-            else vectors.train,
+            read_projection(projected.build_folder(context), "train", run) if projected else vectors.train,
             context.jobs,
         )
         if _can_use_blocks(experiment, inputs):

@@ -68,7 +68,7 @@ def iterate_held_out_blocks(
     """
     documents, categories = problem.labels.shape
     parts = make_parts(assign_folds(documents, folds, seed=seed), folds)
-    model = load_model(trained.build_artifact(context).folder)
+    model = load_model(trained.build_folder(context))
     shared = _FoldInputs(
         _fix_searched_value(run, trained, context), problem, model, context.jobs_per_task, parts
     )
@@ -114,7 +114,7 @@ def _fix_searched_value(run: RunSettings, trained: Step, context: RunContext) ->
     """Return the run with the value that its search chose for all categories, so that folds do not search again."""
     if run.search is None or run.search.per_category:
         return run
-    found = read_json(trained.build_artifact(context).folder, "search")["chosen"][0]
+    found = read_json(trained.build_folder(context), "search")["chosen"][0]
     return run.model_copy(
         update={"parameters": run.parameters | {run.search.parameter: found}, "search": None}
     )
@@ -127,7 +127,7 @@ def _score_parts(
     if run.search:
         yield from ([_search_and_score(context, run, problem, part)] for part in parts)
         return
-    model = load_model(trained.build_artifact(context).folder)
+    model = load_model(trained.build_folder(context))
     shared = _FoldInputs(run, problem, model, context.jobs_per_task)
     together = context.executor is None and find_learner(run.learner).shares_folds
     batches = [parts] if together else [[part] for part in parts]

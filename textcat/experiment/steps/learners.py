@@ -31,8 +31,7 @@ from textcat.learners.label_tree_training import fit_label_tree
 from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
 from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
-from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes
-from textcat.learners.nb_svm import fit_nb_svm
+from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
@@ -229,10 +228,10 @@ class MeritTreeLearner(Learner[MeritParameters]):
         return replace(model, settings={**model.settings, "course_f1": np.round(course, 6).tolist()})
 
     def fit_course(self, problem: LearningProblem, parameters: MeritParameters) -> dict[int, Model]:
-        """Return the single-split models at all checkpoints of one descent."""
-        wanted = parameters.checkpoints
+        """Return the trees at all checkpoints; their first splits are one descent."""
+        wanted, depth = parameters.checkpoints, parameters.depth
         settings = _make_descent_settings(parameters.model_copy(update={"iterations": max(wanted)}))
-        return dict(fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted))
+        return dict(fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted, max_depth=depth))
 
 
 def _make_descent_settings(parameters: MeritParameters) -> GpdSettings:

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.evaluation.contingency import count_contingency
 from textcat.evaluation.curves import find_break_even
-from textcat.evaluation.measures import argmax_accuracy, micro_f1
+from textcat.evaluation.measures import argmax_accuracy, count_contingency, micro_f1
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.spec.learner_table import validate_parameters

@@ -24,6 +24,10 @@ class Step:
         """Return the step's artifact; make it if it is not in the cache."""
         return context.store.build(self.recipe, lambda folder: self.make(context, folder))
 
+    def build_folder(self, context: RunContext) -> Path:
+        """Return the folder of the step's artifact; make the artifact if it is not in the cache."""
+        return self.build_artifact(context).folder
+
 
 def make_recipe_inputs(**steps: Step) -> dict[str, str]:
     """Return the keys of steps by name, as the inputs of a recipe."""

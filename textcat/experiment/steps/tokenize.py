@@ -12,9 +12,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
-from textcat.corpora.document import CountingCorpus, StreamedCorpus
+from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
 from textcat.corpora.registry import PluginCorpus
-from textcat.corpora.sides import count_labels
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import CorpusSettings
 from textcat.experiment.steps.fetch import verify_documents
@@ -23,7 +22,7 @@ from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
 from textcat.text.counting import CountedDocuments, count_terms
-from textcat.text.stop_lists import stop_list_identity
+from textcat.text.terms import stop_list_identity
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from pydantic import BaseModel
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
-from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.search import search_parameter
 from textcat.experiment.steps.step import Step, make_recipe_inputs
+from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
@@ -43,7 +44,7 @@ def make_train_step(
             "parameters": parameters.model_dump(mode="json"),
             "search": run.search.model_dump(mode="json") if run.search else None,
             "dimensions": run.projection.dimensions if run.projection else None,
-            **_scaling_of_dimensions(run),
+            **_make_scaling_parameters(run),
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
             **_make_threshold_parameters(run),
@@ -81,7 +82,7 @@ def _fix_parameters(
     return run.model_copy(update={"parameters": run.parameters | fixed}) if fixed else run
 
 
-def _scaling_of_dimensions(run: RunSettings) -> dict[str, Any]:
+def _make_scaling_parameters(run: RunSettings) -> dict[str, Any]:
     """Return how latent dimensions are scaled, for a recipe; without the scaling that the first recipes had."""
     if run.projection is None or (run.projection.scaling, run.projection.length) == _SCALING_LEFT_OUT:
         return {}
@@ -162,13 +163,13 @@ def _train_in_blocks(
         Recipe("block", whole.version, {"first": block[0], "last": block[-1]}, {"train": whole.key})
         for block in blocks
     ]
-    missing = [
-        block for block, recipe in zip(blocks, recipes, strict=True) if context.store.find(recipe) is None
-    ]
-    trained = context.map_items(_train_block, inputs, missing)
-    folders = []
-    for block, recipe in zip(blocks, recipes, strict=True):
-        made = context.store.build(recipe, lambda folder: save_model(folder, next(trained)))
-        folders.append(made.folder)
-        context.progress(block[-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
-    save_model_parts(target, folders)
+    missing = [number for number, recipe in enumerate(recipes) if context.store.find(recipe) is None]
+    trained = context.map_items(_train_block, inputs, [blocks[number] for number in missing])
+    for number, model in zip(missing, trained, strict=True):
+        context.store.build(recipes[number], partial(_save_block, model))
+        context.progress(blocks[number][-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
+    save_model_parts(target, [context.store.locate_artifact(recipe) for recipe in recipes])
+
+
+def _save_block(model: Model, folder: Path) -> None:
+    save_model(folder, model)

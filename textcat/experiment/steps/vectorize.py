@@ -1,4 +1,4 @@
-"""Turn counts into weighted vectors of training and test documents, with their labels."""
+"""Turn counts into the vectors of a run: weighted, with selected terms or projected, and its learning problem."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from textcat.experiment.context import RunContext
-from textcat.experiment.spec.experiment import Experiment, RunSettings
+from textcat.experiment.spec.experiment import Experiment, ProjectionSettings, RunSettings
 from textcat.experiment.steps.divide import divide_documents
+from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.tokenize import read_counts
+from textcat.plugins import collect_identities
+from textcat.selection import select_features
+from textcat.selection.choice import SelectionSettings
 from textcat.store import Recipe
 from textcat.store.arrays import (
     is_large,
@@ -73,7 +77,7 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
     recipe = Recipe("vectorize", 2, parameters, make_recipe_inputs(counts=tokenized))
 
     def make(context: RunContext, target: Path) -> None:
-        counts = read_counts(tokenized.build_artifact(context).folder)
+        counts = read_counts(tokenized.build_folder(context))
         division = divide_documents(counts, experiment.corpus, resample, repeat)
         documents = counts.documents
         training = _make_mask(division.train, documents)
@@ -123,3 +127,106 @@ def read_vectorizer(folder: Path) -> Vectorizer:
     names = ("seen", "containing", "concentration", "documents", "kept")
     arrays = {name: read_array(folder, f"vectorizer.{name}") for name in names}
     return Vectorizer.from_arrays(arrays, read_json(folder, "vectorizer"))
+
+
+def keeps_all_features(selection: SelectionSettings) -> bool:
+    """Return whether every term of the vocabulary is kept for every category."""
+    return selection.features == "all" and selection.minimum_documents <= 1
+
+
+def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
+    """Return the step that selects terms, or None where every term is kept."""
+    if keeps_all_features(run.selection):
+        return None
+    parameters = run.selection.model_dump(mode="json")
+    parameters |= collect_identities(("selection_scores", run.selection.score))
+    recipe = Recipe("select", 1, parameters, make_recipe_inputs(vectors=vectorized))
+
+    def make(context: RunContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_folder(context))
+        write_mask(target, "mask", select_features(vectors.train, vectors.train_labels, run.selection))
+
+    title = f"select {run.selection.features} features by {run.selection.score}"
+    if run.selection.features == "all":
+        title = f"select features of {run.selection.minimum_documents} documents"
+    return Step("select", title, recipe, make, (vectorized,))
+
+
+def read_selection(step: Step | None, context: RunContext) -> NDArray[Any] | None:
+    """Return the mask of selected terms, terms x categories, or None where every term is kept."""
+    if step is None:
+        return None
+    mask: NDArray[np.bool_] = read_mask(step.build_folder(context), "mask")
+    return mask
+
+
+def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | None:
+    """Return the step that projects documents, or None without `projection`."""
+    if run.projection is None:
+        return None
+    wanted = run.projection.computed or run.projection.dimensions
+    recipe = Recipe("project", 1, {"computed": wanted, "seed": seed}, make_recipe_inputs(vectors=vectorized))
+
+    def make(context: RunContext, target: Path) -> None:
+        vectors = read_vectors(vectorized.build_folder(context))
+        train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
+        from textcat.learners.lsi import learn_axes  # noqa: PLC0415 - imports scipy.linalg
+
+        axes = learn_axes(train, None if wanted == "full" else int(wanted), length=None, seed=seed)
+        write_array(target, "train", axes.transform(train))
+        write_array(target, "test", axes.transform(test))
+        for name, values in axes.to_arrays().items():
+            write_array(target, name, values)
+
+    return Step("select", f"project on {wanted} latent dimensions", recipe, make, (vectorized,))
+
+
+def read_projection(folder: Path, part: str, run: RunSettings) -> NDArray[np.float32]:
+    """Read the leading latent dimensions of a part (train or test), scaled for the run."""
+    features = read_array(folder, part, mapped=True)
+    return scale_projection(features, run.projection, read_array(folder, "singular_values"))
+
+
+def scale_projection(
+    features: NDArray[Any], settings: ProjectionSettings | None, singular_values: NDArray[Any]
+) -> NDArray[np.float32]:
+    """Return the leading dimensions of coordinates on all axes, scaled by the settings."""
+    chosen = settings or ProjectionSettings(dimensions="full")
+    dimensions = features.shape[1] if chosen.dimensions == "full" else chosen.dimensions
+    projected = np.array(features[:, :dimensions], dtype=np.float32)
+    if chosen.scaling == "inverse":
+        projected /= singular_values[:dimensions].astype(np.float32)
+    if chosen.length is not None:
+        lengths = np.linalg.norm(projected, axis=1, keepdims=True)
+        projected *= np.float32(chosen.length) / np.where(lengths > 0, lengths, np.float32(1))
+    return projected
+
+
+def assemble_problem(
+    context: RunContext,
+    run: RunSettings,
+    seed: int,
+    vectorized: Step,
+    selected: Step | None,
+    projected: Step | None,
+) -> LearningProblem:
+    """Return the learning problem of a run's training documents."""
+    vectors = read_vectors(vectorized.build_folder(context))
+    X: Any = vectors.train
+    if projected:
+        X = read_projection(projected.build_folder(context), "train", run)
+    problem = LearningProblem(X, vectors.train_labels, read_selection(selected, context), seed)
+    return problem if run.train_documents is None else _sample_documents(problem, run.train_documents)
+
+
+def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
+    """Draw documents by the seed and keep their order; a smaller sample is part of a larger one."""
+    order = np.random.default_rng(problem.seed).permutation(problem.X.shape[0])
+    return problem.rows(np.sort(order[:documents]))
+
+
+def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
+    """Return the test documents as the run's learner sees them."""
+    if projected:
+        return read_projection(projected.build_folder(context), "test", run)
+    return vectors.test

@@ -92,7 +92,7 @@ class TrainingDocuments:
             counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
             text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
             step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-            self._counts[key] = read_counts(step.build_artifact(self.context).folder)
+            self._counts[key] = read_counts(step.build_folder(self.context))
         return self._counts[key]
 
     def make_folds(self, folds: int, seed: int) -> list[Fold]:

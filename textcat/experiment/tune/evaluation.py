@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.evaluation.contingency import count_contingency
-from textcat.evaluation.measures import argmax_accuracy, macro_f1, micro_f1
+from textcat.evaluation.measures import argmax_accuracy, count_contingency, macro_f1, micro_f1
 from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import LearningProblem, find_learner
@@ -20,8 +19,8 @@ from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocumen
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
-from textcat.thresholds.cuts import apply_thresholds
 from textcat.thresholds.rules import ThresholdSettings, set_thresholds
+from textcat.thresholds.tuning import apply_thresholds
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

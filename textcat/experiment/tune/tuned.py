@@ -18,8 +18,8 @@ from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.assemble import assemble_problem
 from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.experiment.tune.evaluation import (
     CATEGORY_RULE,
     DEFAULT_RULE,

@@ -1,4 +1,4 @@
-"""Run experiments up to a stage, or print what that would do."""
+"""`textcat tokenize`, `select`, `train`, `evaluate`, `report` and `run`: run experiments up to a stage."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.completions import complete_experiments
+from textcat.cli.completion import complete_experiments
 from textcat.cli.options import (
     CommandSettings,
     add_backend_options,
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from textcat.experiment.run.plan import Plan
     from textcat.experiment.run.runner import Timings
     from textcat.experiment.spec.experiment import Experiment
+
 
 STAGE_EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
 
@@ -86,7 +87,7 @@ def run_experiments(
 def _run_experiment(
     name: str, context: CommandSettings, until: str, *, rebuild: bool, quote: bool | None
 ) -> None:
-    from textcat.experiment.run.document_checks import most_empty
+    from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.runner import run_experiment
     from textcat.experiment.spec.loading import load_experiment
 
@@ -102,7 +103,7 @@ def _run_experiment(
     if until != "train" or context.verbose:
         for step in plan.steps(until):
             context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
-    context.print_unless_quiet(most_empty(plan, context, until).summary)
+    context.print_unless_quiet(find_emptiest_run(plan, context, until).summary)
     context.print_unless_quiet(timings.summary)
     if until == "train":
         from textcat.serving.export import export_models
@@ -115,7 +116,7 @@ def _report_results(
     plan: Plan, timings: Timings, context: CommandSettings, *, rebuild: bool, quote: bool | None
 ) -> None:
     """Bring results/EXPERIMENT/ up to date and print the tables."""
-    from textcat.experiment.run.document_checks import most_empty
+    from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.results import collect_results
     from textcat.experiment.run.results_file import add_timings, collect_timings
     from textcat.experiment.run.results_folder import write_results_folder
@@ -127,7 +128,7 @@ def _report_results(
     seconds = collect_timings(plan, context, timings)
     timed = add_timings(results, seconds)
     tables = compare_tables(timed)
-    empty = most_empty(plan, context)
+    empty = find_emptiest_run(plan, context)
 
     def write(folder: Path, stage_seconds: Mapping[str, float]) -> None:
         diagnostics = diagnose_runs(plan, context, results["runs"], empty=str(empty), quote=quote)
@@ -154,3 +155,100 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
     click.echo(f"fetch {corpus}: ready")
     for step, state in list_step_states(plan.steps(until), context.store):
         click.echo(f"{step.title}: {state}")
+
+
+tokenize_command = make_stage_command(
+    "tokenize",
+    "Count the words of the documents.",
+    "Writes a documents x terms count matrix to the cache; all later stages share it.",
+)
+
+
+select_command = make_stage_command(
+    "select",
+    "Weight the counts and select features per category.",
+    "Writes the weighted vectors of training and test documents and the selected terms of each category to the cache.",
+)
+
+
+train_command = make_stage_command(
+    "train",
+    "Train the learners and set their thresholds.",
+    "Writes a model directory with certificates for each run to data/models/EXPERIMENT/RUN. Categories are trained in "
+    "blocks; an interrupted run continues with the next block.",
+)
+
+
+evaluate_command = make_stage_command(
+    "evaluate",
+    "Evaluate the trained learners on the test documents.",
+    "Writes scores, decisions and all measures of each run to the cache.",
+)
+
+
+@click.command("run", epilog="Example:  textcat run configs/reuters_modapte.yaml --jobs 2")
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
+@click.option("--all", "all_papers", is_flag=True, help="Run every experiment of the five papers.")
+@click.option("--keep-going", is_flag=True, help="Continue with the other experiments if one fails.")
+@add_backend_options
+@add_work_options
+def run_command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool, **settings: Any) -> int:
+    """Run all stages: fetch, tokenize, select, train, evaluate and report.
+
+    EXPERIMENT is a YAML file or a name from `textcat list experiments`. Finished steps are read from the cache;
+    an interrupted run continues where it stopped.
+    """
+    chosen = (*experiments, *_list_paper_experiments()) if all_papers else experiments
+    if not chosen:
+        raise click.UsageError("Give an experiment, or use --all.")
+    return run_experiments(
+        tuple(dict.fromkeys(chosen)), read_command_settings(settings), until="report", keep_going=keep_going
+    )
+
+
+def _list_paper_experiments() -> list[str]:
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
+
+    return [name for name, path in find_experiment_files().items() if load_experiment(path).paper]
+
+
+@click.command(
+    "report",
+    short_help="Write tables, figures and an HTML page.",
+    epilog=STAGE_EPILOG.format(stage="report"),
+)
+@click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
+@click.option(
+    "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."
+)
+@click.option(
+    "--excerpts/--no-excerpts",
+    default=None,
+    help="Quote the worst mistakes on the page, or not.  [default: quote your own documents only]",
+)
+@add_backend_options
+@add_work_options
+def report_command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | None, **settings: Any) -> int:
+    """Write tables, figures and an HTML page to results/EXPERIMENT/, and print the tables.
+
+    Missing stages are run first. With --matrix, write the reproduction matrix of all papers from existing
+    results, without running anything.
+    """
+    if not experiments and not matrix:
+        raise click.UsageError("Give an experiment, or use --matrix.")
+    place = read_command_settings(settings)
+    code = (
+        run_experiments(experiments, place, until="report", rebuild=True, quote=excerpts)
+        if experiments
+        else 0
+    )
+    if matrix:
+        from textcat.report.gate import find_results
+        from textcat.report.matrix import write_matrix
+
+        totals = write_matrix(place.results, find_results([place.results]))["totals"]
+        place.print_unless_quiet(
+            f"{totals['run']} of {totals['counted']} printed numbers were run: {place.results / 'reproduction.md'}"
+        )
+    return code
