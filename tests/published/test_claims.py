@@ -41,7 +41,7 @@ def test_no_claim_fails_on_the_printed_numbers():
 def test_every_paper_has_claims_and_statements_are_unique():
     claims = load_claims()
     assert {claim.paper for claim in claims} == set(PAPERS)
-    assert len({claim.statement for claim in claims}) == len(claims) == 85
+    assert len({claim.statement for claim in claims}) == len(claims) == 91
 
 
 def test_without_results_no_claim_holds():
@@ -134,6 +134,8 @@ LOSES_MORE = (
         (f"{{test: rises, numbers: {AB}}}", {"a": 2, "b": 2}, "fails"),
         (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": 0.5, "c": 2}, "holds"),
         (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": -0.5, "c": 2}, "fails"),
+        (f"{{test: varies_more, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 7}, "holds"),
+        (f"{{test: varies_more, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 6}, "fails"),
         (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.049}, "holds"),
         (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.05}, "fails"),
         (f"{{test: significant, p_values: {AB}, wanted: false}}", {"a": 0.3, "b": 0.05}, "holds"),

@@ -289,6 +289,22 @@ class LosesMore(StrictModel):
         )
 
 
+class VariesMore(_TwoSides):
+    """The range of the numbers on the left is wider than that of the numbers on the right."""
+
+    test: Literal["varies_more"]
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Compare the ranges."""
+        ranges = []
+        for found in (self.left.named(number), self.right.named(number)):
+            least, greatest = min(found, key=_value), max(found, key=_value)
+            width = greatest.value - least.value
+            ranges.append((width, f"{format_difference(width, least.unit)}, from {least} to {greatest}"))
+        (left, first), (right, second) = ranges
+        return ClaimAnswer(left > right, f"The range is {first}, against {second}.")
+
+
 class Significant(StrictModel):
     """Every p-value is below the level; with `wanted: false`, none is."""
 
@@ -339,7 +355,8 @@ ClaimTest = Annotated[
     | RatioBetween
     | Rises
     | Significant
-    | SignificantlyGreater,
+    | SignificantlyGreater
+    | VariesMore,
     Field(discriminator="test"),
 ]
 
