@@ -105,7 +105,7 @@ def test_new_documents_have_the_features_of_training(chunk_size: int) -> None:
         groups=chosen.groups,
     )
     again = Vectorizer.from_arrays(vectorizer.to_arrays(), vectorizer.describe())
-    weighted = again.weighted(counter.counts(news), np.arange(len(counted.terms)))
+    weighted = again.weigh(counter.counts(news), np.arange(len(counted.terms)))
     assert (weighted != vectorizer.transform(counted)).nnz == 0
 
 

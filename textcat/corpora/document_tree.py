@@ -117,6 +117,16 @@ class DocumentTree:
         return combine_hashes(zip(self.names, hashes, strict=True))
 
 
+class TreeCorpus:
+    """Base of collections with one file for each document."""
+
+    tree: DocumentTree
+
+    def fingerprint(self) -> str:
+        """Return the sha256 over the names and contents of all files, chosen or not."""
+        return self.tree.fingerprint()
+
+
 def _open_at_once(path: str, flags: int) -> int:
     """Open a file; do not wait for the writer of a pipe."""
     return os.open(path, flags | os.O_NONBLOCK)

@@ -99,7 +99,7 @@ def compute_inverse_propensities(train_counts: Ints, train_documents: int) -> Fl
 def measure_ranking(
     top: TopLabels, labels: Bools, ks: Sequence[int], train_counts: Ints, train_documents: int
 ) -> dict[str, float]:
-    """Return the measures at each k, and how many documents were measured and skipped for want of a label.
+    """Return the measures at each k, and the numbers of documents measured, and skipped because they have no label.
 
     A document with fewer than k labels to choose from has misses in the places that are left.
     """

@@ -78,7 +78,8 @@ class TextSettings(GrowingSettings):
     )
     stop_when: Literal["before_stemming", "after_stemming"] = Field(
         "before_stemming",
-        description="Whether words are looked up in the stop list, or stems among the stems of its words.",
+        description="before_stemming: words are looked up in the stop list; after_stemming: stems are looked up among "
+        "the stems of its words.",
     )
     fields: tuple[str, ...] = Field(("title", "body"), min_length=1, description="The fields that are used.")
     separate_fields: tuple[str, ...] = Field(

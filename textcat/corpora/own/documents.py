@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, cast, get_args
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.document import (
     CategoryCounts,
+    CountingCorpus,
     Document,
     Split,
     count_categories,
@@ -100,7 +101,7 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
 TABLES = ("csv", "tsv", "jsonl")
 
 
-class OwnDocuments:
+class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
     text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON

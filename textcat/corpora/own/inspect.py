@@ -1,4 +1,4 @@
-"""Inspect a user's own documents: format, encoding, columns, split and labels, from one or two passes over all."""
+"""Inspect a user's own documents: format, encoding, columns, split and labels, in one or two passes."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class LabelCounts:
 
     @property
     def has_short_texts(self) -> bool:
-        """Whether documents have so few words on average that parts of words are worth their time."""
+        """Whether documents have so few words on average that n-grams of characters are worth their cost."""
         return 0 < self.words < SHORT_TEXT_WORDS * self.used
 
     @property
@@ -138,7 +138,7 @@ class Inspection:
 
     @property
     def many_labels(self) -> bool:
-        """Whether documents have several of so many labels that their ranking is measured."""
+        """Whether documents have several labels out of so many that their ranking is measured."""
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
 
     @property

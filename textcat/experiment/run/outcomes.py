@@ -229,7 +229,7 @@ def _compare_asked_measures(left: RunOutcome, right: RunOutcome) -> dict[str, di
 
 
 def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str]) -> Comparison:
-    ours, theirs = (each.table.restricted(_find_columns(each, shared)) for each in (left, right))
+    ours, theirs = (each.table.restrict(_find_columns(each, shared)) for each in (left, right))
     documents, others = int(ours.documents[0]), int(theirs.documents[0])
     same = left.corpus == right.corpus and documents == others
     if not (same and np.array_equal(ours.tp + ours.fn, theirs.tp + theirs.fn)):

@@ -100,8 +100,7 @@ def count_in_blocks(model: Model, X: Any, rule: DecisionRule, labels: Bools, job
 
 def _make_table(tp: Ints, accepted: Ints, labels: Bools) -> ContingencyTable:
     positive = np.count_nonzero(labels, axis=0).astype(np.int64)
-    tp, accepted = tp.astype(np.int64), accepted.astype(np.int64)
-    return ContingencyTable(tp, accepted - tp, positive - tp, len(labels) - accepted - positive + tp)
+    return ContingencyTable.from_totals(tp.astype(np.int64), accepted.astype(np.int64), positive, len(labels))
 
 
 def _count_sparse(decisions: sp.csr_array[Any], labels: Bools) -> ContingencyTable:

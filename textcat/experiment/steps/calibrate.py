@@ -25,11 +25,11 @@ from textcat.linear.combinations import load_named_learners
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
-    CALIBRATION_ARRAYS,
     Calibration,
     CalibrationSettings,
     fit_calibration,
     join_calibrations,
+    list_calibration_arrays,
     restore_calibration,
 )
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
@@ -98,5 +98,6 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
     """Read a calibration that `save_calibration` wrote."""
-    arrays = {name: read_array(folder, f"calibration.{name}") for name in CALIBRATION_ARRAYS[settings.method]}
+    names = list_calibration_arrays(settings.method)
+    arrays = {name: read_array(folder, f"calibration.{name}") for name in names}
     return restore_calibration(settings.method, arrays, categories)

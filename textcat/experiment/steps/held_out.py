@@ -88,14 +88,21 @@ def make_parts(numbers: NDArray[np.int64], folds: int) -> list[Fold]:
 
 def _score_block(shared: _FoldInputs, block: slice) -> Floats:
     """Return the held-out scores of a block of categories."""
-    problem = shared.problem.restricted(np.arange(block.start, block.stop))
+    problem = shared.problem.restrict(np.arange(block.start, block.stop))
     model: Any = shared.model
     part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
     run = shared.run
+    return score_held_out(run, problem, part, shared.parts, shared.jobs)
+
+
+def score_held_out(
+    run: RunSettings, problem: LearningProblem, model: Model, parts: Sequence[Fold], jobs: int
+) -> Floats:
+    """Return the score of every document by a model trained without it; `model` was trained on all documents."""
     parameters = validate_parameters(run.learner, run.parameters)
-    found = find_learner(run.learner).score_folds(problem, parameters, part, shared.parts, shared.jobs)
+    found = find_learner(run.learner).score_folds(problem, parameters, model, parts, jobs)
     scores = np.empty(problem.labels.shape, dtype=np.float64)
-    for (_, held), held_out in zip(shared.parts, found, strict=True):
+    for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
     return scores
 

@@ -221,7 +221,7 @@ def choose_prune_threshold(
 ) -> ParameterChoice:
     """Return the largest threshold that costs no more than MAX_LOSS; `train` returns a model without pruning."""
     numbers = assign_folds(problem.X.shape[0], FOLDS, seed=problem.seed)
-    part = problem.restricted(_sample_categories(problem.labels))
+    part = problem.restrict(_sample_categories(problem.labels))
     model = train(part.rows(np.flatnonzero(numbers != 0)))
     held = part.rows(np.flatnonzero(numbers == 0))
     weights = np.array(make_dense(model.coef))

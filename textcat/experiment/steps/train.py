@@ -144,7 +144,7 @@ class _BlockInputs:
 
 
 def _train_block(training: _BlockInputs, block: Sequence[int]) -> Model:
-    run, part = training.run, training.problem.restricted(np.asarray(block))
+    run, part = training.run, training.problem.restrict(np.asarray(block))
     parameters = validate_parameters(run.learner, run.parameters)
     return find_learner(run.learner).fit(part, parameters, training.jobs)
 

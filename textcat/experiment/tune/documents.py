@@ -135,7 +135,7 @@ class TrainingDocuments:
             vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
             seen = np.arange(len(documents.terms), dtype=np.intp)
             self._vectors[key] = FoldVectors(
-                *(vectorizer.weighted(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
+                *(vectorizer.weigh(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
             )
             while sum(each.bytes for each in self._vectors.values()) > KEPT_BYTES and len(self._vectors) > 1:
                 self._vectors.popitem(last=False)
