@@ -133,7 +133,7 @@ def read_mask(folder: Path, name: str) -> np.ndarray[Any, Any]:
 
 def write_json(folder: Path, name: str, value: Any) -> None:
     """Write JSON-able data to `name.json`."""
-    if isinstance(value, list) and value and all(type(item) is str for item in value):
+    if isinstance(value, list) and set(map(type, value)) == {str}:
         # The same text as with `indent`, for which json has no compiled code.
         text = json.dumps(value, ensure_ascii=False, separators=(",\n ", ": "))
         text = f"[\n {text[1:-1]}\n]"
