@@ -17,17 +17,18 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import (
+    BETWEEN_RULE,
     CATEGORY_RULE,
     DEFAULT_RULE,
     SHARED_RULE,
     Evaluator,
     choose_metric,
     decide_held_out,
-    find_shared_threshold,
     measure_decisions,
 )
 from textcat.experiment.tune.findings import list_label_errors, measure_calibration_of_folds
 from textcat.experiment.tune.space import Space
+from textcat.thresholds.rules import find_shared_threshold
 
 
 def random_problem(seed: int, documents: int = 40, categories: int = 4) -> tuple[Any, Any]:
@@ -51,7 +52,7 @@ def test_no_shared_threshold_has_a_better_micro_f1(seed: int) -> None:
     assert micro_f1(count_contingency(distinct >= exact, labels), 0) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("rule", [SHARED_RULE, CATEGORY_RULE])
+@pytest.mark.parametrize("rule", [SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE])
 def test_labels_of_a_part_do_not_change_its_own_decisions(rule: str) -> None:
     scores, labels = random_problem(3)
     parts = np.arange(len(scores)) % 4

@@ -98,8 +98,6 @@ class TrainingDocuments:
 
     def store_counts(self, groups: Sequence[TermGroup]) -> None:
         """Put the counts of several groups into the cache, from those of each, so that no text is read again."""
-        if self.is_vectors:
-            return
         parts = [self.count(group) for group in groups]
         text = self.experiment.text.model_copy(update={"groups": tuple(groups)})
         step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
