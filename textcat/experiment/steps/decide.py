@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
 from textcat.experiment.steps.held_out import (
@@ -21,7 +21,6 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds

@@ -21,7 +21,7 @@ from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
 from textcat.splits import RowNumbers, make_folds
-from textcat.text.term_groups import COUNTING_KEYS, TermGroup
+from textcat.text.text_settings import COUNTING_KEYS, TermGroup
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Fold = tuple[RowNumbers, RowNumbers]
