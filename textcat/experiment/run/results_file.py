@@ -239,15 +239,23 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            description = read_json(chain.trained.build_folder(context), "model")
-            runs[chain.run] = _measure_training_seconds(description, plan)
+            folder = chain.trained.build_folder(context)
+            runs[chain.run] = _measure_training_seconds(read_json(folder, "model"), plan)
+            if (folder / "processor.json").exists():
+                seconds = round(read_json(folder, "processor")["seconds"], 4)
+                runs[chain.run]["training.processor_seconds"] = seconds
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
-        seconds = [runs[member].get("training.seconds", 0.0) for member in members]
+        seconds = [_find_seconds(runs[member]) for member in members]
         exponent = fit_growth_exponent(documents, seconds)
         runs[name] = {"scaling.exponent": round(exponent, 4)} if math.isfinite(exponent) else {}
     stages = {stage: round(seconds, 3) for stage, seconds in timings.seconds.items()}
     return {"stages": stages, "built": dict(timings.built), "runs": runs}
+
+
+def _find_seconds(measures: Mapping[str, float]) -> float:
+    """Return the processor seconds of training, or those of the clock where a model has no others."""
+    return measures.get("training.processor_seconds", measures.get("training.seconds", 0.0))
 
 
 def fit_growth_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:

@@ -56,13 +56,13 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         if corpus.name in list_vector_corpora():
             vectors = open_vectors(corpus.name, folder, split=split, **corpus.options)
             verify_documents(corpus, folder, fingerprint)
-            _write_counts(target, _convert_vectors(vectors))
+            write_counts(target, _convert_vectors(vectors))
             return
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
         counts = _count_terms(opened, text, context)
         verify_documents(corpus, folder, fingerprint)
         _log_problems(opened)
-        _write_counts(target, counts)
+        write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
@@ -128,7 +128,8 @@ def _log_problems(opened: Any) -> None:
         log.warning("%s: %s", opened.path, summary)
 
 
-def _write_counts(target: Path, counts: Counts) -> None:
+def write_counts(target: Path, counts: Counts) -> None:
+    """Write the files of a tokenize artifact."""
     documents = counts.documents
     write_matrix(target, "counts", documents.counts)
     write_json(target, "terms", documents.terms)
