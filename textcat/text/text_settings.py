@@ -21,6 +21,11 @@ from textcat.settings import GrowingSettings
 from textcat.text.tokenizers import TOKENIZERS
 from textcat.text.weighting import NormName, WeightingName
 
+StemmerName = Literal["none", "porter_original", "porter_martin", "porter_extensions", "porter_lemur"]
+DigitHandling = Literal["keep", "drop", "hash"]
+TextCleaner = Callable[[str], str]
+
+
 Analyzer = Literal["word", "char_wb", "char"]
 LONGEST = {"word": 5, "char_wb": 8, "char": 8}
 # The keys of a group that decide what is counted; the others decide how counts become vectors.
@@ -96,13 +101,9 @@ def check_groups_differ(groups: Sequence[TermGroup]) -> None:
             raise ValueError(f"groups {i} and {j} both contain n-grams of {one.analyzer} of the same length")
 
 
-StemmerName = Literal["none", "porter_original", "porter_martin", "porter_extensions", "porter_lemur"]
-DigitHandling = Literal["keep", "drop", "hash"]
 # What takes the place of a digit.
 _REPLACEMENTS = {"drop": " ", "hash": "0"}
 _DIGIT = re.compile(r"\d")
-
-TextCleaner = Callable[[str], str]
 
 
 def make_cleaner(*, strip_accents: bool, digits: DigitHandling) -> TextCleaner | None:

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from textcat.errors import UsageError
+from textcat.evaluation.measures import Floats
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.held_out import (
@@ -32,8 +32,6 @@ from textcat.thresholds.calibration import (
     restore_calibration,
 )
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
-
-Floats = NDArray[np.float64]
 
 
 def compute_probabilities(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.evaluation.measures import Floats
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
@@ -30,7 +31,6 @@ from textcat.thresholds.calibration import Calibration, normalize_probabilities
 from textcat.thresholds.rejection import Rejection, fit_rejection
 from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
 
-Floats = NDArray[np.float64]
 HeldOutScores = Callable[[int], tuple[Floats, NDArray[np.int64]]]
 
 # Rules that give each document a number of categories.

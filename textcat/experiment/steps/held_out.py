@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.evaluation.measures import Floats
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
@@ -21,8 +22,6 @@ from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
-
-Floats = NDArray[np.float64]
 
 # Each block prepares the documents of all folds again: blocks are larger than those that are only scored.
 MAX_HELD_OUT_SCORES = 25_000_000
