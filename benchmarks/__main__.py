@@ -102,7 +102,7 @@ def add_benchmark(
 
     @wraps(measure)
     def run(save: Path | None, as_json: bool, only: tuple[str, ...], **options: Any) -> None:
-        names = ("most_documents", "configurations", "peer_folds", "documents")
+        names = ("most_documents", "configurations", "peer_folds", "documents", "share")
         own = {key: options.pop(key) for key in names if key in options}
         settings = BenchmarkSettings(only=only, **options)
         rows = record_rows(name, measure(settings, **own), save, as_json=as_json, part=bool(only))
@@ -245,18 +245,25 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
 @click.option(
     "--configurations",
     type=click.IntRange(min=1),
-    default=36,
+    help="Number of configurations that textcat tries, instead of --share.",
+)
+@click.option(
+    "--share",
+    type=click.FloatRange(min=0, min_open=True),
+    default=0.25,
     show_default=True,
-    help="Number of configurations that textcat tries.",
+    help="The grid's processor seconds times this are the limit of textcat.",
 )
 @click.option(
     "--peer-folds",
     type=click.IntRange(0, 5),
-    default=5,
+    default=1,
     show_default=True,
-    help="Number of folds of the peer's grid search; 0 leaves the peer out.",
+    help="Number of the five folds on which the peer's grid search is measured; 0 leaves the peer out.",
 )
-def tune(settings: BenchmarkSettings, configurations: int, peer_folds: int) -> Iterable[Row]:
+def tune(
+    settings: BenchmarkSettings, configurations: int | None, share: float, peer_folds: int
+) -> Iterable[Row]:
     """Tune on six collections, next to scikit-learn's grid.
 
     --mirror is the folder with the files of the collections; --only selects collections.
@@ -269,6 +276,7 @@ def tune(settings: BenchmarkSettings, configurations: int, peer_folds: int) -> I
         settings.mirror or settings.data,
         chosen,
         configurations=configurations,
+        share=share,
         peer_folds=peer_folds,
         data=settings.data,
     )

@@ -119,7 +119,7 @@ def _make_kernel_files_class() -> Any:
                     other.unlink(missing_ok=True)
 
         def flush(self) -> None:
-            """Do nothing: no file refers to another."""
+            """Do nothing: there is no index file."""
 
     return KernelFiles
 
@@ -213,7 +213,7 @@ def _find_imports(path: Path, source: str, packages: frozenset[str]) -> Iterator
 
 @cache
 def _locate_source(name: str) -> Path | None:
-    """Return the file of a module beside its package; None for what is no module."""
+    """Return the file of a module beside its package; None if there is none."""
     top, *rest = name.split(".")
     file = getattr(sys.modules.get(top), "__file__", None)
     if file is None or not rest:

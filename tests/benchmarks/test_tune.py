@@ -35,7 +35,9 @@ def test_a_row_has_both_tools_on_the_same_test_documents(
     seen: list[Any] = []
     score = benchmark._score
     monkeypatch.setattr(benchmark, "_score", lambda *given: seen.append(given) or score(*given))
-    (row,) = benchmark.bench_tune(tmp_path, ["small"], configurations=2, peer_folds=1, data=tmp_path)
+    (row,) = benchmark.bench_tune(
+        tmp_path, ["small"], configurations=2, share=1.0, peer_folds=1, data=tmp_path
+    )
     assert row["collection"] == "small"
     assert row["metric"] == ("micro.f1" if several else "accuracy")
     assert row["configurations"] == 2
@@ -43,6 +45,22 @@ def test_a_row_has_both_tools_on_the_same_test_documents(
     assert row["seconds"] > 0 and row["peer_seconds"] > 0
     # Three representations with three costs on a fold of 80 training documents; the 40 test documents come last.
     assert [len(given[-1]) for given in seen] == [16] * 9 + [40]
+
+
+def test_textcat_gets_a_share_of_the_time_of_five_folds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: make_records(False)))
+    limits: list[Any] = []
+    monkeypatch.setattr(benchmark, "_measure_textcat", lambda task, given, data: limits.append(given) or {})
+    clock = iter(range(0, 1000, 10))
+    monkeypatch.setattr(benchmark.time, "process_time", lambda: next(clock))
+    (row,) = benchmark.bench_tune(
+        tmp_path, ["small"], configurations=None, share=0.25, peer_folds=2, data=tmp_path
+    )
+    # Ten seconds for two folds are 25 for five; training the winner takes ten more.
+    assert row["peer_seconds"] == 35.0
+    assert limits[0].seconds == 0.25 * 35.0 and limits[0].by_processor
 
 
 def test_the_table_of_records_is_read_as_they_are(tmp_path: Path) -> None:

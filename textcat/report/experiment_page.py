@@ -208,12 +208,17 @@ def _name_for_command(experiment: str) -> str:
 
 def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) -> list[dict[str, str]]:
     """Return each known deviation once, with the cells that it explains; `noted`: only those with a note's number."""
-    cells: dict[tuple[str, str], list[str]] = {}
+    cells: dict[str, list[str]] = {}
+    evidence: dict[str, dict[str, None]] = {}
     for table in tables:
         for cell in table.cells.values():
             if cell.reason and (cell.note is not None or not noted):
-                cells.setdefault((cell.reason, cell.evidence), []).append(cell.cell.id)
-    return [{"cells": ", ".join(ids), "reason": r, "evidence": e} for (r, e), ids in cells.items()]
+                cells.setdefault(cell.reason, []).append(cell.cell.id)
+                evidence.setdefault(cell.reason, {})[cell.evidence] = None
+    return [
+        {"cells": ", ".join(ids), "reason": reason, "evidence": "; ".join(evidence[reason])}
+        for reason, ids in cells.items()
+    ]
 
 
 def cite_results(results: Mapping[str, Any]) -> str:
