@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,16 @@ from hypothesis.extra.numpy import arrays
 from scipy import sparse
 
 from textcat.errors import BadDataError
-from textcat.store.arrays import read_array, read_mask, read_matrix, write_array, write_mask, write_matrix
+from textcat.store.arrays import (
+    read_array,
+    read_json,
+    read_mask,
+    read_matrix,
+    write_array,
+    write_json,
+    write_mask,
+    write_matrix,
+)
 
 
 @given(arrays(bool, st.tuples(st.integers(0, 20), st.integers(0, 9))))
@@ -46,3 +56,15 @@ def test_objects_are_not_written(tmp_path: Path) -> None:
 def test_a_single_number_stays_one(tmp_path: Path) -> None:
     write_array(tmp_path, "n", np.array(7))
     assert read_array(tmp_path, "n").shape == ()
+
+
+@given(st.lists(st.text()))
+def test_lists_of_strings_are_written_as_json_writes_them(
+    tmp_path_factory: pytest.TempPathFactory, strings: list[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("json")
+    strings = [text.encode("utf-8", "ignore").decode() for text in strings]
+    write_json(folder, "terms", strings)
+    written = (folder / "terms.json").read_text(encoding="utf-8")
+    assert written == json.dumps(strings, ensure_ascii=False, indent=1) + "\n"
+    assert read_json(folder, "terms") == strings

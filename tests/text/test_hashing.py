@@ -76,7 +76,7 @@ def test_a_feature_is_the_sum_of_the_columns_of_its_n_grams() -> None:
 
 def test_features_are_the_same_in_every_process() -> None:
     code = (
-        "from textcat.text.term_groups import TermGroup\n"
+        "from textcat.text.text_settings import TermGroup\n"
         "print(TermGroup(bits=18).name_term('wheat prices'), TermGroup(bits=24).name_term('\\u00e9'))"
     )
     found = {

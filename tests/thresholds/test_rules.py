@@ -15,6 +15,7 @@ from textcat.thresholds.rules import (
     accept_top_documents,
     apply_threshold_rule,
     find_proportional_thresholds,
+    find_shared_threshold,
     rcut,
     scut_fbr,
     set_categories_per_document,
@@ -222,3 +223,22 @@ def test_settings_are_described_and_survive_json():
         1,
         5,
     )
+
+
+def test_shrunk_thresholds_lie_between_the_shared_one_and_a_category_s_own() -> None:
+    draw = np.random.default_rng(4)
+    labels = draw.random((200, 4)) < np.array([0.5, 0.2, 0.02, 0.0])
+    scores = labels + draw.normal(size=labels.shape) + np.array([0.0, 0.5, 1.0, 0.0])
+    own = set_thresholds(ThresholdSettings(rule="scut"), scores, labels)
+    shared = find_shared_threshold(scores, labels)
+    shrunk = set_thresholds(ThresholdSettings(rule="scut", shrinkage=20), scores, labels)
+    positives = labels.sum(axis=0)[:3]
+    assert shrunk[:3] == pytest.approx(shared + (own[:3] - shared) * positives / (positives + 20))
+    assert shrunk[3] == own[3]
+    far = set_thresholds(ThresholdSettings(rule="scut", shrinkage=1e12), scores, labels)
+    assert far[:3] == pytest.approx(shared)
+
+
+def test_shrinkage_is_part_of_a_key_only_where_it_is_set() -> None:
+    assert "shrinkage" not in ThresholdSettings(rule="scut").model_dump(mode="json")
+    assert ThresholdSettings(rule="scut", shrinkage=5).model_dump(mode="json")["shrinkage"] == 5

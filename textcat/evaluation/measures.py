@@ -17,6 +17,9 @@ from textcat.errors import BadDataError, UsageError
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+ZeroDivision = Literal[1, 0, "skip"]
+_ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
 
 
 @dataclass(frozen=True)
@@ -74,12 +77,6 @@ def sum_tables(tables: Sequence[ContingencyTable]) -> ContingencyTable:
     return ContingencyTable(
         *(np.sum([getattr(table, kind) for table in tables], axis=0) for kind in ("tp", "fp", "fn", "tn"))
     )
-
-
-Floats = NDArray[np.float64]
-ZeroDivision = Literal[1, 0, "skip"]
-
-_ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
 
 
 def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:

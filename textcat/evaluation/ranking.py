@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.evaluation.measures import Bools, Ints
-
-Floats = NDArray[np.float64]
+from textcat.evaluation.measures import Bools, Floats, Ints
 
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5

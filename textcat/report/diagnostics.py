@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.evaluation.curves import PrecisionRecallCurve, compute_micro_curve
+from textcat.evaluation.measures import Bools, Floats
 from textcat.evaluation.one_label import find_columns, rank_label_errors
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
@@ -34,6 +34,9 @@ from textcat.experiment.steps.held_out import find_held_out_scores
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array
+
+Points = list[tuple[float, float]]
+
 
 MAX_LABEL_ERRORS = 25
 
@@ -93,10 +96,6 @@ MAX_WORDS = 8
 MAX_CURVE_SCORES = 50_000_000
 # Points of a curve that are closer than this (in percentage points) look the same.
 MIN_POINT_DISTANCE = 0.8
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)

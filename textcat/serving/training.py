@@ -37,8 +37,8 @@ from textcat.text.counting import count_terms
 from textcat.text.vectorizer import Vectorizer
 from textcat.thresholds.calibration import fit_calibration, normalize_probabilities
 from textcat.thresholds.rejection import fit_rejection
+from textcat.thresholds.tuning import Floats
 
-Floats = NDArray[np.float64]
 Texts = Sequence[str] | Sequence[Mapping[str, str]]
 Labels = Sequence[str] | Sequence[Sequence[str]]
 Settings = Mapping[str, Any] | str | Path

@@ -133,9 +133,13 @@ def read_mask(folder: Path, name: str) -> np.ndarray[Any, Any]:
 
 def write_json(folder: Path, name: str, value: Any) -> None:
     """Write JSON-able data to `name.json`."""
-    (folder / f"{name}.json").write_text(
-        json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n", encoding="utf-8"
-    )
+    if isinstance(value, list) and set(map(type, value)) == {str}:
+        # The same text as with `indent`, for which json has no compiled code.
+        text = json.dumps(value, ensure_ascii=False, separators=(",\n ", ": "))
+        text = f"[\n {text[1:-1]}\n]"
+    else:
+        text = json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1)
+    (folder / f"{name}.json").write_text(text + "\n", encoding="utf-8")
 
 
 def read_json(folder: Path, name: str) -> Any:

@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, hstack
 from textcat.errors import BadDataError, UsageError
 from textcat.settings import GrowingSettings
 from textcat.text.counting import CountedDocuments, pack_json, unpack_json
-from textcat.text.term_groups import TermGroup
+from textcat.text.text_settings import TermGroup
 from textcat.text.weighting import (
     NormName,
     WeightingName,

@@ -23,7 +23,7 @@ from pydantic import Field, model_validator
 
 from textcat.errors import UsageError
 from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_numeric_function
-from textcat.settings import StrictSettings
+from textcat.settings import GrowingSettings
 from textcat.thresholds.tuning import (
     BBR_RULE,
     NEVER,
@@ -125,6 +125,31 @@ def scut_fbr(
     return thresholds
 
 
+def find_shared_threshold(scores: Floats, labels: Bools) -> float:
+    """Return the one threshold for all categories with the best micro F1 on these scores."""
+    order = np.argsort(-scores, axis=None, kind="stable")
+    hits = np.cumsum(labels.ravel()[order])
+    accepted = np.arange(1, len(order) + 1)
+    best = int(np.argmax(2.0 * hits / (accepted + labels.sum())))
+    ranked = scores.ravel()[order]
+    following = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
+    return float((ranked[best] + following) / 2)
+
+
+def shrink_thresholds(thresholds: Floats, scores: Floats, labels: Bools, shrinkage: float) -> Floats:
+    """Return thresholds between a category's own and the shared one; the more positive documents, the nearer its own.
+
+    Categories without positive documents keep their threshold.
+    """
+    positives = labels.sum(axis=0)
+    if not positives.any():
+        return thresholds
+    shared = find_shared_threshold(scores, labels)
+    is_moved = (positives > 0) & np.isfinite(thresholds)
+    own = np.where(is_moved, thresholds, shared)
+    return np.where(is_moved, (positives * own + shrinkage * shared) / (positives + shrinkage), thresholds)
+
+
 def rcut(scores: Floats, categories_per_document: int) -> Bools:
     """Accept each document for its categories of highest score; ties are in category order."""
     if not 0 <= categories_per_document <= scores.shape[1]:
@@ -213,8 +238,10 @@ NO_PROBABILITIES = "expected-f1 needs probabilities, and this learner has none o
 PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or use a learner with the logistic loss."
 
 
-class ThresholdSettings(StrictSettings):
+class ThresholdSettings(GrowingSettings):
     """How scores become decisions."""
+
+    later = ("shrinkage",)
 
     rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = Field(
         default="default",
@@ -257,6 +284,12 @@ class ThresholdSettings(StrictSettings):
     fallback: Literal[0, 1] = Field(
         default=1,
         description="Threshold of scut-fbr for poor categories: 0 accepts nothing, 1 is the highest score.",
+    )
+    shrinkage: float = Field(
+        default=0.0,
+        ge=0,
+        description="Rule scut: the threshold of a category with n positive documents is n / (n + shrinkage) its own "
+        "and otherwise the one shared by all categories with the best micro F1.",
     )
     per_document: CategoriesPerDocument = Field(
         default=1.0,
@@ -308,7 +341,10 @@ def _set_by_scores(
 ) -> Floats:
     if settings.rule in ("tuned", "scut"):
         folds = np.zeros(len(labels), dtype=np.int64) if fold_of_document is None else fold_of_document
-        return cross_validate_thresholds(scores, labels, folds, settings.tuning, settings.combination)
+        own = cross_validate_thresholds(scores, labels, folds, settings.tuning, settings.combination)
+        if settings.rule == "scut" and settings.shrinkage:
+            return shrink_thresholds(own, scores, labels, settings.shrinkage)
+        return own
     if settings.rule == "break-even":
         return find_break_even_thresholds(scores, labels, settings.tuning)
     if settings.rule == "scut-fbr":

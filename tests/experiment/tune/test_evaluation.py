@@ -14,19 +14,21 @@ from tests.experiment.tune.tuning import STEMS, read_own, tune, write_questions
 from textcat.errors import UsageError
 from textcat.evaluation.measures import count_contingency, micro_f1
 from textcat.experiment.context import RunContext
+from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import (
+    BETWEEN_RULE,
     CATEGORY_RULE,
     DEFAULT_RULE,
     SHARED_RULE,
     Evaluator,
     choose_metric,
     decide_held_out,
-    find_shared_threshold,
     measure_decisions,
 )
 from textcat.experiment.tune.findings import list_label_errors, measure_calibration_of_folds
 from textcat.experiment.tune.space import Space
+from textcat.thresholds.rules import find_shared_threshold
 
 
 def random_problem(seed: int, documents: int = 40, categories: int = 4) -> tuple[Any, Any]:
@@ -50,7 +52,7 @@ def test_no_shared_threshold_has_a_better_micro_f1(seed: int) -> None:
     assert micro_f1(count_contingency(distinct >= exact, labels), 0) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("rule", [SHARED_RULE, CATEGORY_RULE])
+@pytest.mark.parametrize("rule", [SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE])
 def test_labels_of_a_part_do_not_change_its_own_decisions(rule: str) -> None:
     scores, labels = random_problem(3)
     parts = np.arange(len(scores)) % 4
@@ -119,6 +121,26 @@ def test_a_path_ends_where_more_c_makes_it_worse(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Evaluator, "measure", lambda *_: {"default": next(values)})
     result = evaluator.evaluate(evaluator.space.first[0], 0, [0.1, 0.3, 1.0, 3.0, 10.0])
     assert list(result.values) == [0.1, 0.3, 1.0]
+
+
+def test_counts_of_groups_are_joined_as_if_counted_together(tmp_path: Path) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    groups = Space.read().list_groups(Space.read().first[2])
+    assert len(groups) == 3
+    files = []
+    for name in ("joined", "together"):
+        documents = TrainingDocuments.read(experiment, RunContext(tmp_path / name))
+        if name == "joined":
+            documents.store_counts(groups)
+        text = experiment.text.model_copy(update={"groups": groups})
+        step = make_tokenize_step(experiment.corpus, text, documents.folder, documents.fingerprint)
+        assert (documents.context.store.find(step.recipe) is not None) == (name == "joined")
+        folder = step.build_folder(documents.context)
+        files.append(
+            {path.name: path.read_bytes() for path in folder.iterdir() if path.name != "manifest.json"}
+        )
+    assert files[0] == files[1]
+    assert {"terms.json", "group_ends.json"} < set(files[0])
 
 
 def test_each_document_is_held_out_once_with_its_category_in_every_fold(tmp_path: Path) -> None:

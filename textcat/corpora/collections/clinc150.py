@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 from textcat.corpora.cards import combine_hashes
+from textcat.corpora.collection_files import find_files, is_writable, make_damage_error, parse_json_object
 from textcat.corpora.document import CountingCorpus, Document, Split, require_choice
-from textcat.corpora.text_files import find_files, is_writable, make_damage_error, parse_json_object
 
 QUERIES_FILE = "data_full.json"
 PARTS = ("train", "val", "test")

@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from textcat.corpora.collection_files import DocumentTree, TreeCorpus, make_damage_error, parse_json_object
 from textcat.corpora.document import CountingCorpus, Document, Split
-from textcat.corpora.document_tree import DocumentTree, TreeCorpus
-from textcat.corpora.text_files import make_damage_error, parse_json_object
 from textcat.errors import UsageError
 
 CONCEPTS_FILE = "eurovoc_en.json"

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+from textcat.corpora.collection_files import DocumentTree, TreeCorpus
 from textcat.corpora.document import Document, require_choice
-from textcat.corpora.document_tree import DocumentTree, TreeCorpus
 
 HEADERS = ("dropped", "subject", "kept", "without-groups")
 # Lines of a message's header that name its group, alone or among others.

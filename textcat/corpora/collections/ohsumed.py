@@ -13,6 +13,13 @@ from functools import cached_property
 from pathlib import Path
 
 from textcat.corpora.cards import fingerprint_files
+from textcat.corpora.collection_files import (
+    DocumentTree,
+    TreeCorpus,
+    find_files,
+    make_damage_error,
+    read_smart_records,
+)
 from textcat.corpora.document import (
     CategoryCounts,
     CountingCorpus,
@@ -20,8 +27,6 @@ from textcat.corpora.document import (
     Split,
     require_choice,
 )
-from textcat.corpora.document_tree import DocumentTree, TreeCorpus
-from textcat.corpora.text_files import find_files, make_damage_error, read_smart_records
 from textcat.errors import BadDataError
 from textcat.yaml_reader import read_packaged_yaml
 

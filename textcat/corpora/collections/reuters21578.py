@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.cards import fingerprint_files
+from textcat.corpora.collection_files import find_files, is_writable, make_damage_error
 from textcat.corpora.document import CountingCorpus, Document, Split, count_categories, require_choice
-from textcat.corpora.text_files import find_files, is_writable, make_damage_error
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578

@@ -14,8 +14,8 @@ from functools import cached_property
 from html import unescape
 from pathlib import Path
 
+from textcat.corpora.collection_files import DocumentTree, TreeCorpus
 from textcat.corpora.document import Document, require_choice
-from textcat.corpora.document_tree import DocumentTree, TreeCorpus
 
 _HEADER_LINE = re.compile(r"(?:HTTP/\d|[A-Za-z][A-Za-z0-9-]*:)")
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
 from textcat.corpora.cards import combine_hashes
+from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.document import (
     CategoryCounts,
     CountingCorpus,
@@ -21,7 +22,6 @@ from textcat.corpora.document import (
     find_side_by_name,
     require_choice,
 )
-from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.tables import Problems, TableFormat, TableRow, choose_codec, read_table_file
 from textcat.errors import BadDataError, UsageError
 from textcat.splits import draw_training_mask

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.document import find_side_by_name, is_split
-from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.documents import FolderDocument, OwnDocuments, list_folder_documents
 from textcat.corpora.own.formats import (
     SAMPLE_BYTES,

@@ -30,6 +30,9 @@ from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
 from textcat.store.arrays import read_json
 
+log = logging.getLogger(__name__)
+
+
 # Results with more categories than this are shortened.
 MANY_CATEGORIES = 1000
 DERIVED_COLUMNS = ("tn", "precision", "recall", "f1", "errors", "error_rate")
@@ -75,8 +78,6 @@ def summarize_certificates(certificates: Sequence[Mapping[str, Any]]) -> dict[st
             summary[name] = {"mean": float(numbers.mean()), "max": float(numbers.max())}
     return summary
 
-
-log = logging.getLogger(__name__)
 
 RESULTS_FILE = "results.json"
 TIMINGS_FILE = "timings.json"

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.context import RunContext
+from textcat.evaluation.measures import Floats
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
 from textcat.experiment.steps.held_out import (
@@ -21,7 +22,6 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
@@ -31,7 +31,6 @@ from textcat.thresholds.calibration import Calibration, normalize_probabilities
 from textcat.thresholds.rejection import Rejection, fit_rejection
 from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
 
-Floats = NDArray[np.float64]
 HeldOutScores = Callable[[int], tuple[Floats, NDArray[np.int64]]]
 
 # Rules that give each document a number of categories.

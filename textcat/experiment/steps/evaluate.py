@@ -18,7 +18,7 @@ from textcat.evaluation.run_measures import (
     measure_all,
     measure_counts,
 )
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
 from textcat.experiment.steps.block_outcome import (
     count_in_blocks,
@@ -29,7 +29,6 @@ from textcat.experiment.steps.block_outcome import (
 from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import Vectors, read_projection, read_test_matrix, read_vectors
 from textcat.plugins import collect_identities

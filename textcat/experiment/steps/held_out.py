@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.context import RunContext
+from textcat.evaluation.measures import Floats
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import choose_block_width
 from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
-
-Floats = NDArray[np.float64]
 
 # Each block prepares the documents of all folds again: blocks are larger than those that are only scored.
 MAX_HELD_OUT_SCORES = 25_000_000

@@ -14,10 +14,9 @@ from scipy.sparse import csr_array
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
 from textcat.corpora.registry import PluginCorpus
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import CorpusSettings
 from textcat.experiment.steps.fetch import verify_documents
-from textcat.experiment.steps.step import Step
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix
@@ -57,13 +56,13 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         if corpus.name in list_vector_corpora():
             vectors = open_vectors(corpus.name, folder, split=split, **corpus.options)
             verify_documents(corpus, folder, fingerprint)
-            _write_counts(target, _convert_vectors(vectors))
+            write_counts(target, _convert_vectors(vectors))
             return
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
         counts = _count_terms(opened, text, context)
         verify_documents(corpus, folder, fingerprint)
         _log_problems(opened)
-        _write_counts(target, counts)
+        write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
 
@@ -129,7 +128,8 @@ def _log_problems(opened: Any) -> None:
         log.warning("%s: %s", opened.path, summary)
 
 
-def _write_counts(target: Path, counts: Counts) -> None:
+def write_counts(target: Path, counts: Counts) -> None:
+    """Write the files of a tokenize artifact."""
     documents = counts.documents
     write_matrix(target, "counts", documents.counts)
     write_json(target, "terms", documents.terms)

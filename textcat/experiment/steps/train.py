@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities

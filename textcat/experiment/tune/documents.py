@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,9 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.fetch import fetch_documents
-from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts
+from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
 from textcat.splits import RowNumbers, make_folds
-from textcat.text.term_groups import COUNTING_KEYS, TermGroup
+from textcat.text.text_settings import COUNTING_KEYS, TermGroup
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Fold = tuple[RowNumbers, RowNumbers]
@@ -95,6 +96,15 @@ class TrainingDocuments:
             self._counts[key] = read_counts(step.build_folder(self.context))
         return self._counts[key]
 
+    def store_counts(self, groups: Sequence[TermGroup]) -> None:
+        """Put the counts of several groups into the cache, from those of each, so that no text is read again."""
+        parts = [self.count(group) for group in groups]
+        text = self.experiment.text.model_copy(update={"groups": tuple(groups)})
+        step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
+        replace(step, make=lambda _, target: write_counts(target, _join_counts(parts))).build_artifact(
+            self.context
+        )
+
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
         """Return the folds, as positions among the training documents; one label a document: with equal shares."""
         strata = self.labels.argmax(axis=1) if self.experiment.corpus.single_label else None
@@ -141,6 +151,18 @@ class TrainingDocuments:
                 self._vectors.popitem(last=False)
         self._vectors.move_to_end(key)
         return self._vectors[key]
+
+
+def _join_counts(parts: Sequence[Counts]) -> Counts:
+    """Return the counts of groups of terms side by side, as if they had been counted together."""
+    documents = [part.documents for part in parts]
+    joined = replace(
+        documents[0],
+        counts=csr_array(hstack([each.counts for each in documents], format="csr", dtype=np.int32)),
+        terms=[term for each in documents for term in each.terms],
+        group_ends=tuple(accumulate(len(each.terms) for each in documents)),
+    )
+    return replace(parts[0], documents=joined)
 
 
 def _join(parts: Sequence[csr_array], weights: Sequence[float]) -> csr_array:

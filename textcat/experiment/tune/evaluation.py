@@ -19,7 +19,7 @@ from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocumen
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
-from textcat.thresholds.rules import ThresholdSettings, set_thresholds
+from textcat.thresholds.rules import ThresholdSettings, find_shared_threshold, set_thresholds
 from textcat.thresholds.tuning import apply_thresholds
 
 Floats = NDArray[np.float64]
@@ -27,7 +27,9 @@ Bools = NDArray[np.bool_]
 
 METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 # How scores become decisions while configurations are compared.
-DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE = "default", "shared", "per category"
+DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE = "default", "shared", "per category", "between"
+# A threshold of the rule between is half the category's own with this many positive documents.
+SHRINKAGE = 20
 
 
 def choose_metric(metric: str | None, *, single_label: bool) -> str:
@@ -66,17 +68,6 @@ def accept_highest(scores: Floats) -> Bools:
     return chosen
 
 
-def find_shared_threshold(scores: Floats, labels: Bools) -> float:
-    """Return the one threshold for all categories with the best micro F1 on these scores."""
-    order = np.argsort(-scores, axis=None, kind="stable")
-    hits = np.cumsum(labels.ravel()[order])
-    accepted = np.arange(1, len(order) + 1)
-    best = int(np.argmax(2.0 * hits / (accepted + labels.sum())))
-    ranked = scores.ravel()[order]
-    following = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
-    return float((ranked[best] + following) / 2)
-
-
 def decide_held_out(rule: str, scores: Floats, labels: Bools, parts: NDArray[np.int64]) -> Bools:
     """Return decisions on each part of the documents by thresholds of the other parts."""
     if rule == DEFAULT_RULE:
@@ -87,7 +78,8 @@ def decide_held_out(rule: str, scores: Floats, labels: Bools, parts: NDArray[np.
         if rule == SHARED_RULE:
             thresholds = np.full(scores.shape[1], find_shared_threshold(scores[others], labels[others]))
         else:
-            thresholds = set_thresholds(ThresholdSettings(rule="scut"), scores[others], labels[others])
+            settings = ThresholdSettings(rule="scut", shrinkage=SHRINKAGE if rule == BETWEEN_RULE else 0)
+            thresholds = set_thresholds(settings, scores[others], labels[others])
         decisions[own] = apply_thresholds(scores[own], thresholds)
     return decisions
 
@@ -149,7 +141,7 @@ class Evaluator:
         """The threshold rules that are compared."""
         if self.single_label or self.metric.startswith("p@"):
             return (DEFAULT_RULE,)
-        return (DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE)
+        return (DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE)
 
     def _draw_small_fold(self) -> Fold:
         """Return the first fold with part of its documents to train on, so that long documents cost less."""

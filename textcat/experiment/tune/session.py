@@ -148,6 +148,8 @@ def _choose_thresholds(
 ) -> tuple[HeldOut, Experiment]:
     """Choose the threshold rule by held-out scores and write the tuned experiment."""
     path = output / FILE
+    if not evaluator.documents.is_vectors:
+        evaluator.documents.store_counts(evaluator.space.list_groups(best.configuration))
     plain = write_experiment(make_experiment(base, evaluator, best, {}, output), path)
     held_out, threshold = compute_held_out(plain, context, evaluator, settings.folds)
     return held_out, write_experiment(make_experiment(base, evaluator, best, threshold, output), path)

@@ -21,17 +21,19 @@ from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.held_out import load_held_out_scores
 from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.experiment.tune.evaluation import (
+    BETWEEN_RULE,
     CATEGORY_RULE,
     DEFAULT_RULE,
     SHARED_RULE,
+    SHRINKAGE,
     Evaluator,
     accept_highest,
     decide_held_out,
-    find_shared_threshold,
     measure_decisions,
 )
 from textcat.experiment.tune.search import Candidate
 from textcat.store.files import write_atomically
+from textcat.thresholds.rules import find_shared_threshold
 
 RUN = "tuned"
 FILE = "tuned.yaml"
@@ -125,6 +127,7 @@ def compute_held_out(
     settings: dict[str, dict[str, Any]] = {
         DEFAULT_RULE: {},
         CATEGORY_RULE: {"rule": "scut", "cross_validated": True, "folds": folds},
+        BETWEEN_RULE: {"rule": "scut", "cross_validated": True, "folds": folds, "shrinkage": SHRINKAGE},
     }
     if best == SHARED_RULE:
         shared = find_shared_threshold(scores, problem.labels)
