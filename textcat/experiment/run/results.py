@@ -267,13 +267,11 @@ def describes_one_label(experiment: Experiment) -> bool:
     return experiment.corpus.single_label and not experiment.paper and not splits
 
 
-def load_rule_of_chain(
-    chain: Chain, vectors: Vectors, context: RunContext, *, single_label: bool
-) -> DecisionRule:
-    """Return the decision rule of a run whose steps are built."""
+def load_single_label_rule(chain: Chain, vectors: Vectors, context: RunContext) -> DecisionRule:
+    """Return the decision rule of a run whose steps are built, for one label per document."""
     calibrated = chain.calibrated.build_folder(context) if chain.calibrated else None
     decided = chain.decided.build_folder(context)
-    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=single_label)
+    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=True)
 
 
 def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> dict[str, Any]:
@@ -329,7 +327,7 @@ def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:
     folder = chain.evaluated.build_folder(context)
     scores = read_array(folder, "scores")
     model = load_model(chain.trained.build_folder(context))
-    rule = load_rule_of_chain(chain, vectors, context, single_label=True)
+    rule = load_single_label_rule(chain, vectors, context)
     return {
         "scores": scores,
         "labels": find_columns(vectors.test_labels),
