@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
-from textcat.evaluation.measures import Floats, Ints
+from textcat.evaluation.measures import Floats, Ints, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
     compute_risk_area,
@@ -201,7 +201,7 @@ def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
-    aggregated: RunMeasures = {name: value if np.isfinite(value) else None for name, value in spread.items()}
+    aggregated = replace_nan(spread)
     if plan.experiment.resample and plan.experiment.resample.kind == "folds":
         aggregated |= _measure_pooled_folds(chains, context)
     return {name: value for name, value in aggregated.items() if not _is_category_statistic(name)}
@@ -296,8 +296,7 @@ def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> d
         described = _describe_probabilities(probabilities, labels, outside)
         measures |= described.pop("measures")
         found |= described
-    finite = {name: value if np.isfinite(value) else None for name, value in measures.items()}
-    return found | {"measures": finite}
+    return found | {"measures": replace_nan(measures)}
 
 
 def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -> dict[str, Any]:
