@@ -175,6 +175,18 @@ def _make_scale_table(rows: list[Row]) -> str:
     return make_table(head, lines)
 
 
+def _make_labels_table(rows: list[Row]) -> str:
+    names = ("seconds", "peak_megabytes", "model_megabytes", "milliseconds a document", "P@1", "P@3", "P@5")
+    return make_table(
+        ["tool", "documents", "labels", "processor", "peak MB", "model MB", "ms a document", "P@1", "P@3", "P@5"],
+        (
+            [row["tool"], f"{row['documents']:,}", f"{row['labels']:,}", *(f"{row[name]:,}" for name in names)]
+            for row in sorted(rows, key=lambda row: row["documents"] or 0)
+            if row.get("seconds") is not None
+        ),
+    )  # fmt: skip
+
+
 def _order_rows(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row["learner"], row["varied"]))
 
@@ -186,6 +198,7 @@ _TABLES: Mapping[str, Callable[[list[dict[str, Any]]], str]] = {
     "predict": _make_predict_table,
     "backends": _make_backends_table,
     "scale": _make_scale_table,
+    "labels": _make_labels_table,
 }
 
 
