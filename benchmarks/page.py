@@ -188,6 +188,18 @@ def _make_tune_table(rows: list[Row]) -> str:
     return make_table(head, lines) + mean
 
 
+def _make_labels_table(rows: list[Row]) -> str:
+    names = ("seconds", "peak_megabytes", "model_megabytes", "milliseconds a document", "P@1", "P@3", "P@5")
+    return make_table(
+        ["tool", "documents", "labels", "processor", "peak MB", "model MB", "ms a document", "P@1", "P@3", "P@5"],
+        (
+            [row["tool"], f"{row['documents']:,}", f"{row['labels']:,}", *(f"{row[name]:,}" for name in names)]
+            for row in sorted(rows, key=lambda row: row["documents"] or 0)
+            if row.get("seconds") is not None
+        ),
+    )  # fmt: skip
+
+
 def _order_rows(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (row["learner"], row["varied"]))
 
@@ -200,6 +212,7 @@ _TABLES: Mapping[str, Callable[[list[dict[str, Any]]], str]] = {
     "backends": _make_backends_table,
     "scale": _make_scale_table,
     "tune": _make_tune_table,
+    "labels": _make_labels_table,
 }
 
 

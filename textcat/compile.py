@@ -31,13 +31,14 @@ class LazyKernel(Generic[KernelParameters, KernelResult]):
     __wrapped__: Callable[KernelParameters, KernelResult]
     __qualname__: str
 
-    def __init__(self, function: Callable[KernelParameters, KernelResult]) -> None:
+    def __init__(self, function: Callable[KernelParameters, KernelResult], **options: Any) -> None:
         update_wrapper(self, function)
+        self._options = options
 
     @cached_property
     def dispatcher(self) -> Any:
         """The dispatcher of numba."""
-        return _make_dispatcher(self.__wrapped__)
+        return _make_dispatcher(self.__wrapped__, self._options)
 
     @property
     def _numba_type_(self) -> Any:
@@ -60,10 +61,11 @@ class LazyKernel(Generic[KernelParameters, KernelResult]):
         return self.__qualname__
 
 
-def _make_dispatcher(function: Callable[..., Any]) -> Any:
+def _make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     import numba  # noqa: PLC0415
 
-    kernel: Any = numba.njit(nogil=True, fastmath={"contract"}, error_model="numpy")(function)
+    options |= {"nogil": True, "fastmath": {"contract"}, "error_model": "numpy", "no_cfunc_wrapper": True}
+    kernel: Any = numba.njit(**options)(function)
     try:
         kernel._cache = _make_kernel_cache(function)
     except (RuntimeError, OSError, ValueError) as error:
@@ -117,7 +119,7 @@ def _make_kernel_files_class() -> Any:
                     other.unlink(missing_ok=True)
 
         def flush(self) -> None:
-            """Do nothing: no file refers to another."""
+            """Do nothing: there is no index file."""
 
     return KernelFiles
 
@@ -211,7 +213,7 @@ def _find_imports(path: Path, source: str, packages: frozenset[str]) -> Iterator
 
 @cache
 def _locate_source(name: str) -> Path | None:
-    """Return the file of a module beside its package; None for what is no module."""
+    """Return the file of a module beside its package; None if there is none."""
     top, *rest = name.split(".")
     file = getattr(sys.modules.get(top), "__file__", None)
     if file is None or not rest:
@@ -232,3 +234,10 @@ def compile_kernel(
     vectorize without reordering sums. Division follows IEEE, without a check for zero.
     """
     return LazyKernel(function)
+
+
+def compile_part(
+    function: Callable[KernelParameters, KernelResult],
+) -> LazyKernel[KernelParameters, KernelResult]:
+    """Return a part of kernels, for them only: its code is copied into each of them."""
+    return LazyKernel(function, forceinline=True, no_cpython_wrapper=True, _nrt=False)

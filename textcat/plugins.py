@@ -29,6 +29,12 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+Floats: TypeAlias = "NDArray[np.float64]"
+CorpusDocument = TypeVar("CorpusDocument")
+SIDES = ("train", "test", "unused")
+
 
 PLUGIN_KINDS: Mapping[str, str] = MappingProxyType(
     {
@@ -111,10 +117,6 @@ def collect_identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str
     return {"plugins": found} if found else {}
 
 
-Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
-
-
 @contextmanager
 def report_plugin_errors(plugin: Plugin, what: str) -> Iterator[None]:
     """Turn any error in this block into one that names the plugin; raise textcat's own errors unchanged."""
@@ -190,11 +192,6 @@ class KnownName:
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         return {"type": "string", "enum": list_known_names(self.kind, self.own())}
-
-
-Floats: TypeAlias = "NDArray[np.float64]"
-CorpusDocument = TypeVar("CorpusDocument")
-SIDES = ("train", "test", "unused")
 
 
 def make_read_only(value: Any) -> Any:

@@ -143,7 +143,7 @@ def test_init_of_a_folder_without_classes_says_what_to_do(
     folder.mkdir()
     (folder / "a.py").write_text("x = 1")
     printed = message_of(capsys, "init", str(folder), "--to", str(tmp_path / "mine.yaml"))
-    assert "the folder has no folders" in printed
+    assert "the folder has no subfolders" in printed
     assert "folder of the class's name" in printed
 
 

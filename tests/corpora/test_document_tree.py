@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora import document_tree as trees
+from textcat.corpora import collection_files as trees
 from textcat.corpora import fetch_corpus, open_corpus
-from textcat.corpora.document_tree import PACKED_FILE, DocumentTree
+from textcat.corpora.collection_files import PACKED_FILE, DocumentTree
 from textcat.errors import BadDataError, DataNotAvailableError
 
 PAGE = "course/cornell/page"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from textcat.corpora import text_files
-from textcat.corpora.text_files import open_latin1, read_smart_records
+from textcat.corpora import collection_files
+from textcat.corpora.collection_files import open_latin1, read_smart_records
 from textcat.errors import BadDataError
 
 RECORDS = [("1", ".W\none .I 7 inside\n"), ("22", ".W\n\n"), ("333", ".T\ntwo\n.W\nthree\xe9\n")]
@@ -20,7 +20,7 @@ TEXT = "".join(f".I {number}\n{rest}" for number, rest in RECORDS)
 def test_records_do_not_depend_on_the_size_of_chunks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, chunk: int, packed: bool
 ) -> None:
-    monkeypatch.setattr(text_files, "_CHUNK", chunk)
+    monkeypatch.setattr(collection_files, "_CHUNK", chunk)
     content = TEXT.encode("latin-1")
     path = tmp_path / ("x.dat.gz" if packed else "x.dat")
     path.write_bytes(gzip.compress(content) if packed else content)

@@ -110,8 +110,8 @@ def test_largest_first_and_ties_in_category_order():
 
 def test_categories_are_summed_and_restricted():
     counts = table((1, 2, 3, 4), (5, 6, 7, 8))
-    assert counts.restricted([1]).fn.tolist() == [7]
-    assert counts.restricted([1, 0]).tp.tolist() == [5, 1]
+    assert counts.restrict([1]).fn.tolist() == [7]
+    assert counts.restrict([1, 0]).tp.tolist() == [5, 1]
     assert counts.sum_categories().tn.tolist() == [12]
 
 

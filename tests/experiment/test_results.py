@@ -113,6 +113,7 @@ def test_seconds_stand_apart_and_come_in_as_measures(tmp_path: Path) -> None:
     write_results_folder(tmp_path, results, found, lambda folder, seconds: None)
     read = get_run_measures(read_results(tmp_path))
     assert read["small"]["category.red.train_seconds"] == found["runs"]["small"]["category.red.train_seconds"]
+    assert read["small"]["training.processor_seconds"] >= 0
     assert "scaling.exponent" in read["svm"]
     assert json.loads((tmp_path / "timings.json").read_text())["stages"]["train"] >= 0
 

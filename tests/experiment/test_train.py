@@ -6,7 +6,6 @@ import json
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,7 @@ from textcat.experiment.steps.learners import find_learner
 from textcat.experiment.steps.models import load_model
 
 RUNS = {"runs": {"run": {"learner": "CLG"}}}
-
-
-@pytest.fixture
-def single_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """CLG trains blocks of one category."""
-    monkeypatch.setitem(LEARNERS, "CLG", replace(LEARNERS["CLG"], categories_at_once=1))
+ONE_BY_ONE = {"runs": {"run": {"learner": "CLG", "categories_at_once": 1}}}
 
 
 def test_every_learner_of_the_table_can_be_found_and_says_its_name() -> None:
@@ -50,9 +44,8 @@ def test_the_table_of_learners_loads_no_numerics() -> None:
     assert done.stdout.strip() == "False"
 
 
-@pytest.mark.usefixtures("single_blocks")
 def test_the_parts_of_a_model_are_the_files_of_its_blocks(tmp_path: Path) -> None:
-    plan, context, _ = carried_out(tmp_path, RUNS)
+    plan, context, _ = carried_out(tmp_path, ONE_BY_ONE)
     trained = plan.chains[0].trained.build_folder(context)
     blocks = list((context.data / "cache" / "block").glob("*/model.coef.npy"))
     assert len(blocks) == 4
@@ -64,19 +57,15 @@ def test_the_parts_of_a_model_are_the_files_of_its_blocks(tmp_path: Path) -> Non
     assert np.array_equal(model.coef, np.hstack(parts))
 
 
-def test_blocks_give_the_same_results_as_all_categories_at_once(
-    tmp_path: Path, request: pytest.FixtureRequest
-) -> None:
+def test_blocks_give_the_same_results_as_all_categories_at_once(tmp_path: Path) -> None:
     (tmp_path / "whole").mkdir()
     (tmp_path / "blocks").mkdir()
     whole = results_of(tmp_path / "whole", RUNS)["runs"]["run"]["measures"]
     assert not (tmp_path / "whole" / "data" / "cache" / "block").exists()
-    request.getfixturevalue("single_blocks")
-    blocks = results_of(tmp_path / "blocks", RUNS)["runs"]["run"]["measures"]
+    blocks = results_of(tmp_path / "blocks", ONE_BY_ONE)["runs"]["run"]["measures"]
     assert blocks == pytest.approx(whole, abs=1e-12)
 
 
-@pytest.mark.usefixtures("single_blocks")
 def test_a_stopped_training_continues_after_its_finished_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,20 +80,19 @@ def test_a_stopped_training_continues_after_its_finished_blocks(
 
     monkeypatch.setattr(train, "_train_block", stop_at_the_third)
     with pytest.raises(KeyboardInterrupt):
-        carried_out(tmp_path, RUNS)
+        carried_out(tmp_path, ONE_BY_ONE)
     monkeypatch.setattr(
         train, "_train_block", lambda inputs, block: trained.append(block[0]) or train_block(inputs, block)
     )
-    carried_out(tmp_path, RUNS)
+    carried_out(tmp_path, ONE_BY_ONE)
     assert trained == [0, 1, 2, 3]
 
 
-@pytest.mark.usefixtures("single_blocks")
 def test_a_block_that_another_process_stores_meanwhile_does_not_shift_the_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, context, _ = carried_out(tmp_path, RUNS)
-    artifact = plan.chains[0].trained.build_artifact(context).folder
+    plan, context, _ = carried_out(tmp_path, ONE_BY_ONE)
+    artifact = plan.chains[0].trained.build_folder(context)
     expected: Any = load_model(artifact)
     shutil.rmtree(artifact)
     blocks = {
@@ -121,6 +109,6 @@ def test_a_block_that_another_process_stores_meanwhile_does_not_shift_the_others
         return train_block(inputs, block)
 
     monkeypatch.setattr(train, "_train_block", store_the_third)
-    plan, context, _ = carried_out(tmp_path, RUNS)
-    again: Any = load_model(plan.chains[0].trained.build_artifact(context).folder)
+    plan, context, _ = carried_out(tmp_path, ONE_BY_ONE)
+    again: Any = load_model(plan.chains[0].trained.build_folder(context))
     assert np.array_equal(again.coef, expected.coef)

@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from textcat.corpora.document_tree import PACKED_FILE, DocumentTree
+from textcat.corpora.collection_files import PACKED_FILE, DocumentTree
 from textcat.corpora.fetch.archives import FolderSink, open_zip_sink, unpack_archive
 from textcat.errors import BadDataError
 

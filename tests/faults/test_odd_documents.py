@@ -11,7 +11,7 @@ import yaml
 from click.testing import CliRunner, Result
 
 from textcat.cli.main import group
-from textcat.corpora.document_tree import DocumentTree
+from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.registry import (
     find_option_fault,
     get_option_defaults,

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from textcat.corpora.collection_files import PACKED_FILE
 from textcat.corpora.collections.ohsumed import read_medline_records
 from textcat.corpora.collections.rcv1 import Rcv1, Rcv1Split, read_qrels
 from textcat.corpora.collections.reuters21578 import Reuters21578
 from textcat.corpora.collections.webkb import WebKB
-from textcat.corpora.document_tree import PACKED_FILE
 from textcat.corpora.own.documents import OwnDocuments
 from textcat.corpora.vector_files import open_svmlight
 from textcat.errors import BadDataError, TextcatError

@@ -231,3 +231,16 @@ def test_parts_that_cannot_be_drawn_are_refused(wrong: dict[str, int]) -> None:
     small = make(67, documents=40)
     with pytest.raises(UsageError, match="cannot be drawn"):
         choose_lam_by_cross_validation(small.X, small.Y, **QUICK | wrong)
+
+
+@pytest.mark.parametrize("prior", ["laplace", "gaussian"])
+def test_a_division_of_its_own_is_that_of_the_category_alone(prior: str) -> None:
+    """Held-out documents weigh 0: the first category has the likelihoods of the division that the seed draws first."""
+    small = make(67, documents=40, binary=False)
+    known = QUICK | {"prior": prior, "runs": 3}
+    shared = choose_lam_by_cross_validation(small.X, small.Y, **known)
+    own = choose_lam_by_cross_validation(small.X, small.Y, own_divisions=True, **known)
+    np.testing.assert_allclose(own.likelihood[:, 0], shared.likelihood[:, 0], rtol=1e-4)
+    assert not np.allclose(own.likelihood[:, 1:], shared.likelihood[:, 1:], rtol=1e-3)
+    first = choose_lam_by_cross_validation(small.X, small.Y[:, :2], own_divisions=True, **known)
+    np.testing.assert_allclose(first.likelihood, own.likelihood[:, :2], rtol=1e-4)

@@ -18,10 +18,12 @@ from textcat.linear.problem import (
     Penalty,
     compute_document_weights,
     compute_lane_width,
+    join_lanes,
     labels_as_columns,
     make_matrix_with_bias,
-    pad_to_lanes,
+    mark_lanes,
     split_into_blocks,
+    split_into_lanes,
 )
 from textcat.linear.regularization import lam_from_variance
 
@@ -36,28 +38,28 @@ def test_blocks_cover_all_categories_once_and_evenly(categories: int) -> None:
     assert len(blocks) == -(-categories // BLOCK_LANES)
 
 
-@given(st.integers(0, 300))
-def test_a_lane_width_is_the_next_whole_vector(width: int) -> None:
-    """One category alone needs no vectors; idle lanes are fewer than a vector."""
-    found = compute_lane_width(width)
-    if width < 2:
-        assert found == width
-    else:
-        assert found % LANE_STEP == 0
-        assert width <= found < width + LANE_STEP
-
-
-@given(st.integers(0, 5), st.integers(1, 20))
-def test_padding_keeps_the_values_and_is_zero_elsewhere(rows: int, width: int) -> None:
+@given(st.integers(0, 5), st.integers(1, 40))
+def test_lanes_hold_the_values_and_zero_elsewhere(rows: int, width: int) -> None:
     values = np.arange(1, rows * width + 1, dtype=float).reshape(rows, width)
-    padded = pad_to_lanes(values, np.float32)
-    assert padded.dtype == np.float32
-    assert padded.shape == (rows, compute_lane_width(width))
-    assert np.array_equal(padded[:, :width], values)
-    assert not padded[:, width:].any()
-    spread = pad_to_lanes(7.0, np.float64, (rows, width))
-    assert (spread[:, :width] == 7.0).all()
-    assert not spread[:, width:].any()
+    lanes = split_into_lanes(values, np.float32)
+    assert lanes.dtype == np.float32
+    assert lanes.shape == (compute_lane_width(width) // LANE_STEP, rows, LANE_STEP)
+    assert compute_lane_width(width) < width + LANE_STEP
+    assert np.array_equal(join_lanes(lanes, width), values)
+    assert not join_lanes(lanes, compute_lane_width(width))[:, width:].any()
+    spread = split_into_lanes(7.0, np.float64, (rows, width))
+    assert (join_lanes(spread, width) == 7.0).all()
+    assert spread.sum() == 7.0 * rows * width
+
+
+@given(st.integers(0, 5), st.integers(1, 40))
+def test_a_mark_has_one_bit_for_each_lane(rows: int, width: int) -> None:
+    values = np.random.default_rng(rows * 41 + width).random((rows, width)) < 0.5
+    marks = mark_lanes(values)
+    for k in range(width):
+        bit = marks[k // LANE_STEP] >> (k % LANE_STEP) & 1
+        assert np.array_equal(bit.astype(bool), values[:, k])
+    assert sum(int(mark).bit_count() for mark in marks.flat) == int(values.sum())
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0, -2.5])

@@ -16,7 +16,7 @@ from textcat.errors import UsageError
 from textcat.linear import fit, fit_path
 from textcat.linear.certificate import OptimalityMeasures
 from textcat.linear.division import READING_COST, divide_blocks
-from textcat.linear.problem import compute_lane_width, split_into_blocks
+from textcat.linear.problem import split_into_blocks
 from textcat.linear.pruning import MAX_BLOCK, split_blocks
 from textcat.linear.stopping import Progress
 from textcat.linear.training import FitSettings, make_problem
@@ -100,7 +100,8 @@ def test_a_category_keeps_the_reason_for_which_it_stopped_first() -> None:
 
 def cost_of_block(mask: np.ndarray, sizes: np.ndarray, documents: int, block: slice) -> int:
     read = documents + int(sizes[mask[:, block].any(axis=1)].sum())
-    return (READING_COST + compute_lane_width(block.stop - block.start)) * read
+    width = block.stop - block.start
+    return (READING_COST + (width if width == 1 else -(-width // 8) * 8)) * read
 
 
 @given(st.integers(0, 9999), st.integers(1, 12), st.floats(0.05, 0.9))

@@ -41,7 +41,7 @@ def test_no_claim_fails_on_the_printed_numbers():
 def test_every_paper_has_claims_and_statements_are_unique():
     claims = load_claims()
     assert {claim.paper for claim in claims} == set(PAPERS)
-    assert len({claim.statement for claim in claims}) == len(claims) == 85
+    assert len({claim.statement for claim in claims}) == len(claims) == 91
 
 
 def test_without_results_no_claim_holds():
@@ -130,10 +130,14 @@ LOSES_MORE = (
             {"a": 6, "b": 3, "c": 0},
             "fails",
         ),
+        (f"{{test: ratio_between, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 3}, "holds"),
+        (f"{{test: ratio_between, left: {AB}, right: {C}, low: 1}}", {"a": 6, "b": 3, "c": 0}, "fails"),
         (f"{{test: rises, numbers: {AB}}}", {"a": 1, "b": 2}, "holds"),
         (f"{{test: rises, numbers: {AB}}}", {"a": 2, "b": 2}, "fails"),
         (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": 0.5, "c": 2}, "holds"),
         (f"{{test: rises, numbers: {pick('a', 'b', 'c')}, slack: 1}}", {"a": 1, "b": -0.5, "c": 2}, "fails"),
+        (f"{{test: varies_more, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 7}, "holds"),
+        (f"{{test: varies_more, left: {AB}, right: {CD}}}", {"a": 1, "b": 4, "c": 9, "d": 6}, "fails"),
         (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.049}, "holds"),
         (f"{{test: significant, p_values: {AB}}}", {"a": 0.01, "b": 0.05}, "fails"),
         (f"{{test: significant, p_values: {AB}, wanted: false}}", {"a": 0.3, "b": 0.05}, "holds"),
@@ -192,6 +196,13 @@ def test_the_t_test_is_that_of_scipy():
             "{test: between, numbers: {experiment: e, run: r, measure: features.max}, low: 1, high: 949}",
             {"features.max": 892},
             "Most features kept for a topic of r is 892 features; 1 to 949 features is claimed.",
+        ),
+        (
+            "{test: ratio_between, left: {experiment: e, run: r, measure: training.processor_seconds}, "
+            "right: {experiment: e, run: r, measure: training.seconds}, low: 10}",
+            {"training.processor_seconds": 23.0, "training.seconds": 2.0},
+            "Processor time of training of r (23 s) divided by training seconds of r (2 s) is 11.50; "
+            "at least 10 is claimed.",
         ),
         (
             "{test: significant, p_values: {experiment: e, run: a_vs_b, measure: comparison.p_value}}",

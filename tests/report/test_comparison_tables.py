@@ -7,8 +7,11 @@ from pathlib import Path
 import pytest
 
 from textcat.experiment.run.results_file import read_results
+from textcat.published.accepted import Deviation, Variant
+from textcat.published.check import judge_cells
 from textcat.published.printed_tables import load_all_cells
-from textcat.report.comparison_tables import compare_tables
+from textcat.report.comparison_tables import compare_tables, make_compared_table, number_notes
+from textcat.report.experiment_page import group_deviations
 
 RESULTS = Path(__file__).resolve().parents[2] / "results"
 MADE = sorted(path.parent.relative_to(RESULTS).as_posix() for path in RESULTS.rglob("results.json"))
@@ -33,3 +36,21 @@ def test_cells_of_other_experiments_are_not_missing() -> None:
     first = compare_tables(read_results(RESULTS / "zhang_jin_2003/table3_univ6"))[0]
     assert list(first.rows) == ["Univ-6"]
     assert "missing" not in first.counts()
+
+
+def test_cells_with_the_same_reason_share_one_note_and_join_their_evidence() -> None:
+    """The words of a reason appear once, however many groups of cells with evidence of their own have it."""
+    cells = [cell for cell in load_all_cells() if cell.table_id == "zhang_2000.table1" and cell.row == "earn"]
+    deviations = [
+        Deviation(
+            cells=f"*[{column}]", reason="the same", evidence=(Variant(variant=name, figures={"n": 1}),)
+        )
+        for column, name in (("SVM", "first"), ("UWin", "other"), ("Perceptron", "first"))
+    ]
+    judged = judge_cells({cell.id: 10.0 for cell in cells}, cells, {}, deviations)
+    table, notes = number_notes(make_compared_table(judged))
+    assert notes == ["the same"]
+    assert [cell.note for cell in table.cells.values()] == [1, 1, 1, None, None, None]
+    (group,) = group_deviations([table], noted=True)
+    assert group["evidence"] == "first: n 1; other: n 1"
+    assert group["cells"].count("zhang_2000.table1[earn]") == 3

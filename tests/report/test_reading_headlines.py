@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from textcat.experiment.run.multiverse import FORMAT, describe_questions
+from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.published.accepted import Deviation, Variant
 from textcat.published.check import CellVerdict, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.published.reading_summary import FITTED
 from textcat.published.readings import load_readings
 from textcat.published.verdicts import read_printed
+from textcat.report import reading_headlines
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes
 from textcat.report.reading_headlines import (
     Departures,
@@ -25,6 +28,7 @@ from textcat.report.reading_headlines import (
     summarize_by_reading,
 )
 from textcat.report.specification_curve import HALF_HEIGHT, make_strip
+from textcat.yaml_reader import YamlSource
 
 CELLS = {cell.id: cell for cell in load_all_cells()}
 BEP = [cell for cell in CELLS.values() if cell.table_id == "zhang_oles_2001.table2" and cell.row == "BEP"]
@@ -84,13 +88,23 @@ def test_readings_under_other_questions_are_not_counted(tmp_path: Path) -> None:
     assert read_multiverses(tmp_path) == {}
 
 
-def test_a_table_says_how_its_open_questions_were_answered() -> None:
+def test_a_table_says_how_its_open_questions_were_answered(monkeypatch: pytest.MonkeyPatch) -> None:
     assert find_departures("reuters_modapte") == Departures()
     assert find_departures("an experiment of a user") == Departures()
-    assert find_departures("gao_2003/table1").fitted == ("length", "mce_iterations")
     assert describe_choices(["reuters_modapte"]).endswith("chosen without any test result.")
     assert describe_choices(["an experiment of a user"]) == ""
-    assert "fitted to test results: length, mce iterations;" in describe_choices(["gao_2003/table1"])
+    name, readings = "gao_2003/table1", load_readings("gao_2003")
+    file = ReadableExperiment.load(name, readings)
+    other = file.apply_options({"length": "one_and_a_half", "beta": "zero"}).model_dump(mode="json")
+    patched = replace(file, source=YamlSource(other))
+    monkeypatch.setattr(ReadableExperiment, "load", lambda *_: patched)
+    monkeypatch.setattr(reading_headlines, "find_departures", find_departures.__wrapped__)
+    found = reading_headlines.find_departures(name)
+    assert (found.fitted, set(found.questions)) == (("length",), {"length", "beta"})
+    assert describe_choices([name]) == (
+        "Open questions: answers fitted to test results: length; answers other than the default reading's, or left "
+        "to a setting's default: beta; otherwise the default reading."
+    )
 
 
 def test_a_strip_has_a_column_for_each_cell_with_its_range() -> None:

@@ -76,7 +76,7 @@ def test_a_feature_is_the_sum_of_the_columns_of_its_n_grams() -> None:
 
 def test_features_are_the_same_in_every_process() -> None:
     code = (
-        "from textcat.text.term_groups import TermGroup\n"
+        "from textcat.text.text_settings import TermGroup\n"
         "print(TermGroup(bits=18).name_term('wheat prices'), TermGroup(bits=24).name_term('\\u00e9'))"
     )
     found = {
@@ -105,7 +105,7 @@ def test_new_documents_have_the_features_of_training(chunk_size: int) -> None:
         groups=chosen.groups,
     )
     again = Vectorizer.from_arrays(vectorizer.to_arrays(), vectorizer.describe())
-    weighted = again.weighted(counter.counts(news), np.arange(len(counted.terms)))
+    weighted = again.weigh(counter.counts(news), np.arange(len(counted.terms)))
     assert (weighted != vectorizer.transform(counted)).nnz == 0
 
 

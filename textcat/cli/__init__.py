@@ -1,1 +1,1 @@
-"""Command line: one module per command, imported when the command is called."""
+"""Command line: related commands share a module, which is imported when one of them is called."""

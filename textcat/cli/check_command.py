@@ -101,7 +101,7 @@ def _print_verdicts(
         for name, table in facts["tables"].items()
     ]
     options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
-    from textcat.report.matrix_headline import describe_readings
+    from textcat.report.reading_headlines import describe_readings
 
     options.print_unless_quiet(f"\n{describe_readings(by_reading)}")
     groups = {"tables": "totals", "running text": "text", "standard deviations": "spreads"}
@@ -117,16 +117,12 @@ def _print_verdicts(
 
 def _describe_counts(name: str, counts: dict[str, Any]) -> str:
     """Return the counts of one group of printed numbers, each number counted once, as a sentence."""
+    from textcat.report.reading_headlines import format_percent
+
     headline = ", ".join(f"{number} {place}" for place, number in counts["headline"].items())
     repeats = f", of which {counts['repeats']} repeat another" if counts["repeats"] else ""
-    share, agreed = (
-        _format_percent(counts[key]) for key in ("share_reproduced", "share_reproduced_or_close")
-    )
+    share, agreed = (format_percent(counts[key]) for key in ("share_reproduced", "share_reproduced_or_close"))
     return (
         f"{name}: {counts['cells']} printed numbers{repeats}. {headline}. Of the judged numbers with available data "
         f"{share} are reproduced and {agreed} are reproduced or close."
     )
-
-
-def _format_percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.0f}%"

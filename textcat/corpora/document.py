@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Literal, Protocol, runtime_checkable
 
 from textcat.errors import UsageError
@@ -48,13 +49,21 @@ class Corpus(Protocol):
         ...
 
 
-@runtime_checkable
-class CountingCorpus(Protocol):
+class CountingCorpus(ABC):
     """A collection whose categories follow from the labels of its documents, so that one pass finds both."""
 
+    @abstractmethod
+    def documents(self) -> Iterator[Document]:
+        """Yield all documents in the collection's order."""
+
+    @cached_property
+    def categories(self) -> tuple[str, ...]:
+        """The categories, in alphabetical order."""
+        return self.list_categories(count_categories(self.documents()))
+
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
-        """Return the categories, given the labels counted in a pass over the documents."""
-        ...
+        """Return the categories, by default the labels of training or test documents, given their counts."""
+        return counts.in_train_or_test()
 
 
 @runtime_checkable

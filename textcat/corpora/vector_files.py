@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 
 from textcat.corpora.cards import combine_hashes
-from textcat.corpora.text_files import read_line_blocks
+from textcat.corpora.collection_files import read_line_blocks
 from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from textcat.errors import BadDataError, UsageError
 from textcat.evaluation.measures import Bools, Floats, Ints, compute_percentage
-from textcat.thresholds.tuning import rank_by_score
+from textcat.thresholds.tuning import check_scores, rank_by_score
 
 
 @dataclass(frozen=True)
@@ -37,29 +36,14 @@ class BreakEven:
         return float(compute_percentage(hits.sum(keepdims=True), positives.sum(keepdims=True), "skip")[0])
 
 
-def rank_documents(scores: Floats) -> Ints:
-    """Return document numbers by decreasing score for each category; ties are in document order."""
-    if np.isnan(scores).any():
-        document, category = np.argwhere(np.isnan(scores))[0]
-        raise BadDataError(
-            f"the score of document {document} for category {category} is not a number",
-            hint="Check the training of this category: stronger regularization usually helps.",
-        )
-    return rank_by_score(scores)[0]
-
-
 def rank_labels(scores: Floats, labels: Bools) -> Bools:
-    """Return the labels of each category in the order of decreasing scores."""
-    return np.take_along_axis(labels, rank_documents(scores), axis=0)
+    """Return the labels of each category in the order of decreasing scores; ties are in document order."""
+    check_scores(scores, labels)
+    return np.take_along_axis(labels, rank_by_score(scores)[0], axis=0)
 
 
 def find_break_even(scores: Floats, labels: Bools) -> BreakEven:
     """Count the hits among the first n+ ranks of every category."""
-    if scores.shape != labels.shape:
-        raise UsageError(
-            f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
-            hint="Give both as documents x categories.",
-        )
     return count_break_even(rank_labels(scores, labels))
 
 

@@ -6,7 +6,7 @@ Measures are percentages. `zero_division` is the value of a ratio 0/0: 1 counts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +17,9 @@ from textcat.errors import BadDataError, UsageError
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+ZeroDivision = Literal[1, 0, "skip"]
+_ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
 
 
 @dataclass(frozen=True)
@@ -28,11 +31,16 @@ class ContingencyTable:
     fn: Ints
     tn: Ints
 
+    @classmethod
+    def from_totals(cls, tp: Ints, accepted: Ints, positive: Ints, documents: int) -> ContingencyTable:
+        """Return the tables of categories with these numbers of hits, accepted and positive documents."""
+        return cls(tp, accepted - tp, positive - tp, documents - accepted - positive + tp)
+
     def sum_categories(self) -> ContingencyTable:
         """Return the sums over all categories, as the table of one category."""
         return ContingencyTable(*(counts.sum(keepdims=True) for counts in self._counts()))
 
-    def restricted(self, categories: Sequence[int] | Ints) -> ContingencyTable:
+    def restrict(self, categories: Sequence[int] | Ints) -> ContingencyTable:
         """Return the tables of some categories, in the given order."""
         chosen = np.asarray(categories, dtype=np.int64)
         return ContingencyTable(*(counts[chosen] for counts in self._counts()))
@@ -58,13 +66,10 @@ def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
             f"decisions of shape {decisions.shape} cannot be compared with labels of shape {labels.shape}",
             hint="Give both as documents x categories.",
         )
-    documents = len(labels)
-    accepted = np.count_nonzero(decisions, axis=0).astype(np.int64)
-    positive = np.count_nonzero(labels, axis=0).astype(np.int64)
-    tp = np.count_nonzero(decisions & labels, axis=0).astype(np.int64)
-    return ContingencyTable(
-        tp=tp, fp=accepted - tp, fn=positive - tp, tn=documents - accepted - positive + tp
+    tp, accepted, positive = (
+        np.count_nonzero(each, axis=0).astype(np.int64) for each in (decisions & labels, decisions, labels)
     )
+    return ContingencyTable.from_totals(tp, accepted, positive, len(labels))
 
 
 def sum_tables(tables: Sequence[ContingencyTable]) -> ContingencyTable:
@@ -72,12 +77,6 @@ def sum_tables(tables: Sequence[ContingencyTable]) -> ContingencyTable:
     return ContingencyTable(
         *(np.sum([getattr(table, kind) for table in tables], axis=0) for kind in ("tp", "fp", "fn", "tn"))
     )
-
-
-Floats = NDArray[np.float64]
-ZeroDivision = Literal[1, 0, "skip"]
-
-_ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
 
 
 def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
@@ -132,6 +131,11 @@ def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> flo
     if total == 0:
         return 0.0
     return 2 * mean_precision * mean_recall / total
+
+
+def replace_nan(values: Mapping[str, float]) -> dict[str, float | None]:
+    """Return measures with None in place of NaN and infinity, which JSON does not have."""
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def sort_by_size(train_counts: Ints) -> Ints:

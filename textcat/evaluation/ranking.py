@@ -17,9 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.evaluation.measures import Bools, Ints
-
-Floats = NDArray[np.float64]
+from textcat.evaluation.measures import Bools, Floats, Ints
 
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5
@@ -99,7 +97,7 @@ def compute_inverse_propensities(train_counts: Ints, train_documents: int) -> Fl
 def measure_ranking(
     top: TopLabels, labels: Bools, ks: Sequence[int], train_counts: Ints, train_documents: int
 ) -> dict[str, float]:
-    """Return the measures at each k, and how many documents were measured and skipped for want of a label.
+    """Return the measures at each k, and the numbers of documents measured, and skipped because they have no label.
 
     A document with fewer than k labels to choose from has misses in the places that are left.
     """

@@ -174,7 +174,7 @@ def _compute_largest_and_rest(
     parts["rest"] = order[settings.rest_after :]
     result: dict[str, float] = {}
     for name, chosen in parts.items():
-        part = table.restricted(chosen)
+        part = table.restrict(chosen)
         known = len(chosen) > 0
         zero_division = settings.zero_division
         result[f"micro.f1.{name}"] = measures.micro_f1(part, zero_division) if known else float("nan")
@@ -192,7 +192,7 @@ def _compute_frequency_groups(
     members = (counts > MOST_OF_FEW, (counts > 0) & (counts <= MOST_OF_FEW), counts == 0)
     result: dict[str, float] = {}
     for name, chosen in zip(FREQUENCY_GROUPS, map(np.flatnonzero, members), strict=True):
-        part = table.restricted(chosen)
+        part = table.restrict(chosen)
         result[f"micro.f1.{name}"] = measures.micro_f1(part, zero_division) if len(chosen) else float("nan")
         result[f"macro.f1.{name}"] = measures.macro_f1(part, zero_division)
         result[f"labels.{name}"] = float(len(chosen))

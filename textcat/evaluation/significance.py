@@ -215,7 +215,7 @@ def _compute_f1(
         for indicator in (decisions & labels, decisions, labels)
     )
     for hits, taken, wanted in zip(tp, accepted, positive, strict=True):
-        table = ContingencyTable(hits, taken - hits, wanted - hits, len(labels) - taken - wanted + hits)
+        table = ContingencyTable.from_totals(hits, taken, wanted, len(labels))
         yield np.array([micro_f1(table, zero_division), macro_f1(table, zero_division)])
 
 

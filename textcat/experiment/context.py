@@ -1,14 +1,14 @@
-"""The context of a run: folders, threads, network, progress, executor and cache, from the command line to the steps."""
+"""The context of a run (folders, threads, network, progress, executor, cache), and the steps that are built in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from textcat.store import Store
+from textcat.store import Artifact, Recipe, Store
 
 if TYPE_CHECKING:
     from textcat.corpora.fetch.download import ProgressCallback
@@ -62,3 +62,27 @@ class RunContext:
         if self.executor:
             return self.executor.map_items(function, shared, items)
         return (function(shared, item) for item in items)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One artifact of a plan: its stage, title and recipe, the function that makes it, and the steps it needs."""
+
+    stage: str
+    title: str
+    recipe: Recipe
+    make: Callable[[RunContext, Path], None]
+    needs: tuple[Step, ...] = field(default=())
+
+    def build_artifact(self, context: RunContext) -> Artifact:
+        """Return the step's artifact; make it if it is not in the cache."""
+        return context.store.build(self.recipe, lambda folder: self.make(context, folder))
+
+    def build_folder(self, context: RunContext) -> Path:
+        """Return the folder of the step's artifact; make the artifact if it is not in the cache."""
+        return self.build_artifact(context).folder
+
+
+def make_recipe_inputs(**steps: Step) -> dict[str, str]:
+    """Return the keys of steps by name, as the inputs of a recipe."""
+    return {name: step.recipe.key for name, step in steps.items()}

@@ -139,14 +139,14 @@ def convert_grid_to_lams(prior: str, documents: int, grid: Sequence[float] | Non
 
 def choose_lam_by_cross_validation(
     X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
-    runs: int = 2, seed: int = 0, executor: Executor | None = None, **settings: Any,
+    runs: int = 2, seed: int = 0, own_divisions: bool = False, executor: Executor | None = None, **settings: Any,
 ) -> HyperparameterChoice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
-    Held-out documents count 1 each, also under sample weights. The paper draws a new split for every
-    category; here all share one split, drawn from the seed, so that a path over the grid is trained for all
-    categories at once. Of equal likelihoods the strongest prior wins. `executor` runs the parts in parallel.
-    `settings` go to `fit`.
+    Held-out documents count 1 each, also under sample weights. All categories share one division, drawn from the
+    seed; with `own_divisions` each draws its own, as in the paper, and the documents that it holds out weigh 0 in
+    training, so that a path over the grid is still trained for all categories at once. Of equal likelihoods the
+    strongest prior wins. `executor` runs the parts in parallel. `settings` go to `fit`.
     """
     matrix = make_matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
@@ -158,7 +158,9 @@ def choose_lam_by_cross_validation(
             hint="Ask for fewer folds, at least 2, and no more runs than folds.",
         )
     weight = settings.pop("sample_weight", None)
-    part = np.random.default_rng(seed).permutation(n) % folds
+    random = np.random.default_rng(seed)
+    divisions = labels.shape[1] if own_divisions else 1
+    part = np.stack([random.permutation(n) % folds for _ in range(divisions)], axis=1)
     strengths = np.sort(convert_grid_to_lams(prior, n, grid))[::-1]
     chosen = {**settings, "prior": prior, "seed": seed, "loss": "logistic"}
     parts = _CrossValidationData(
@@ -172,7 +174,10 @@ def choose_lam_by_cross_validation(
 
 @dataclass(frozen=True)
 class _CrossValidationData:
-    """The data of all parts: documents with their part numbers, the grid, and the settings of `fit`."""
+    """The data of all parts: documents, the grid, and the settings of `fit`.
+
+    numbers: the part of each document, in one column for all categories or one for each.
+    """
 
     matrix: Any
     labels: NDArray[np.bool_]
@@ -184,13 +189,38 @@ class _CrossValidationData:
 
 def _compute_held_out_likelihood(parts: _CrossValidationData, number: int) -> Floats:
     """Return the log-likelihood of one part by models of the others: grid x categories."""
+    if parts.numbers.shape[1] > 1:
+        return _compute_likelihood_of_own_parts(parts, number)
     kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
     lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
     weight = None if parts.weight is None else parts.weight[kept]
     path = fit_path(
         select_rows(parts.matrix, kept), parts.labels[kept], lams, sample_weight=weight, **parts.settings
     )
-    signs = np.where(parts.labels[held], 1.0, -1.0)
     documents = select_rows(parts.matrix, held)
-    scores = (model.scores(documents) for model in path)
-    return np.array([-np.logaddexp(0.0, -signs * each).sum(axis=0) for each in scores])
+    return np.array(
+        [_compute_log_likelihood(model.scores(documents), parts.labels[held]).sum(axis=0) for model in path]
+    )
+
+
+def _compute_likelihood_of_own_parts(parts: _CrossValidationData, number: int) -> Floats:
+    """Return the same where each category has a division of its own: held-out documents weigh 0 in training.
+
+    Weights keep the number of documents, so that lam is that of all documents.
+    """
+    held = parts.numbers == number
+    weight = 1.0 if parts.weight is None else parts.weight.reshape(len(held), -1)
+    path = fit_path(
+        parts.matrix,
+        parts.labels,
+        list(parts.strengths),
+        sample_weight=np.where(held, 0.0, weight),
+        **parts.settings,
+    )
+    scores = (model.scores(parts.matrix) for model in path)
+    return np.array([(_compute_log_likelihood(each, parts.labels) * held).sum(axis=0) for each in scores])
+
+
+def _compute_log_likelihood(scores: Floats, labels: NDArray[np.bool_]) -> Floats:
+    """Return the log-likelihood of each label."""
+    return -np.logaddexp(0.0, -np.where(labels, 1.0, -1.0) * scores)

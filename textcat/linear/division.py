@@ -27,7 +27,8 @@ from textcat.linear.problem import (
 )
 from textcat.linear.stopping import BlockResult
 
-# The cost of reading a number of the matrix, in lanes of arithmetic.
+# The cost of reading a number of the matrix, in lanes of arithmetic. The division of blocks is part of a result:
+# numpy sums a single category, for its certificate, in another order.
 READING_COST = 8
 # A part is divided further for the threads until none has more than this multiple of its share of the cost.
 BALANCE = 1.1
@@ -53,7 +54,7 @@ def _find_cheapest_division(
 ) -> tuple[int, list[slice]]:
     """Return the least cost of a pass, in lanes times numbers read, and the division of the block that has it."""
     width = block.stop - block.start
-    cost = (READING_COST + compute_lane_width(width)) * (
+    cost = (READING_COST + (width if width < 2 else -(-width // 8) * 8)) * (
         documents + int(sizes[mask[:, block].any(axis=1)].sum())
     )
     if width < 2:
@@ -172,17 +173,17 @@ class Part:
 
 
 def estimate_column_pass(problem: LinearProblem, categories: NDArray[np.int64]) -> int:
-    """Return the cost of a pass by columns, which skips the features that none of the categories may use."""
-    width, nonzeros = compute_lane_width(len(categories)), problem.columns.nnz
-    if problem.mask is not None:
-        wanted = problem.mask[:, categories].any(axis=1)
-        nonzeros = int(np.diff(problem.columns.indptr)[wanted].sum())
-    return (READING_COST + width) * nonzeros
+    """Return the numbers that a pass by columns reads, which skips what no category of a group of lanes may use."""
+    if problem.mask is None:
+        return estimate_row_pass(problem, categories)
+    sizes = np.diff(problem.columns.indptr)
+    groups = (categories[first : first + LANE_STEP] for first in range(0, len(categories), LANE_STEP))
+    return sum(int(sizes[problem.mask[:, group].any(axis=1)].sum()) for group in groups)
 
 
 def estimate_row_pass(problem: LinearProblem, categories: NDArray[np.int64]) -> int:
-    """Return the cost of a pass by rows, which reads every feature."""
-    return (READING_COST + compute_lane_width(len(categories))) * int(problem.columns.nnz)
+    """Return the numbers that a pass by rows reads: every feature, for each group of lanes."""
+    return compute_lane_width(len(categories)) // LANE_STEP * int(problem.columns.nnz)
 
 
 def divide_block(

@@ -19,9 +19,9 @@ from textcat.linear.products import multiply_transposed, multiply_transposed_by_
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-# A block holds at most this many categories: rows of 256 bytes in single precision, 512 in double.
+# A block holds at most this many categories, in groups of LANE_STEP lanes.
 BLOCK_LANES = 64
-LANE_STEP = 8
+LANE_STEP = 16
 
 
 @dataclass(frozen=True)
@@ -134,16 +134,31 @@ def split_into_blocks(categories: int) -> list[slice]:
 
 
 def compute_lane_width(width: int) -> int:
-    """Return the width of a block's arrays: 1, or the next multiple of LANE_STEP (idle lanes are masked)."""
-    return width if width < 2 else -(-width // LANE_STEP) * LANE_STEP
+    """Return the number of lanes of a block: the next multiple of LANE_STEP (idle lanes are masked)."""
+    return -(-width // LANE_STEP) * LANE_STEP
 
 
-def pad_to_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) -> NDArray[Any]:
-    """Return values, broadcast to `shape`, in an array that is wide enough for whole vectors; the rest is zero."""
+def split_into_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) -> NDArray[Any]:
+    """Return values, broadcast to `shape`, as groups x rows x LANE_STEP; idle lanes are zero."""
     rows, width = np.shape(values) if shape is None else shape
-    out = np.zeros((rows, compute_lane_width(width)), dtype=dtype)
-    out[:, :width] = np.broadcast_to(values, (rows, width))
+    out = np.zeros((compute_lane_width(width) // LANE_STEP, rows, LANE_STEP), dtype=dtype)
+    given = np.broadcast_to(values, (rows, width))
+    for group, first in enumerate(range(0, width, LANE_STEP)):
+        part = given[:, first : first + LANE_STEP]
+        out[group, :, : part.shape[1]] = part
     return out
+
+
+def mark_lanes(values: Bools) -> NDArray[np.uint16]:
+    """Return a bit for each lane, groups x rows: bit k of a number is lane k."""
+    lanes = split_into_lanes(values, np.bool_)
+    return np.packbits(lanes, axis=2, bitorder="little").view("<u2")[:, :, 0].astype(np.uint16)
+
+
+def join_lanes(lanes: NDArray[Any], width: int) -> NDArray[Any]:
+    """Return groups x rows x LANE_STEP as rows x width, the opposite of `split_into_lanes`."""
+    groups, rows, _ = lanes.shape
+    return lanes.transpose(1, 0, 2).reshape(rows, groups * LANE_STEP)[:, :width]
 
 
 def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:

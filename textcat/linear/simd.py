@@ -54,6 +54,20 @@ def _build_pointer(context: Any, builder: Any, kind: Any, array: Any, row: Any) 
 
 
 @intrinsic
+def entry(typingctx: Any, array: Any, place: Any) -> Any:
+    """Return array[place] of a contiguous array of one dimension, whose place is 0 or more.
+
+    An ordinary index may be negative, which costs three instructions for each number that a loop reads.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, args[0]).data
+        return builder.load(builder.gep(data, [args[1]]))
+
+    return array.dtype(array, types.int64), codegen
+
+
+@intrinsic
 def load(typingctx: Any, array: Any, row: Any) -> Any:
     """Load the sixteen numbers of a row of a C-contiguous rows x 16 array."""
 
@@ -180,6 +194,56 @@ def choose_less(typingctx: Any, a: Any, b: Any, if_less: Any, otherwise: Any) ->
         return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
 
     return a(a, b, if_less, otherwise), codegen
+
+
+@intrinsic
+def round_down(typingctx: Any, a: Any) -> Any:
+    """Round to the next integer below, lane by lane."""
+    return a(a), lambda context, builder, signature, args: _call_library(
+        builder, "floor", a.dtype, list(args)
+    )
+
+
+@intrinsic
+def choose_marked(typingctx: Any, marks: Any, if_marked: Any, otherwise: Any) -> Any:
+    """Return `if_marked` in the lanes whose bit is set in `marks`, an uint16, else `otherwise`."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        flags = builder.bitcast(args[0], ir.VectorType(ir.IntType(1), WIDTH))
+        return builder.select(flags, args[1], args[2])
+
+    return if_marked(types.uint16, if_marked, otherwise), codegen
+
+
+@intrinsic
+def widen(typingctx: Any, a: Any) -> Any:
+    """Convert to double precision."""
+    kind = Lanes(types.float64)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return args[0] if a.dtype == types.float64 else builder.fpext(args[0], _make_vector_type(kind.dtype))
+
+    return kind(a), codegen
+
+
+@intrinsic
+def narrow(typingctx: Any, a: Any, like: Any) -> Any:
+    """Convert from double precision to the element type of `like` (a Lanes value or an array)."""
+    kind = Lanes(like.dtype)
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        same = like.dtype == types.float64
+        return args[0] if same else builder.fptrunc(args[0], _make_vector_type(like.dtype))
+
+    return kind(a, like), codegen
+
+
+@intrinsic
+def rounded(typingctx: Any, a: Any) -> Any:
+    """Return the same numbers, never merged with the operation that follows into one with a single rounding."""
+    return a(a), lambda context, builder, signature, args: _call_library(
+        builder, "arithmetic.fence", a.dtype, list(args)
+    )
 
 
 @intrinsic

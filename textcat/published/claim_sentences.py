@@ -14,6 +14,7 @@ _MEASURES = {
     "train_f1_at_0": "F1 before training",
     "train_f1_at_150": "F1 in training after 150 iterations",
     "train_seconds": "training time",
+    "training.processor_seconds": "processor time of training",
     "svm_objective": "SVM objective",
     "accuracy.mean": "accuracy",
     "training.objective": "objective",

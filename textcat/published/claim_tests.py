@@ -186,11 +186,11 @@ class Near(_TwoSides):
 
 
 class DifferenceBetween(_TwoSides):
-    """Left minus right of each pair lies between `low` and `high`."""
+    """Left minus right of each pair lies between `low` and `high`; without `high` it is at least `low`."""
 
     test: Literal["difference_between"]
     low: float
-    high: float
+    high: float = math.inf
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the differences."""
@@ -201,17 +201,20 @@ class DifferenceBetween(_TwoSides):
 
 
 class RatioBetween(_TwoSides):
-    """Left divided by right of each pair lies between `low` and `high`; division by zero fails."""
+    """Left divided by right of each pair lies between `low` and `high`; without `high` it is at least `low`.
+
+    Division by zero fails.
+    """
 
     test: Literal["ratio_between"]
     low: float
-    high: float
+    high: float = math.inf
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the ratios."""
         found = [
             NamedNumber(
-                f"{left} divided by {right}", left.value / right.value if right.value else math.inf, ""
+                f"{left} divided by {right}", left.value / right.value if right.value else math.nan, ""
             )
             for left, right in self.pairs(number)
         ]
@@ -289,6 +292,22 @@ class LosesMore(StrictModel):
         )
 
 
+class VariesMore(_TwoSides):
+    """The range of the numbers on the left is wider than that of the numbers on the right."""
+
+    test: Literal["varies_more"]
+
+    def answer(self, number: Lookup) -> ClaimAnswer:
+        """Compare the ranges."""
+        ranges = []
+        for found in (self.left.named(number), self.right.named(number)):
+            least, greatest = min(found, key=_value), max(found, key=_value)
+            width = greatest.value - least.value
+            ranges.append((width, f"{format_difference(width, least.unit)}, from {least} to {greatest}"))
+        (left, first), (right, second) = ranges
+        return ClaimAnswer(left > right, f"The range is {first}, against {second}.")
+
+
 class Significant(StrictModel):
     """Every p-value is below the level; with `wanted: false`, none is."""
 
@@ -339,7 +358,8 @@ ClaimTest = Annotated[
     | RatioBetween
     | Rises
     | Significant
-    | SignificantlyGreater,
+    | SignificantlyGreater
+    | VariesMore,
     Field(discriminator="test"),
 ]
 
@@ -373,9 +393,14 @@ def _all_between(found: Sequence[NamedNumber], low: float, high: float) -> Claim
     shown = found if len(found) <= SHOWN_PAIRS else [min(found, key=_value), max(found, key=_value)]
     listed = join_words([f"{each.name} is {format_amount(each.value, unit)}" for each in shown])
     start = "" if len(shown) == len(found) else f"Of {len(found)} the extremes are: "
+    claimed = (
+        f"at least {format_amount(low, unit)}"
+        if math.isinf(high)
+        else f"{low:g} to {format_amount(high, unit)}"
+    )
     return ClaimAnswer(
         all(low - ROUNDING_MARGIN <= each.value <= high + ROUNDING_MARGIN for each in found),
-        capitalize(f"{start}{listed}; {low:g} to {format_amount(high, unit)} is claimed."),
+        capitalize(f"{start}{listed}; {claimed} is claimed."),
     )
 
 

@@ -29,7 +29,7 @@ class MeasuredReading:
 
 
 def measure_distance(cell: PublishedCell, value: float | None) -> float | None:
-    """Measured minus printed: in points, in powers of ten, or in percent of the printed number."""
+    """Return measured minus printed: in points, in powers of ten, or in percent of the printed number."""
     rule = find_measure_kind(cell.kind).rule
     if value is None or cell.printed is None or cell.unit == "text" or rule == "none":
         return None
@@ -42,28 +42,28 @@ def measure_distance(cell: PublishedCell, value: float | None) -> float | None:
 
 
 def choose_compared_cells(cells: Sequence[PublishedCell]) -> list[PublishedCell]:
-    """The cells in points of a percentage, or where there is none, all cells that are judged."""
+    """Return the cells in points of a percentage; if there are none, all cells that are judged."""
     judged = [cell for cell in cells if find_measure_kind(cell.kind).rule != "none"]
     in_points = [cell for cell in judged if find_measure_kind(cell.kind).rule == "points"]
     return in_points or judged
 
 
 def compute_mean_difference(cells: Sequence[PublishedCell], values: CellValues) -> float | None:
-    """The mean absolute difference from print over the compared cells."""
+    """Return the mean absolute difference from print over the compared cells."""
     found = [measure_distance(cell, values.get(cell.id)) for cell in choose_compared_cells(cells)]
     known = [abs(each) for each in found if each is not None]
     return sum(known) / len(known) if known else None
 
 
 def find_nearest(cells: Sequence[PublishedCell], measured: Sequence[MeasuredReading]) -> int | None:
-    """The position of the reading with the least mean absolute difference; the first of equal ones."""
+    """Return the position of the reading with the least mean absolute difference; the first of equal ones."""
     found = [compute_mean_difference(cells, each.values) for each in measured]
     known = [(difference, position) for position, difference in enumerate(found) if difference is not None]
     return min(known)[1] if known else None
 
 
 def summarize_cells(cells: Sequence[PublishedCell], measured: Sequence[MeasuredReading]) -> dict[str, Any]:
-    """For each cell: printed, default, nearest, least, greatest, shares within tolerance and within close.
+    """Return for each cell: printed, default, nearest, least, greatest, shares within tolerance and within close.
 
     The first reading is the default.
     """
@@ -98,14 +98,14 @@ def _share(verdicts: Sequence[str], wanted: set[str]) -> float:
 
 
 def _round(value: float | None) -> float | None:
-    """Ten significant digits, as in results.json; small differences of machines stay out."""
+    """Round to ten significant digits, as in results.json, so that small differences of machines do not show."""
     return None if value is None else float(f"{value:.10g}")
 
 
 def compute_main_effects(
     measured: Sequence[MeasuredReading], cells: Sequence[PublishedCell], questions: Iterable[str]
 ) -> dict[str, Any]:
-    """How far each question moves the compared cells, in their unit.
+    """Return how far each question moves the compared cells, in their unit.
 
     An additive model of questions is fitted to each cell by least squares; over a full cross product its
     coefficients are differences between the means of options. `effect` is the mean over cells of the distance
@@ -138,7 +138,7 @@ def compute_main_effects(
 
 
 def _list_seen_options(name: str, measured: Sequence[MeasuredReading]) -> list[str]:
-    """The options that any reading takes; the default's is first, since its reading is."""
+    """Return the options that any reading takes; the default's is first, since its reading is."""
     return list(dict.fromkeys(each.reading[name] for each in measured))
 
 
@@ -164,7 +164,7 @@ def _describe_effect(
 
 
 def summarize_claims(claims: Iterable[Claim], readings: Sequence[MeasuresByExperiment]) -> dict[str, Any]:
-    """For each claim that these results can answer, the share of readings in which it holds."""
+    """Return for each claim that these results can answer the share of readings in which it holds."""
     summary = {}
     available = set().union(*(set(each) for each in readings)) if readings else set()
     for claim in claims:

@@ -85,7 +85,7 @@ class Question(_Strict):
         return min(self.tried, key=rank)
 
     def concerns(self, experiment: str) -> bool:
-        """Whether one of the patterns matches the experiment's name."""
+        """Return whether one of the patterns matches the experiment's name."""
         return any(fnmatchcase(experiment, pattern) for pattern in self.experiments)
 
 
@@ -114,7 +114,7 @@ class Readings(_Strict):
 
 
 def _are_disjoint(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
-    """Whether no experiment matches both lists; patterns are compared as names of each other."""
+    """Return whether no experiment matches both lists; patterns are compared as names of each other."""
     return not any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in left for b in right)
 
 

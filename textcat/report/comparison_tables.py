@@ -137,12 +137,12 @@ def make_compared_table(verdicts: Sequence[CellVerdict]) -> ComparedTable:
 
 def number_notes(table: ComparedTable) -> tuple[ComparedTable, list[str]]:
     """Return the table with a note's number at every miss that has a known deviation, and the notes in that order."""
-    notes: dict[tuple[str, str], int] = {}
+    notes: dict[str, int] = {}
     cells = {}
     for place, cell in table.cells.items():
         if cell.reason and cell.verdict in ("differs", "above"):
-            number = notes.setdefault((cell.reason, cell.evidence), len(notes) + 1)
+            number = notes.setdefault(cell.reason, len(notes) + 1)
             cells[place] = replace(cell, note=number)
         else:
             cells[place] = cell
-    return replace(table, cells=cells), [reason for reason, _ in notes]
+    return replace(table, cells=cells), list(notes)

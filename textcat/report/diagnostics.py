@@ -13,14 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.evaluation.curves import PrecisionRecallCurve, compute_micro_curve
+from textcat.evaluation.measures import Bools, Floats
 from textcat.evaluation.one_label import find_columns, rank_label_errors
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
-from textcat.experiment.run.results import describes_one_label, load_rule_of_chain
+from textcat.experiment.run.results import describes_one_label, load_single_label_rule
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
@@ -34,6 +34,9 @@ from textcat.experiment.steps.held_out import find_held_out_scores
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array
+
+Points = list[tuple[float, float]]
+
 
 MAX_LABEL_ERRORS = 25
 
@@ -50,9 +53,7 @@ class ProbableLabelError:
     excerpt: str = ""
 
 
-def find_label_errors(
-    chain: Chain, context: RunContext, seed: int, most: int = MAX_LABEL_ERRORS
-) -> list[ProbableLabelError]:
+def find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[ProbableLabelError]:
     """Return the clearest contradictions first; none where the run has no held-out scores or probabilities."""
     run = chain.settings
     if run.calibration is None or run.train_documents is not None:
@@ -61,7 +62,7 @@ def find_label_errors(
     if scores is None:
         return []
     vectors = read_vectors(chain.vectorized.build_folder(context))
-    rule = load_rule_of_chain(chain, vectors, context, single_label=True)
+    rule = load_single_label_rule(chain, vectors, context)
     probabilities = rule.probabilities(load_model(chain.trained.build_folder(context)), scores)
     if probabilities is None:
         return []
@@ -74,7 +75,7 @@ def find_label_errors(
             float(probabilities[row, labels[row]]),
             float(probabilities[row].max()),
         )
-        for row in rank_label_errors(probabilities, labels, most).tolist()
+        for row in rank_label_errors(probabilities, labels, MAX_LABEL_ERRORS).tolist()
     ]
 
 
@@ -93,10 +94,6 @@ MAX_WORDS = 8
 MAX_CURVE_SCORES = 50_000_000
 # Points of a curve that are closer than this (in percentage points) look the same.
 MIN_POINT_DISTANCE = 0.8
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Points = list[tuple[float, float]]
 
 
 @dataclass(frozen=True)

@@ -146,10 +146,10 @@ class PageScript:
         return "sha256-" + base64.b64encode(hashlib.sha256(self.source.encode()).digest()).decode("ascii")
 
 
-def load_script(name: str) -> PageScript:
-    """Return a script of the templates folder."""
+def load_sort_script() -> PageScript:
+    """Return the script that sorts tables, from the templates folder."""
     loaded = make_template_environment()
-    source = loaded.loader.get_source(loaded, name)[0] if loaded.loader else ""
+    source = loaded.loader.get_source(loaded, "sort.js")[0] if loaded.loader else ""
     return PageScript(Markup(source))  # noqa: S704
 
 
@@ -190,7 +190,7 @@ def render_experiment_page(
         classes=classes,
         class_headers=CLASS_HEADERS,
         label_errors=diagnostics.label_errors,
-        script=load_script("sort.js") if classes else None,
+        script=load_sort_script() if classes else None,
         mistakes=diagnostics.mistakes,
         quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),
@@ -208,12 +208,17 @@ def _name_for_command(experiment: str) -> str:
 
 def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) -> list[dict[str, str]]:
     """Return each known deviation once, with the cells that it explains; `noted`: only those with a note's number."""
-    cells: dict[tuple[str, str], list[str]] = {}
+    cells: dict[str, list[str]] = {}
+    evidence: dict[str, dict[str, None]] = {}
     for table in tables:
         for cell in table.cells.values():
             if cell.reason and (cell.note is not None or not noted):
-                cells.setdefault((cell.reason, cell.evidence), []).append(cell.cell.id)
-    return [{"cells": ", ".join(ids), "reason": r, "evidence": e} for (r, e), ids in cells.items()]
+                cells.setdefault(cell.reason, []).append(cell.cell.id)
+                evidence.setdefault(cell.reason, {})[cell.evidence] = None
+    return [
+        {"cells": ", ".join(ids), "reason": reason, "evidence": "; ".join(evidence[reason])}
+        for reason, ids in cells.items()
+    ]
 
 
 def cite_results(results: Mapping[str, Any]) -> str:

@@ -43,9 +43,15 @@ from textcat.report.comparison_tables import (
 )
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
 from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
-from textcat.report.matrix_headline import format_headline, list_headline_rows, list_headline_sentences
 from textcat.report.paper_figures import FIGURES
-from textcat.report.reading_headlines import describe_choices, read_multiverses, summarize_by_reading
+from textcat.report.reading_headlines import (
+    describe_choices,
+    format_headline,
+    list_headline_rows,
+    list_headline_sentences,
+    read_multiverses,
+    summarize_by_reading,
+)
 from textcat.report.specification_curve import make_strip
 from textcat.store.files import write_atomically
 

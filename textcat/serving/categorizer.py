@@ -89,13 +89,13 @@ class Categorizer:
             )
         counts = self._reader.counts(documents)
         columns = np.arange(counts.shape[1])
-        return self.vectorizer.weighted(counts, np.where(columns < len(self.vectorizer.seen), columns, -1))
+        return self.vectorizer.weigh(counts, np.where(columns < len(self.vectorizer.seen), columns, -1))
 
     def vectors(self, documents: Sequence[TextDocument]) -> Any:
         """Return the documents as vectors for the learner."""
-        return self.projected(self.words(documents))
+        return self.project(self.words(documents))
 
-    def projected(self, weighted: csr_array) -> Any:
+    def project(self, weighted: csr_array) -> Any:
         """Project weighted terms on the latent dimensions, if the model has any."""
         if not self.axes:
             return weighted
@@ -345,5 +345,5 @@ def _check_numbers(categorizer: Categorizer) -> None:
 def _make_empty_document(categorizer: Categorizer) -> Any:
     """Return the vector of a document without words."""
     if categorizer.given_as_vectors:
-        return categorizer.projected(csr_array((1, len(categorizer.vectorizer.terms))))
+        return categorizer.project(csr_array((1, len(categorizer.vectorizer.terms))))
     return categorizer.vectors([NewDocument("", dict.fromkeys(categorizer.text.fields, ""))])

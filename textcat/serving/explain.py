@@ -12,9 +12,8 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.serving.categorizer import Categorizer
 from textcat.text.counting import TextDocument, count_terms
-from textcat.text.term_groups import TermGroup
 from textcat.text.terms import make_term_extractor
-from textcat.text.text_settings import TextSettings, clean_with_places
+from textcat.text.text_settings import TermGroup, TextSettings, clean_with_places
 from textcat.text.tokenizers import Tokenizer, WordFunction, load_tokenizer
 from textcat.yaml_reader import suggest_names
 

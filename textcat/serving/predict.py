@@ -92,7 +92,7 @@ def _score_batches(
     for batch in _collect_batches(documents, size):
         words = categorizer.words(batch)
         coverage.add(words)
-        scores = categorizer.model.scores(categorizer.projected(words))
+        scores = categorizer.model.scores(categorizer.project(words))
         yield [document.id for document in batch], scores
 
 

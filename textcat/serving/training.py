@@ -8,7 +8,7 @@ thresholds and rejection on held-out scores. The same documents and settings giv
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -24,8 +24,9 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.calibrate import check_probabilities, compute_probabilities
-from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule
+from textcat.experiment.steps.calibrate import check_probabilities
+from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, fit_thresholds
+from textcat.experiment.steps.held_out import make_parts, score_held_out
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
@@ -36,10 +37,8 @@ from textcat.text.counting import count_terms
 from textcat.text.vectorizer import Vectorizer
 from textcat.thresholds.calibration import fit_calibration, normalize_probabilities
 from textcat.thresholds.rejection import fit_rejection
-from textcat.thresholds.rules import set_categories_per_document, set_thresholds
+from textcat.thresholds.tuning import Floats
 
-Floats = NDArray[np.float64]
-HeldOutScores = Callable[[int], tuple[Floats, NDArray[np.int64]]]
 Texts = Sequence[str] | Sequence[Mapping[str, str]]
 Labels = Sequence[str] | Sequence[Sequence[str]]
 Settings = Mapping[str, Any] | str | Path
@@ -89,20 +88,14 @@ def train_categorizer(
     X, Y = vectorizer.transform(counted), counted.make_label_matrix(categories)
     mask = None if keeps_all_features(run.selection) else select_features(X, Y, run.selection)
     problem = LearningProblem(X, Y, mask, seed)
-    learner, parameters = find_learner(run.learner), validate_parameters(run.learner, run.parameters)
-    model = learner.fit(problem, parameters, jobs)
+    model = find_learner(run.learner).fit(problem, validate_parameters(run.learner, run.parameters), jobs)
 
     @cache
-    def score_held_out(folds: int) -> tuple[Floats, NDArray[np.int64]]:
+    def score_folds(folds: int) -> tuple[Floats, NDArray[np.int64]]:
         numbers = assign_folds(len(texts), folds, seed=seed)
-        parts = [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
-        scores = np.empty(Y.shape, dtype=np.float64)
-        found = learner.score_folds(problem, parameters, model, parts, jobs)
-        for (_, held), part in zip(parts, found, strict=True):
-            scores[held] = part
-        return scores, numbers
+        return score_held_out(run, problem, model, make_parts(numbers, folds), jobs), numbers
 
-    rule = _fit_decision_rule(run, problem, model, score_held_out, categories, single_label=single)
+    rule = _fit_decision_rule(run, problem, model, score_folds, categories, single_label=single)
     return Categorizer("python", "model", categories, vectorizer, model, rule, {})
 
 
@@ -201,7 +194,7 @@ def _fit_decision_rule(
     run: RunSettings,
     problem: LearningProblem,
     model: Model,
-    score_held_out: HeldOutScores,
+    score_folds: HeldOutScores,
     categories: Sequence[str],
     *,
     single_label: bool,
@@ -210,24 +203,14 @@ def _fit_decision_rule(
     labels, priors = problem.labels, problem.labels.mean(axis=0)
     calibration = None
     if run.calibration is not None:
-        calibration = fit_calibration(run.calibration, score_held_out(run.calibration.folds)[0], labels)
+        calibration = fit_calibration(run.calibration, score_folds(run.calibration.folds)[0], labels)
     rejection = None
     if run.reject is not None and run.calibration is not None and calibration is not None:
-        held_out = calibration.probabilities(score_held_out(run.calibration.folds)[0])
+        held_out = calibration.probabilities(score_folds(run.calibration.folds)[0])
         rejection = fit_rejection(run.reject, normalize_probabilities(held_out), labels, categories)
-    per_document = 1.0
-    if run.threshold.rule == "default":
-        thresholds = set_thresholds(run.threshold, np.zeros((0, len(categories))), labels[:0])
-    else:
-        scores, folds = model.scores(problem.X), None
-        if run.threshold.cross_validated:
-            scores, folds = score_held_out(run.threshold.folds)
-        needed = run.threshold.rule == "expected-f1"
-        probabilities = compute_probabilities(model, calibration, scores) if needed else None
-        thresholds = set_thresholds(run.threshold, scores, labels, folds, probabilities)
-        if run.threshold.rule in PER_DOCUMENT_RULES:
-            per_document = set_categories_per_document(run.threshold, scores, labels)
-    return DecisionRule(run, single_label, thresholds, per_document, priors, calibration, rejection)
+    thresholds, per_document = fit_thresholds(run, problem, lambda: model, score_folds, lambda: calibration)
+    number = 1.0 if per_document is None else per_document
+    return DecisionRule(run, single_label, thresholds, number, priors, calibration, rejection)
 
 
 # One document in this many is held back while the search runs; the model is trained on all.

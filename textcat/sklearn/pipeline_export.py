@@ -3,8 +3,8 @@
     model = Categorizer.load("help-desk")
     pipeline = make_pipeline_of(model)          # FeatureUnion of TfidfVectorizer, LogisticRegression or LinearSVC
 
-Not everything can be written so: UsageError says what stands in the way. `convert_to_onnx` passes the pipeline on to
-skl2onnx, which supports words and n-grams of words, but no n-grams of characters within words.
+UsageError names a setting that scikit-learn does not support. `convert_to_onnx` passes the pipeline on to skl2onnx,
+which supports words and n-grams of words, but no n-grams of characters within words.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ TRAIN_HINT = (
 
 def make_pipeline_of(categorizer: Categorizer) -> Pipeline:
     """Return a fitted pipeline from raw texts to classes, with probabilities if the categorizer has them."""
-    _refuse_what_does_not_fit(categorizer)
+    _check_settings(categorizer)
     union = FeatureUnion(
         [(name, vectorizer) for name, vectorizer, _ in _make_vectorizers(categorizer)],
         transformer_weights={name: weight for name, _, weight in _make_vectorizers(categorizer)},
@@ -59,7 +59,7 @@ def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
         part.group is not None and part.group.analyzer == "char_wb" for part in categorizer.vectorizer.parts
     ):
         raise UsageError(
-            "skl2onnx has no n-grams of characters within words",
+            "skl2onnx does not support n-grams of characters within words",
             hint="Train with n-grams of words, or of characters across words (analyzer: char).",
         )
     pipeline = make_pipeline_of(categorizer)
@@ -70,7 +70,7 @@ def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
     return to_onnx(pipeline, initial_types=[("texts", StringTensorType([None]))], options=options)
 
 
-def _refuse_what_does_not_fit(categorizer: Categorizer) -> None:
+def _check_settings(categorizer: Categorizer) -> None:
     """Raise UsageError for settings that scikit-learn's vectorizers and linear classifiers do not have."""
     text, vector, rule = categorizer.text, categorizer.run.vector, categorizer.decision_rule
     tokenizer = load_tokenizer(text.tokenizer)
@@ -78,10 +78,10 @@ def _refuse_what_does_not_fit(categorizer: Categorizer) -> None:
     scaled = any(part.norm != "none" for part in categorizer.vectorizer.parts)
     calibrated = categorizer.run.calibration is not None
     faults = {
-        "it is no linear model": not isinstance(categorizer.model, LinearModel) or bool(categorizer.axes),
+        "it is not a linear model": not isinstance(categorizer.model, LinearModel) or bool(categorizer.axes),
         "documents may have several labels": not rule.single_label,
         "it rejects documents": rule.rejection is not None,
-        f"its tokenizer {text.tokenizer} is no regular expression": not plain,
+        f"its tokenizer {text.tokenizer} is not a regular expression": not plain,
         "it has a stop list or a stemmer": text.stop_list != "none" or text.stem != "none",
         "it changes accents or digits": text.cleaner is not None,
         "it has several fields": len(text.fields) > 1,

@@ -20,9 +20,8 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from textcat.text.ngram_kernels import count_items, fill_slots, find_symbols, list_ngrams
 from textcat.text.piece_counts import Chunk, ChunkCounts, PieceTable, make_vocabulary
-from textcat.text.term_groups import TermGroup
 from textcat.text.terms import make_term_extractor
-from textcat.text.text_settings import TextSettings
+from textcat.text.text_settings import TermGroup, TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 _INITIAL_CAPACITY = 1 << 14

@@ -133,8 +133,8 @@ _MODES = {
 def _load_porter_stemmer() -> Any:
     """Return NLTK's PorterStemmer without the rest of NLTK, which takes longer to import than a model to predict.
 
-    Its module is imported below packages that are empty, then these are taken away again: another import of NLTK
-    finds nothing of it.
+    Its module is imported below empty packages, which are removed afterwards, so that a later import of NLTK is not
+    affected.
     """
     if "nltk" in sys.modules:
         return importlib.import_module("nltk.stem.porter").PorterStemmer

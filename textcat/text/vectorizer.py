@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, hstack
 from textcat.errors import BadDataError, UsageError
 from textcat.settings import GrowingSettings
 from textcat.text.counting import CountedDocuments, pack_json, unpack_json
-from textcat.text.term_groups import TermGroup
+from textcat.text.text_settings import TermGroup
 from textcat.text.weighting import (
     NormName,
     WeightingName,
@@ -167,9 +167,9 @@ class Vectorizer:
 
         Equations of genkin_2004 section 5.1. A document without features is the zero vector.
         """
-        return self.weighted(counted.counts, self._find_positions(counted.terms))
+        return self.weigh(counted.counts, self._find_positions(counted.terms))
 
-    def weighted(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
+    def weigh(self, counts: csr_array, seen: NDArray[np.intp]) -> csr_array:
         """Return the same for counts whose columns are the terms at these positions of `seen`; -1 is another term."""
         if not self.groups:
             return self._weigh_part(0, counts, seen)

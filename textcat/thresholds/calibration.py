@@ -15,7 +15,7 @@ Temperature, for one category per document: the softmax of all scores times one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, Protocol
 
 import numpy as np
@@ -36,8 +36,16 @@ INVERSE_TEMPERATURES = (1e-4, 1e4)
 BISECTIONS = 60
 
 
+class _ArrayFields:
+    """A calibration whose fields are arrays."""
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all numbers as arrays."""
+        return dict(vars(self))
+
+
 @dataclass(frozen=True)
-class Platt:
+class Platt(_ArrayFields):
     """sigmoid(slope * score + intercept), with a slope >= 0 and an intercept per category."""
 
     slope: Floats
@@ -50,10 +58,6 @@ class Platt:
     def select_categories(self, first: int, stop: int) -> Platt:
         """Return the calibration of consecutive categories."""
         return Platt(self.slope[first:stop], self.intercept[first:stop])
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all numbers as arrays."""
-        return {"slope": self.slope, "intercept": self.intercept}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Platt:
@@ -132,7 +136,7 @@ def _compute_derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple
 
 
 @dataclass(frozen=True)
-class Isotonic:
+class Isotonic(_ArrayFields):
     """The ends of all steps; those of category k are `ends[k] : ends[k + 1]` of `knots` and `levels`."""
 
     knots: Floats
@@ -152,10 +156,6 @@ class Isotonic:
         ends = self.ends[first : stop + 1]
         part = slice(ends[0], ends[-1])
         return Isotonic(self.knots[part], self.levels[part], ends - ends[0])
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all numbers as arrays."""
-        return {"knots": self.knots, "levels": self.levels, "ends": self.ends}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Isotonic:
@@ -199,7 +199,7 @@ def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[F
 
 
 @dataclass(frozen=True)
-class Temperature:
+class Temperature(_ArrayFields):
     """softmax(inverse * scores) over the categories of a document; `inverse` >= 0 is an array of one number."""
 
     inverse: Floats
@@ -211,10 +211,6 @@ class Temperature:
     def select_categories(self, first: int, stop: int) -> Temperature:
         """Return the same temperature, which then gives probabilities among these categories only."""
         return self
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the number as an array."""
-        return {"inverse": self.inverse}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Temperature:
@@ -326,11 +322,11 @@ _KINDS: dict[str, type[Platt | Isotonic | Temperature]] = {
     "isotonic": Isotonic,
     "temperature": Temperature,
 }
-CALIBRATION_ARRAYS = {
-    "platt": ("slope", "intercept"),
-    "isotonic": ("knots", "levels", "ends"),
-    "temperature": ("inverse",),
-}
+
+
+def list_calibration_arrays(method: str) -> list[str]:
+    """Return the names of the arrays of a calibration."""
+    return [entry.name for entry in fields(_KINDS[method])]
 
 
 def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:

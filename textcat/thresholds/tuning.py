@@ -63,8 +63,8 @@ class Cuts:
         return highest
 
 
-def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
-    """Rank the documents of every category; `first` is the number of the first category, for messages."""
+def check_scores(scores: Floats, labels: Bools, first: int = 0) -> None:
+    """Refuse scores that do not fit the labels or are NaN; `first` is the number of the first category."""
     if scores.shape != labels.shape or scores.ndim != 2:
         raise UsageError(
             f"scores of shape {scores.shape} do not fit labels of shape {labels.shape}",
@@ -76,6 +76,11 @@ def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
             f"the score of document {document} for category {first + category} is not a number",
             hint="Check the training of this category: stronger regularization usually helps.",
         )
+
+
+def make_cuts(scores: Floats, labels: Bools, first: int = 0) -> Cuts:
+    """Rank the documents of every category; `first` is the number of the first category, for messages."""
+    check_scores(scores, labels, first)
     documents, categories = scores.shape
     order, falling = rank_by_score(scores)
     ranked = np.full((documents + 2, categories), np.inf)

@@ -1,1 +1,1 @@
-"""Collections: one module each."""
+"""Readers of collections; web pages and the two forms of OHSUMED share a module."""

@@ -11,8 +11,8 @@ from functools import cached_property
 from pathlib import Path
 
 from textcat.corpora.cards import combine_hashes
-from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
-from textcat.corpora.text_files import find_files, is_writable, make_damage_error, parse_json_object
+from textcat.corpora.collection_files import find_files, is_writable, make_damage_error, parse_json_object
+from textcat.corpora.document import CountingCorpus, Document, Split, require_choice
 
 QUERIES_FILE = "data_full.json"
 PARTS = ("train", "val", "test")
@@ -29,8 +29,8 @@ _MAX_BYTES = 1 << 26
 Query = tuple[str, str]
 
 
-class Clinc150:
-    """One document a query, with the field text and one label, its intent.
+class Clinc150(CountingCorpus):
+    """One document per query, with the field text and one label, its intent.
 
     With `out_of_scope="class"` the queries of no intent are documents too, labelled `oos`.
     """
@@ -80,15 +80,6 @@ class Clinc150:
                         self.sides[part],
                         f"{self._content[0]}: {name}, {number}",
                     )
-
-    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
-        """Return the intents of training or test documents, in alphabetical order."""
-        return counts.in_train_or_test()
-
-    @cached_property
-    def categories(self) -> tuple[str, ...]:
-        """The intents of training or test documents, in alphabetical order."""
-        return self.list_categories(count_categories(self.documents()))
 
     def fingerprint(self) -> str:
         """Return the sha256 over the name and the decompressed contents of the file."""

@@ -8,9 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.document import CategoryCounts, Document, Split, count_categories
-from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.text_files import make_damage_error, parse_json_object
+from textcat.corpora.collection_files import DocumentTree, TreeCorpus, make_damage_error, parse_json_object
+from textcat.corpora.document import CountingCorpus, Document, Split
 from textcat.errors import UsageError
 
 CONCEPTS_FILE = "eurovoc_en.json"
@@ -25,11 +24,11 @@ SPLITS: dict[str, dict[str, Split]] = {
 LABELS = ("id", "name")
 
 
-class Eurlex57k:
-    """One document a law, with the fields title, header, recitals and main_body.
+class Eurlex57k(TreeCorpus, CountingCorpus):
+    """One document per law, with the fields title, header, recitals and main_body.
 
-    With `labels="name"` concepts go by their English names where the collection has eurovoc_en.json, so that
-    every output names them; with `id`, the default, by their EuroVoc numbers.
+    With `labels="id"` labels are the EuroVoc numbers of concepts; with `labels="name"` they are their English names,
+    if the collection has eurovoc_en.json.
     """
 
     name = "eurlex57k"
@@ -72,19 +71,6 @@ class Eurlex57k:
             yield Document(
                 file.removesuffix(".json"), _read_fields(law, where), concepts, self.sides[part], where
             )
-
-    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
-        """Return the concepts of training or test documents, in alphabetical order."""
-        return counts.in_train_or_test()
-
-    @cached_property
-    def categories(self) -> tuple[str, ...]:
-        """The concepts of training or test documents, in alphabetical order."""
-        return self.list_categories(count_categories(self.documents()))
-
-    def fingerprint(self) -> str:
-        """Return the sha256 over the names and contents of all files."""
-        return self.tree.fingerprint()
 
 
 def _read_texts(law: Mapping[str, Any], key: str, where: str) -> list[str]:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+from textcat.corpora.collection_files import DocumentTree, TreeCorpus
 from textcat.corpora.document import Document, require_choice
-from textcat.corpora.document_tree import DocumentTree
 
 HEADERS = ("dropped", "subject", "kept", "without-groups")
 # Lines of a message's header that name its group, alone or among others.
 GROUP_LINES = ("newsgroups", "xref", "path")
 
 
-class Newsgroups:
+class Newsgroups(TreeCorpus):
     """One document for each message, labelled with its group; all are training documents."""
 
     name = "20newsgroups"
@@ -49,10 +49,6 @@ class Newsgroups:
     def categories(self) -> tuple[str, ...]:
         """The groups, in alphabetical order."""
         return tuple(sorted({parse_group(name) for name in self.messages}))
-
-    def fingerprint(self) -> str:
-        """Return the sha256 over the names and contents of all messages."""
-        return self.tree.fingerprint()
 
 
 def parse_group(name: str) -> str:

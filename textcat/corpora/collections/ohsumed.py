@@ -13,9 +13,20 @@ from functools import cached_property
 from pathlib import Path
 
 from textcat.corpora.cards import fingerprint_files
-from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
-from textcat.corpora.document_tree import DocumentTree
-from textcat.corpora.text_files import find_files, make_damage_error, read_smart_records
+from textcat.corpora.collection_files import (
+    DocumentTree,
+    TreeCorpus,
+    find_files,
+    make_damage_error,
+    read_smart_records,
+)
+from textcat.corpora.document import (
+    CategoryCounts,
+    CountingCorpus,
+    Document,
+    Split,
+    require_choice,
+)
 from textcat.errors import BadDataError
 from textcat.yaml_reader import read_packaged_yaml
 
@@ -81,7 +92,7 @@ def parse_headings(field: str) -> tuple[str, ...]:
 LAST_TRAINING_YEAR = 1988
 
 
-class Ohsumed:
+class Ohsumed(CountingCorpus):
     """OHSUMED with training documents of 1987 and 1988 and test documents of 1989 to 1991.
 
     complete_only: references without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3).
@@ -125,11 +136,6 @@ class Ohsumed:
             return "unused"
         return "train" if record.year <= LAST_TRAINING_YEAR else "test"
 
-    @cached_property
-    def categories(self) -> tuple[str, ...]:
-        """Listed headings of at least `min_train` training documents, in alphabetical order."""
-        return self.list_categories(count_categories(self.documents()))
-
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
         """Return the categories, given the labels counted in a pass over the documents."""
         return counts.with_at_least(self.min_train)
@@ -159,7 +165,7 @@ def count_ohsumed(folder: Path) -> dict[str, int]:
 _SIDE_OF_FOLDER: dict[str, Split] = {"training": "train", "test": "test"}
 
 
-class Ohsumed23:
+class Ohsumed23(TreeCorpus):
     """One document for each abstract; a document in the folders of several categories has all their labels."""
 
     name = "ohsumed-23"
@@ -196,10 +202,6 @@ class Ohsumed23:
     def categories(self) -> tuple[str, ...]:
         """The categories C01 to C23, in order."""
         return tuple(sorted({label for labels in self._labels.values() for label in labels}))
-
-    def fingerprint(self) -> str:
-        """Return the sha256 over the names and contents of all files."""
-        return self.tree.fingerprint()
 
 
 def count_ohsumed23(folder: Path) -> dict[str, int]:

@@ -15,8 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from textcat.corpora.cards import fingerprint_files
+from textcat.corpora.collection_files import (
+    find_files,
+    make_damage_error,
+    read_line_blocks,
+    read_smart_records,
+)
 from textcat.corpora.document import Document, Split, require_choice
-from textcat.corpora.text_files import find_files, make_damage_error, read_line_blocks, read_smart_records
 from textcat.corpora.vector_files import VectorCorpus, make_vector_corpus, read_vector_lines
 from textcat.errors import BadDataError
 from textcat.splits import draw_training_mask

@@ -12,14 +12,14 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from textcat.corpora.cards import fingerprint_files
-from textcat.corpora.document import CategoryCounts, Document, Split, count_categories, require_choice
-from textcat.corpora.text_files import find_files, is_writable, make_damage_error
+from textcat.corpora.collection_files import find_files, is_writable, make_damage_error
+from textcat.corpora.document import CountingCorpus, Document, Split, count_categories, require_choice
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
@@ -236,7 +236,7 @@ def assign_side(record: ReutersRecord, split: str) -> Split:
     return "test" if record.lewis_split == "TEST" else "unused"
 
 
-class Reuters21578:
+class Reuters21578(CountingCorpus):
     """The collection, from its SGML files or, without those, from the JSON files."""
 
     name = "reuters21578"
@@ -279,15 +279,6 @@ class Reuters21578:
                 tuple(dict.fromkeys(record.lists.get(self.labels, ()))),
                 assign_side(record, self.split),
             )
-
-    @cached_property
-    def categories(self) -> tuple[str, ...]:
-        """The labels of training or test documents, in alphabetical order (118 topics with ModApte)."""
-        return self.list_categories(count_categories(self.documents()))
-
-    def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
-        """Return the categories, given the labels counted in a pass over the documents."""
-        return counts.in_train_or_test()
 
     def fingerprint(self) -> str:
         """Return the sha256 over the names and contents of the files that are read."""

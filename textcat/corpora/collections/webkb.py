@@ -14,8 +14,8 @@ from functools import cached_property
 from html import unescape
 from pathlib import Path
 
+from textcat.corpora.collection_files import DocumentTree, TreeCorpus
 from textcat.corpora.document import Document, require_choice
-from textcat.corpora.document_tree import DocumentTree
 
 _HEADER_LINE = re.compile(r"(?:HTTP/\d|[A-Za-z][A-Za-z0-9-]*:)")
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -91,7 +91,7 @@ SUBSETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-class WebKB:
+class WebKB(TreeCorpus):
     """One document for each page, labelled with its class; all are training documents.
 
     markup: with "kept" the body is the whole file, with MIME header and HTML; `html-only` drops the header,
@@ -157,10 +157,6 @@ class WebKB:
         """The chosen classes, in alphabetical order."""
         return tuple(sorted({name.split("/")[0] for name in self.pages}))
 
-    def fingerprint(self) -> str:
-        """Return the sha256 over the names and contents of all pages, chosen or not."""
-        return self.tree.fingerprint()
-
 
 def count_webkb(folder: Path) -> dict[str, int]:
     """Return the counts to compare with the collection's card."""
@@ -169,7 +165,7 @@ def count_webkb(folder: Path) -> dict[str, int]:
     return {"documents": len(pages)} | {name: found[name] for name in (*CLASSES, *SITES)}
 
 
-class IndustrySector:
+class IndustrySector(TreeCorpus):
     """One document for each page; its class is the path of its folder."""
 
     name = "industry-sector"
@@ -194,10 +190,6 @@ class IndustrySector:
     def categories(self) -> tuple[str, ...]:
         """The folders of pages, in alphabetical order."""
         return tuple(sorted({name.rpartition("/")[0] for name in self.pages}))
-
-    def fingerprint(self) -> str:
-        """Return the sha256 over the names and contents of all pages."""
-        return self.tree.fingerprint()
 
 
 def count_industry_sector(folder: Path) -> dict[str, int]:

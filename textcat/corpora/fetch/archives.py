@@ -258,7 +258,7 @@ class _MeteredStream:
         self.left = MAX_HEADER
 
     def allow(self, number: int) -> None:
-        """Allow so many bytes of content and the next header."""
+        """Allow `number` bytes of content and the next header."""
         self.left = number + MAX_HEADER
 
     def read(self, size: int) -> bytes:

@@ -15,7 +15,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from textcat.corpora.cards import NpmPackage, Package, RemoteFile
-from textcat.corpora.document_tree import PACKED_FILE
+from textcat.corpora.collection_files import PACKED_FILE
 from textcat.corpora.fetch.archives import (
     FolderSink,
     Placement,

@@ -12,15 +12,16 @@ from pathlib import Path
 from typing import Any, NamedTuple, cast, get_args
 
 from textcat.corpora.cards import combine_hashes
+from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.document import (
     CategoryCounts,
+    CountingCorpus,
     Document,
     Split,
     count_categories,
     find_side_by_name,
     require_choice,
 )
-from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.tables import Problems, TableFormat, TableRow, choose_codec, read_table_file
 from textcat.errors import BadDataError, UsageError
 from textcat.splits import draw_training_mask
@@ -100,7 +101,7 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
 TABLES = ("csv", "tsv", "jsonl")
 
 
-class OwnDocuments:
+class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
     text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON

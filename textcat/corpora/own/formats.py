@@ -124,7 +124,7 @@ def _check_folder(path: Path) -> str:
         raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
     if not folders and not (path / "documents.zip").is_file():
         hint = f"{_HINT} Put each class's documents into a folder of the class's name."
-        raise UsageError("the folder has no folders", where=str(path), hint=hint)
+        raise UsageError("the folder has no subfolders", where=str(path), hint=hint)
     return "folders"
 
 

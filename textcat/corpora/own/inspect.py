@@ -1,4 +1,4 @@
-"""Inspect a user's own documents: format, encoding, columns, split and labels, from one or two passes over all."""
+"""Inspect a user's own documents: format, encoding, columns, split and labels, in one or two passes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
+from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.document import find_side_by_name, is_split
-from textcat.corpora.document_tree import DocumentTree
 from textcat.corpora.own.documents import FolderDocument, OwnDocuments, list_folder_documents
 from textcat.corpora.own.formats import (
     SAMPLE_BYTES,
@@ -69,7 +69,7 @@ class LabelCounts:
 
     @property
     def has_short_texts(self) -> bool:
-        """Whether documents have so few words on average that parts of words are worth their time."""
+        """Whether documents have so few words on average that n-grams of characters are worth their cost."""
         return 0 < self.words < SHORT_TEXT_WORDS * self.used
 
     @property
@@ -138,7 +138,7 @@ class Inspection:
 
     @property
     def many_labels(self) -> bool:
-        """Whether documents have several of so many labels that their ranking is measured."""
+        """Whether documents have several labels out of so many that their ranking is measured."""
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
 
     @property

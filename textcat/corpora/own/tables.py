@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from textcat.corpora.text_files import is_writable
+from textcat.corpora.collection_files import is_writable
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 TableFormat = Literal["csv", "tsv", "jsonl"]

@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.corpora.own.documents import TABLES
 from textcat.errors import BadDataError
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
-from textcat.experiment.steps.step import Step
 from textcat.experiment.steps.vectorize import read_selection
 from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
 from textcat.text.tokenizers import reads_latin_only

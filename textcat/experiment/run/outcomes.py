@@ -19,7 +19,7 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.measures import ContingencyTable, ZeroDivision, count_contingency
+from textcat.evaluation.measures import Bools, ContingencyTable, ZeroDivision, count_contingency
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
@@ -32,8 +32,6 @@ from textcat.experiment.steps.evaluate import read_measures
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store import Artifact
 from textcat.yaml_reader import suggest_names
-
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -229,7 +227,7 @@ def _compare_asked_measures(left: RunOutcome, right: RunOutcome) -> dict[str, di
 
 
 def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str]) -> Comparison:
-    ours, theirs = (each.table.restricted(_find_columns(each, shared)) for each in (left, right))
+    ours, theirs = (each.table.restrict(_find_columns(each, shared)) for each in (left, right))
     documents, others = int(ours.documents[0]), int(theirs.documents[0])
     same = left.corpus == right.corpus and documents == others
     if not (same and np.array_equal(ours.tp + ours.fn, theirs.tp + theirs.fn)):

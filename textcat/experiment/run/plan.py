@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from textcat.experiment.context import Step
 from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.calibrate import make_calibrate_step
 from textcat.experiment.steps.decide import make_decide_step
 from textcat.experiment.steps.evaluate import make_evaluate_step
-from textcat.experiment.steps.step import Step
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.steps.train import make_train_step
 from textcat.experiment.steps.vectorize import make_project_step, make_select_step, make_vectorize_step

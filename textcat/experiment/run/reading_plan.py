@@ -37,10 +37,14 @@ from textcat.published.readings import Assignment, Question, Readings
 from textcat.store import hash_json
 from textcat.yaml_reader import YamlSource, suggest_names
 
+Patch = Mapping[str, Any]
+log = logging.getLogger(__name__)
+Key = tuple[str, ...]
+
+
 NOT_CREATED = {*OPTIONAL_SECTIONS, "resample", "search"}
 FREE_SECTIONS = {("corpus", "options")}
 OPTION_KINDS = (ColumnOptions, RowOptions, GradientOptions)
-Patch = Mapping[str, Any]
 
 
 def check_patch_path(path: str) -> None:
@@ -348,9 +352,6 @@ def project_reading(reading: Assignment, same: Mapping[str, Mapping[str, str]]) 
     return {name: options.get(reading[name], reading[name]) for name, options in same.items()}
 
 
-log = logging.getLogger(__name__)
-
-Key = tuple[str, ...]
 # multiverse.json keeps four decimals.
 ROUNDING = 1e-3
 

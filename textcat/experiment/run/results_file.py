@@ -30,6 +30,9 @@ from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
 from textcat.store.arrays import read_json
 
+log = logging.getLogger(__name__)
+
+
 # Results with more categories than this are shortened.
 MANY_CATEGORIES = 1000
 DERIVED_COLUMNS = ("tn", "precision", "recall", "f1", "errors", "error_rate")
@@ -75,8 +78,6 @@ def summarize_certificates(certificates: Sequence[Mapping[str, Any]]) -> dict[st
             summary[name] = {"mean": float(numbers.mean()), "max": float(numbers.max())}
     return summary
 
-
-log = logging.getLogger(__name__)
 
 RESULTS_FILE = "results.json"
 TIMINGS_FILE = "timings.json"
@@ -238,15 +239,23 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
-            description = read_json(chain.trained.build_folder(context), "model")
-            runs[chain.run] = _measure_training_seconds(description, plan)
+            folder = chain.trained.build_folder(context)
+            runs[chain.run] = _measure_training_seconds(read_json(folder, "model"), plan)
+            if (folder / "processor.json").exists():
+                seconds = round(read_json(folder, "processor")["seconds"], 4)
+                runs[chain.run]["training.processor_seconds"] = seconds
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
-        seconds = [runs[member].get("training.seconds", 0.0) for member in members]
+        seconds = [_find_seconds(runs[member]) for member in members]
         exponent = fit_growth_exponent(documents, seconds)
         runs[name] = {"scaling.exponent": round(exponent, 4)} if math.isfinite(exponent) else {}
     stages = {stage: round(seconds, 3) for stage, seconds in timings.seconds.items()}
     return {"stages": stages, "built": dict(timings.built), "runs": runs}
+
+
+def _find_seconds(measures: Mapping[str, float]) -> float:
+    """Return the processor seconds of training, or those of the clock where a model has no others."""
+    return measures.get("training.processor_seconds", measures.get("training.seconds", 0.0))
 
 
 def fit_growth_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:

@@ -28,7 +28,7 @@ def write_results_folder(
 ) -> None:
     """Bring a results folder up to date: the report, timings.json, results.json and the manifest, in this order.
 
-    Nothing is written where the folder is whole and holds the same results, unless `rebuild` is set.
+    Nothing is written if the folder is complete and holds the same results, unless `rebuild` is set.
     `write_report` receives the folder and the seconds of each stage.
     """
     content = encode_results(results)

@@ -24,7 +24,9 @@ from textcat.experiment.spec.experiment import is_folder_name
 FORMAT = 2
 COUNTS = ("tp", "fp", "fn", "tn")
 # Timings may hold seconds only, so that they cannot replace a measure of the results.
-SECONDS = re.compile(r"training\.seconds|scaling\.exponent|category\..*\.train_seconds", re.DOTALL)
+SECONDS = re.compile(
+    r"training\.(?:processor_)?seconds|scaling\.exponent|category\..*\.train_seconds", re.DOTALL
+)
 
 
 def _check_number(value: Any) -> Any:

@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.document_checks import DocumentChecks
+from textcat.experiment.run.early_compile import compile_early
 from textcat.experiment.run.plan import Plan, make_plan
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
-from textcat.experiment.steps.step import Step
 from textcat.store import Store
 from textcat.store.housekeeping import record_use
 
@@ -74,9 +74,10 @@ def run_experiment(
     plan = make_plan(experiment, source.path, source.fingerprint)
     record_use(context.store.root, experiment.name, (step.recipe.key for step in plan.steps(until)))
     checks = DocumentChecks(plan, context, until)
-    for step in plan.steps(until):
-        _build_step(step, context, timings)
-        checks.check_step(step)
+    with compile_early(plan, context):
+        for step in plan.steps(until):
+            _build_step(step, context, timings)
+            checks.check_step(step)
     return plan, timings
 
 

@@ -91,8 +91,10 @@ class ProjectionSettings(StrictSettings):
     )
 
 
-class SearchSettings(StrictSettings):
+class SearchSettings(GrowingSettings):
     """A parameter chosen by cross-validation on the training documents."""
+
+    later = ("own_divisions",)
 
     parameter: str = Field(description="The learner's parameter to choose.")
     grid: list[float] = Field(min_length=1, description="Values to try.")
@@ -106,12 +108,18 @@ class SearchSettings(StrictSettings):
         default=False,
         description="Choose a value for each category by the held-out likelihood, not one for all.",
     )
+    own_divisions: bool = Field(
+        default=False,
+        description="With `per_category`: divide the documents into folds anew for each category.",
+    )
     seed: int = Field(default=1, ge=0, description="Seed of the folds.")
 
     @model_validator(mode="after")
     def _check_criterion(self) -> SearchSettings:
         if self.per_category and self.criterion != "log-likelihood":
             raise ValueError("with per_category the criterion is log-likelihood")
+        if self.own_divisions and not self.per_category:
+            raise ValueError("own_divisions needs per_category: true")
         return self
 
 
@@ -151,8 +159,10 @@ class EvaluationSettings(GrowingSettings):
     )
 
 
-class RunSettings(StrictSettings):
+class RunSettings(GrowingSettings):
     """One learner with its parameters, and settings that differ from the experiment's."""
+
+    later = ("categories_at_once",)
 
     learner: str = Field(description="A learner's name (see `textcat list learners`).")
     parameters: dict[str, Any] = Field(default_factory=dict, description="The learner's own parameters.")
@@ -162,6 +172,11 @@ class RunSettings(StrictSettings):
     )
     train_documents: int | None = Field(
         default=None, ge=1, description="Number of training documents to draw by the seed; default: all."
+    )
+    categories_at_once: int | None = Field(
+        default=None,
+        ge=1,
+        description="Train this many categories together, as for their seconds one by one; default: the learner's.",
     )
     text: TextSettings = Field(
         default_factory=TextSettings, description="Keys that override the experiment's."

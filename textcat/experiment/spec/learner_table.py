@@ -1,4 +1,4 @@
-"""The learners by name: what each is and the parameters it takes. Importing this module loads no numerics.
+"""The learners by name: what each is and the parameters it takes. Importing this module loads no numerical library.
 
 `textcat.experiment.steps.learners` has the code that trains them.
 """
@@ -182,7 +182,7 @@ class SoftmaxParameters(LearnerParameters):
     lam: float | None = Field(
         default=None,
         gt=0,
-        description="Weight of the penalty added to the mean loss; default: as `cost` says.",
+        description="Weight of the penalty added to the mean loss; default: derived from `cost`.",
     )
     cost: float | None = Field(
         default=None,
@@ -358,7 +358,7 @@ LEARNERS: dict[str, LearnerEntry] = {
 }
 
 
-# Names that people try, and what to write in their place.
+# Names that people try, and what to write instead.
 _LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}, cost: 1}}`"
 USUAL_NAMES = {
     "svm": _LINEAR.format("squared_hinge", "gaussian"),

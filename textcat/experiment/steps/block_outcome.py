@@ -21,17 +21,13 @@ from textcat.evaluation.curves import (
     count_break_even,
     rank_labels,
 )
-from textcat.evaluation.measures import PROBABILITY_CLIP, ContingencyTable
+from textcat.evaluation.measures import PROBABILITY_CLIP, Bools, ContingencyTable, Floats, Ints
 from textcat.evaluation.ranking import TopLabels
 from textcat.evaluation.run_measures import EvaluationCounts
 from textcat.experiment.steps.decide import DecisionRule
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.score_blocks import iterate_score_blocks
 from textcat.store.arrays import read_array, read_mask, read_matrix, write_array, write_mask, write_matrix
-
-Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Scores kept of each document at least.
 KEPT_LABELS = 10
@@ -100,8 +96,7 @@ def count_in_blocks(model: Model, X: Any, rule: DecisionRule, labels: Bools, job
 
 def _make_table(tp: Ints, accepted: Ints, labels: Bools) -> ContingencyTable:
     positive = np.count_nonzero(labels, axis=0).astype(np.int64)
-    tp, accepted = tp.astype(np.int64), accepted.astype(np.int64)
-    return ContingencyTable(tp, accepted - tp, positive - tp, len(labels) - accepted - positive + tp)
+    return ContingencyTable.from_totals(tp.astype(np.int64), accepted.astype(np.int64), positive, len(labels))
 
 
 def _count_sparse(decisions: sp.csr_array[Any], labels: Bools) -> ContingencyTable:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, softmax
 
 from textcat.errors import UsageError
-from textcat.experiment.context import RunContext
+from textcat.evaluation.measures import Floats
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
@@ -19,22 +19,19 @@ from textcat.experiment.steps.held_out import (
 )
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.score_blocks import is_too_large
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.linear.combinations import load_named_learners
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
-    CALIBRATION_ARRAYS,
     Calibration,
     CalibrationSettings,
     fit_calibration,
     join_calibrations,
+    list_calibration_arrays,
     restore_calibration,
 )
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
-
-Floats = NDArray[np.float64]
 
 
 def compute_probabilities(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:
@@ -98,5 +95,6 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
     """Read a calibration that `save_calibration` wrote."""
-    arrays = {name: read_array(folder, f"calibration.{name}") for name in CALIBRATION_ARRAYS[settings.method]}
+    names = list_calibration_arrays(settings.method)
+    arrays = {name: read_array(folder, f"calibration.{name}") for name in names}
     return restore_calibration(settings.method, arrays, categories)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.context import RunContext
+from textcat.evaluation.measures import Floats
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
 from textcat.experiment.steps.held_out import (
@@ -20,7 +22,6 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
@@ -30,7 +31,7 @@ from textcat.thresholds.calibration import Calibration, normalize_probabilities
 from textcat.thresholds.rejection import Rejection, fit_rejection
 from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
 
-Floats = NDArray[np.float64]
+HeldOutScores = Callable[[int], tuple[Floats, NDArray[np.int64]]]
 
 # Rules that give each document a number of categories.
 PER_DOCUMENT_RULES = ("rcut", "pcut")
@@ -138,32 +139,48 @@ def make_decide_step(
         problem = assemble_problem(context, run, seed, *sources)
         if rejection := _fit_rejection(context, run, problem, trained, calibrated, seed, sources[0]):
             write_array(target, "reject", rejection.to_array())
-        if run.threshold.rule == "default" or _counts_labels_only(run):
-            none = np.zeros((0, problem.labels.shape[1]))
-            write_array(target, "thresholds", set_thresholds(run.threshold, none, problem.labels[:0]))
-            if run.threshold.rule == "rcut":
-                per_document = set_categories_per_document(run.threshold, none, problem.labels)
-                write_array(target, "per_document", np.array(per_document, dtype=np.float64))
-            return
-        model = load_model(trained.build_folder(context))
         if is_too_large(*problem.labels.shape) and _can_tune_blocks(run):
-            fitted = _tune_in_blocks(context, run, seed, trained, problem, model)
-            write_array(target, "thresholds", fitted)
-            return
-        scores, folds = model.scores(problem.X), None
-        if run.threshold.cross_validated:
-            scores, folds = load_held_out_scores(context, run, problem, trained, seed, run.threshold.folds)
-        probabilities = None
-        if run.threshold.rule == "expected-f1":
-            calibration = _load_calibration(run, calibrated, context, problem)
-            probabilities = compute_probabilities(model, calibration, scores)
-        fitted = set_thresholds(run.threshold, scores, problem.labels, folds, probabilities)
+            fitted, per_document = _tune_in_blocks(context, run, seed, trained, problem), None
+        else:
+            fitted, per_document = fit_thresholds(
+                run,
+                problem,
+                lambda: load_model(trained.build_folder(context)),
+                lambda folds: load_held_out_scores(context, run, problem, trained, seed, folds),
+                lambda: _load_calibration(run, calibrated, context, problem),
+            )
         write_array(target, "thresholds", fitted)
-        if run.threshold.rule in PER_DOCUMENT_RULES:
-            per_document = set_categories_per_document(run.threshold, scores, problem.labels)
+        if per_document is not None:
             write_array(target, "per_document", np.array(per_document, dtype=np.float64))
 
     return Step("train", f"set thresholds of {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def fit_thresholds(
+    run: RunSettings,
+    problem: LearningProblem,
+    load: Callable[[], Model],
+    score_held_out: HeldOutScores,
+    load_calibration: Callable[[], Calibration | None],
+) -> tuple[Floats, float | None]:
+    """Return a threshold for each category, and for rules per document the number of categories."""
+    settings, labels = run.threshold, problem.labels
+    folds = probabilities = None
+    if settings.rule == "default" or _counts_labels_only(run):
+        scores = np.zeros((0, labels.shape[1]))
+        thresholds = set_thresholds(settings, scores, labels[:0])
+    else:
+        model = load()
+        if settings.cross_validated:
+            scores, folds = score_held_out(settings.folds)
+        else:
+            scores = model.scores(problem.X)
+        if settings.rule == "expected-f1":
+            probabilities = compute_probabilities(model, load_calibration(), scores)
+        thresholds = set_thresholds(settings, scores, labels, folds, probabilities)
+    if settings.rule not in PER_DOCUMENT_RULES:
+        return thresholds, None
+    return thresholds, set_categories_per_document(settings, scores, labels)
 
 
 def _counts_labels_only(run: RunSettings) -> bool:
@@ -184,11 +201,11 @@ def _tune_in_blocks(
     seed: int,
     trained: Step,
     problem: LearningProblem,
-    model: Model,
 ) -> Floats:
     """Return the thresholds of all categories from blocks of their scores."""
     rule, documents = run.threshold, len(problem.labels)
     if not rule.cross_validated:
+        model = load_model(trained.build_folder(context))
         return np.concatenate(
             [
                 set_thresholds(rule, scores, problem.labels[:, first : first + scores.shape[1]])

@@ -10,20 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.experiment.context import RunContext
+from textcat.evaluation.measures import Floats
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import choose_block_width
 from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
-
-Floats = NDArray[np.float64]
 
 # Each block prepares the documents of all folds again: blocks are larger than those that are only scored.
 MAX_HELD_OUT_SCORES = 25_000_000
@@ -88,14 +86,21 @@ def make_parts(numbers: NDArray[np.int64], folds: int) -> list[Fold]:
 
 def _score_block(shared: _FoldInputs, block: slice) -> Floats:
     """Return the held-out scores of a block of categories."""
-    problem = shared.problem.restricted(np.arange(block.start, block.stop))
+    problem = shared.problem.restrict(np.arange(block.start, block.stop))
     model: Any = shared.model
     part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
     run = shared.run
+    return score_held_out(run, problem, part, shared.parts, shared.jobs)
+
+
+def score_held_out(
+    run: RunSettings, problem: LearningProblem, model: Model, parts: Sequence[Fold], jobs: int
+) -> Floats:
+    """Return the score of every document by a model trained without it; `model` was trained on all documents."""
     parameters = validate_parameters(run.learner, run.parameters)
-    found = find_learner(run.learner).score_folds(problem, parameters, part, shared.parts, shared.jobs)
+    found = find_learner(run.learner).score_folds(problem, parameters, model, parts, jobs)
     scores = np.empty(problem.labels.shape, dtype=np.float64)
-    for (_, held), held_out in zip(shared.parts, found, strict=True):
+    for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
     return scores
 

@@ -32,7 +32,7 @@ class LearningProblem:
     mask: NDArray[np.bool_] | None
     seed: int
 
-    def restricted(self, categories: NDArray[Any]) -> LearningProblem:
+    def restrict(self, categories: NDArray[Any]) -> LearningProblem:
         """Return the same documents with some of the categories."""
         mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
         return LearningProblem(self.X, np.ascontiguousarray(self.labels[:, categories]), mask, self.seed)

@@ -195,7 +195,7 @@ def _fit_with_category_norms(
     """Train each category with its own C: its selected features determine the lengths of documents."""
     models: list[Model] = []
     for column in range(problem.labels.shape[1]):
-        alone = problem.restricted(np.array([column]))
+        alone = problem.restrict(np.array([column]))
         features = np.asarray(alone.mask)[:, 0]
         lam = lam_from_c(1.0 / max(_compute_mean_square(problem.X[:, features]), 1e-12), problem.X.shape[0])
         models.append(_fit_svm(alone, lam, parameters, jobs))

@@ -133,7 +133,7 @@ class LinearLearner(Learner[LinearParameters]):
             grid = grid / 2.0
         choice = choose_lam_by_cross_validation(
             problem.X, problem.labels, grid=grid.tolist(), folds=search.folds, runs=search.use or search.folds,
-            executor=executor, **{**_drop_prune(settings), "seed": search.seed},
+            own_divisions=search.own_divisions, executor=executor, **{**_drop_prune(settings), "seed": search.seed},
         )  # fmt: skip
         if parameters.prune == "auto":
             settings["prune"] = self._fix_parameters(problem, parameters, jobs).prune
@@ -221,7 +221,7 @@ def choose_prune_threshold(
 ) -> ParameterChoice:
     """Return the largest threshold that costs no more than MAX_LOSS; `train` returns a model without pruning."""
     numbers = assign_folds(problem.X.shape[0], FOLDS, seed=problem.seed)
-    part = problem.restricted(_sample_categories(problem.labels))
+    part = problem.restrict(_sample_categories(problem.labels))
     model = train(part.rows(np.flatnonzero(numbers != 0)))
     held = part.rows(np.flatnonzero(numbers == 0))
     weights = np.array(make_dense(model.coef))

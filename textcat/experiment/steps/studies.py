@@ -12,11 +12,9 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.evaluation.curves import area_under_curve, compute_micro_curve
-from textcat.evaluation.measures import sort_by_size
+from textcat.evaluation.measures import Floats, sort_by_size
 from textcat.experiment.spec.experiment import RunSettings, StudyName
 from textcat.experiment.steps.vectorize import Vectors
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

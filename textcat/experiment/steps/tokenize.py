@@ -14,10 +14,9 @@ from scipy.sparse import csr_array
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
 from textcat.corpora.registry import PluginCorpus
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import CorpusSettings
 from textcat.experiment.steps.fetch import verify_documents
-from textcat.experiment.steps.step import Step
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, read_matrix, write_json, write_matrix

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +12,12 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
@@ -47,6 +47,7 @@ def make_train_step(
             **_make_scaling_parameters(run),
             "seed": seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
+            **({"at_once": run.categories_at_once} if run.categories_at_once else {}),
             **_make_threshold_parameters(run),
             **_make_version_parameters(parameters),
             **collect_identities(
@@ -58,6 +59,7 @@ def make_train_step(
 
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, vectorized, selected, projected)
+        began = time.process_time()
         if run.search:
             found = search_parameter(run, problem, context)
             write_json(target, "search", found.as_dict())
@@ -66,6 +68,7 @@ def make_train_step(
             save_model(target, _train_checkpoint(context, recipe, problem, run))
         else:
             _train_in_blocks(context, target, recipe, problem, _fix_parameters(context, target, problem, run))
+        write_json(target, "processor", {"seconds": time.process_time() - began})
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
 
@@ -140,7 +143,7 @@ class _BlockInputs:
 
 
 def _train_block(training: _BlockInputs, block: Sequence[int]) -> Model:
-    run, part = training.run, training.problem.restricted(np.asarray(block))
+    run, part = training.run, training.problem.restrict(np.asarray(block))
     parameters = validate_parameters(run.learner, run.parameters)
     return find_learner(run.learner).fit(part, parameters, training.jobs)
 
@@ -150,7 +153,9 @@ def _train_in_blocks(
 ) -> None:
     """Train all blocks and write the model. Each of several blocks is an artifact as soon as it is done."""
     at_once = LEARNERS[run.learner].categories_at_once
-    if at_once and getattr(validate_parameters(run.learner, run.parameters), "prune", None):
+    if run.categories_at_once:
+        at_once = run.categories_at_once
+    elif at_once and getattr(validate_parameters(run.learner, run.parameters), "prune", None):
         # Sparse weights are small: larger blocks prepare the documents less often.
         at_once = PRUNED_AT_ONCE
     blocks = _make_blocks(problem, at_once)

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import Experiment, ProjectionSettings, RunSettings
 from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.learner import LearningProblem
-from textcat.experiment.steps.step import Step, make_recipe_inputs
 from textcat.experiment.steps.tokenize import read_counts
 from textcat.plugins import collect_identities
 from textcat.selection import select_features

@@ -21,7 +21,7 @@ from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
 from textcat.splits import RowNumbers, make_folds
-from textcat.text.term_groups import COUNTING_KEYS, TermGroup
+from textcat.text.text_settings import COUNTING_KEYS, TermGroup
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Fold = tuple[RowNumbers, RowNumbers]
@@ -145,7 +145,7 @@ class TrainingDocuments:
             vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
             seen = np.arange(len(documents.terms), dtype=np.intp)
             self._vectors[key] = FoldVectors(
-                *(vectorizer.weighted(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
+                *(vectorizer.weigh(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
             )
             while sum(each.bytes for each in self._vectors.values()) > KEPT_BYTES and len(self._vectors) > 1:
                 self._vectors.popitem(last=False)

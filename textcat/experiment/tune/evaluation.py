@@ -58,7 +58,7 @@ def measure_decisions(
     table = count_contingency(decisions, labels)
     if metric == "micro.f1":
         return micro_f1(table, 0)
-    return macro_f1(table.restricted(np.flatnonzero(labels.any(axis=0))), 0)
+    return macro_f1(table.restrict(np.flatnonzero(labels.any(axis=0))), 0)
 
 
 def accept_highest(scores: Floats) -> Bools:

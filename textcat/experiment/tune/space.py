@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from textcat.text.term_groups import TermGroup
+from textcat.text.text_settings import TermGroup
 from textcat.yaml_reader import read_packaged_yaml
 
 # Choices that decide how text becomes vectors; they do not apply to documents that are vectors.

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.linear.mapped_arrays import (
     allocate_like,
     convert_dtype,
@@ -25,10 +25,10 @@ from textcat.linear.mapped_arrays import (
     split_into_pieces,
     split_rows,
 )
-from textcat.linear.simd import WIDTH, any_differs, fused_multiply_add, load, prefetch, splat, store
+from textcat.linear.simd import WIDTH, any_differs, entry, fused_multiply_add, load, prefetch, splat, store
 
 
-@compile_kernel
+@compile_part
 def multiply_row(spans: Any, indices: Any, data: Any, i: int, W: Any) -> Any:
     """Return row i times the weights, by lane; four partial sums hide the latency of the additions."""
     a = splat(W, 0.0)
@@ -38,22 +38,23 @@ def multiply_row(spans: Any, indices: Any, data: Any, i: int, W: Any) -> Any:
     j = spans[i, 0]
     end = spans[i, 1]
     while j + 3 < end:
-        a = fused_multiply_add(splat(W, data[j]), load(W, indices[j]), a)
-        b = fused_multiply_add(splat(W, data[j + 1]), load(W, indices[j + 1]), b)
-        c = fused_multiply_add(splat(W, data[j + 2]), load(W, indices[j + 2]), c)
-        d = fused_multiply_add(splat(W, data[j + 3]), load(W, indices[j + 3]), d)
+        a = fused_multiply_add(splat(W, entry(data, j)), load(W, entry(indices, j)), a)
+        b = fused_multiply_add(splat(W, entry(data, j + 1)), load(W, entry(indices, j + 1)), b)
+        c = fused_multiply_add(splat(W, entry(data, j + 2)), load(W, entry(indices, j + 2)), c)
+        d = fused_multiply_add(splat(W, entry(data, j + 3)), load(W, entry(indices, j + 3)), d)
         j += 4
     while j < end:
-        a = fused_multiply_add(splat(W, data[j]), load(W, indices[j]), a)
+        a = fused_multiply_add(splat(W, entry(data, j)), load(W, entry(indices, j)), a)
         j += 1
     return (a + b) + (c + d)
 
 
-@compile_kernel
+@compile_part
 def add_row(spans: Any, indices: Any, data: Any, i: int, step: Any, W: Any) -> None:
     """Add row i times `step`, one number per lane, to the weights."""
     for j in range(spans[i, 0], spans[i, 1]):
-        store(W, indices[j], fused_multiply_add(splat(W, data[j]), step, load(W, indices[j])))
+        place = entry(indices, j)
+        store(W, place, fused_multiply_add(splat(W, entry(data, j)), step, load(W, place)))
 
 
 # Documents are prefetched this many visits ahead; a cache line holds this many entries in single precision.
@@ -61,7 +62,7 @@ _PREFETCH_DISTANCE = 4
 _ENTRIES_PER_CACHE_LINE = 16
 
 
-@compile_kernel
+@compile_part
 def prefetch_documents(
     spans: Any, indices: Any, data: Any, visits: Any, now: int, signs: Any, alpha: Any
 ) -> None:

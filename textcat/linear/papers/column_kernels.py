@@ -1,9 +1,12 @@
 """Kernels of column relaxation: slopes and curvature bounds of a feature, the step of its weight, one pass.
 
 Problem: for each lane, min over w of sum_i c_i f(w.x_i y_i) + sum_j strength_j pen(w_j).
-Input: X by columns, the state e = w.x - m y (n x L), weights (d x L), trust regions (d x L, 0 where not
+Input: X by columns, the state e = w.x - m y (n x 16), weights (d x 16), trust regions (d x 16, 0 where not
 selected). Output: weights, state and trust regions after each feature has been visited once, in order.
 Papers: zhang_oles_2001 algorithms 1 to 4; genkin_2004 algorithms 1 and 2.
+
+Sixteen categories are in vector registers while a feature is visited, and their state nearly fits into a core's
+cache. Steps are in double precision, sums in that of the state.
 
 The state of a (document, category) is its score minus its target, with m = 1 for the losses that have their
 corner or minimum at the margin 1 and m = 0 for the logistic loss. Two properties keep labels out of most
@@ -20,11 +23,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from textcat.compile import compile_kernel
-from textcat.linear.lane_math import exponential
+from textcat.compile import compile_kernel, compile_part
+from textcat.linear.lane_math import exponential_pair
 from textcat.linear.losses import LOGISTIC, SQUARED, SQUARED_HINGE
+from textcat.linear.simd import (
+    any_differs,
+    choose_less,
+    choose_marked,
+    entry,
+    fused_multiply_add,
+    lane_absolute,
+    load,
+    narrow,
+    rounded,
+    splat,
+    store,
+    widen,
+)
 
 Array = Any
 
@@ -32,331 +47,291 @@ GAUSSIAN, LAPLACE = 0, 1
 RULE_NONE, RULE_EPSILON, RULE_HALVING = 0, 1, 2
 
 
-@compile_kernel
-def compute_gaussian_steps(
-    j: int,
-    weight: Array,
-    slope: Array,
-    bend: Array,
-    strength: Array,
-    mode: Array,
-    informed: bool,
-    steps: Array,
-) -> None:
-    """Fill in the steps of algorithms 1 to 4 of zhang_oles_2001 (equations 26, 27 of genkin_2004)."""
-    for k in range(steps.shape[0]):
-        centre = weight[j, k] - mode[j, k] if informed else weight[j, k]
-        curve = bend[k] + 2 * strength[j, k]
-        steps[k] = -(slope[k] + 2 * strength[j, k] * centre) / curve if curve > 0 else 0.0
+@compile_part
+def compute_gaussian_steps(centre: Any, slope: Any, bend: Any, strength: Any) -> Any:
+    """Return the steps of algorithms 1 to 4 of zhang_oles_2001 (equations 26, 27 of genkin_2004)."""
+    pull = widen(strength) + widen(strength)
+    zero, curve = splat(pull, 0.0), widen(bend) + pull
+    return choose_less(zero, curve, (zero - (widen(slope) + pull * widen(centre))) / curve, zero)
 
 
-@compile_kernel
-def compute_laplace_steps(
-    j: int,
-    weight: Array,
-    slope: Array,
-    bend: Array,
-    strength: Array,
-    mode: Array,
-    informed: bool,
-    steps: Array,
-) -> None:
-    """Fill in the steps of algorithm 2 of genkin_2004: none crosses the mode; at the mode both directions are
+@compile_part
+def compute_laplace_steps(centre: Any, slope: Any, bend: Any, strength: Any) -> Any:
+    """Return the steps of algorithm 2 of genkin_2004: none crosses the mode; at the mode both directions are
     tried."""
-    for k in range(steps.shape[0]):
-        centre = weight[j, k] - mode[j, k] if informed else weight[j, k]
-        up, down = slope[k] + strength[j, k], slope[k] - strength[j, k]
-        if centre > 0:
-            step = max(-up / bend[k], -centre) if bend[k] > 0 else -centre
-        elif centre < 0:
-            step = min(-down / bend[k], -centre) if bend[k] > 0 else -centre
-        elif up < 0:
-            step = -up / bend[k]
-        elif down > 0:
-            step = -down / bend[k]
-        else:
-            step = 0.0
-        steps[k] = step
+    zero = splat(slope, 0.0)
+    up, down, home = slope + strength, slope - strength, zero - centre
+    rise, fall = (zero - up) / bend, (zero - down) / bend
+    at_mode = choose_less(up, zero, rise, choose_less(zero, down, fall, zero))
+    above = choose_less(zero, bend, choose_less(home, rise, rise, home), home)
+    below = choose_less(zero, bend, choose_less(fall, home, fall, home), home)
+    return widen(choose_less(zero, centre, above, choose_less(centre, zero, below, at_mode)))
 
 
-@compile_kernel
-def take_bounded_steps(
-    j: int, steps: Array, weight: Array, low: Array, high: Array, informed: bool, radius: Array, active: Array,
-    move: Array,
-) -> bool:  # fmt: skip
-    """Move the weight of each lane by its step within trust region and bounds; did any lane move?"""
-    moved = False
-    for k in range(move.shape[0]):
-        step = min(max(steps[k], -radius[j, k]), radius[j, k])
-        if informed:
-            step = min(max(weight[j, k] + step, low[j, k]), high[j, k]) - weight[j, k]
-        step *= active[k]
-        move[k] = step
-        weight[j, k] += step
-        moved |= step != 0
-    return moved
-
-
-@compile_kernel
-def resize_trust_region(j: int, radius: Array, move: Array, rule: int, epsilon: float) -> None:
+@compile_part
+def resize_trust_region(j: int, radius: Array, move: Any, rule: int, epsilon: float) -> None:
     """The next trust region: 2 |dw| + epsilon (zhang_oles_2001) or max(2 |dw|, radius / 2) (equation 19
     of genkin_2004)."""
-    if rule == RULE_NONE:
-        return
-    for k in range(move.shape[0]):
-        if radius[j, k] > 0:
-            size = 2 * abs(move[k])
-            radius[j, k] = size + epsilon if rule == RULE_EPSILON else max(size, radius[j, k] / 2)
+    if rule != RULE_NONE:
+        before, size = widen(load(radius, j)), widen(lane_absolute(move) + lane_absolute(move))
+        if rule == RULE_EPSILON:
+            after = size + splat(size, epsilon)
+        else:
+            after = before * splat(size, 0.5)
+            after = choose_less(after, size, size, after)
+        store(radius, j, narrow(choose_less(splat(size, 0.0), before, after, before), radius))
 
 
-@compile_kernel
-def sum_squared_plain(rows: Array, start: int, stop: int, state: Array, slope: Array) -> None:
+@compile_part
+def sum_squared_plain(rows: Array, start: int, stop: int, state: Array) -> Any:
     """Sum the residuals of a column (algorithm 2 of zhang_oles_2001), four documents a turn."""
-    t = start
+    slope, t = splat(state, 0.0), start
     while t + 4 <= stop:
-        a, b, c, d = rows[t], rows[t + 1], rows[t + 2], rows[t + 3]
-        for k in range(slope.shape[0]):
-            slope[k] += (state[a, k] + state[b, k]) + (state[c, k] + state[d, k])
+        first = load(state, entry(rows, t)) + load(state, entry(rows, t + 1))
+        slope = slope + (first + (load(state, entry(rows, t + 2)) + load(state, entry(rows, t + 3))))
         t += 4
     while t < stop:
-        a = rows[t]
-        for k in range(slope.shape[0]):
-            slope[k] += state[a, k]
+        slope = slope + load(state, entry(rows, t))
         t += 1
+    return slope, splat(state, stop - start)
 
 
-@compile_kernel
+@compile_part
 def sum_squared_valued(
-    rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, slope: Array, bend: Array
-) -> None:
+    rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array
+) -> Any:
     """Sum c x e and c x^2."""
+    slope, bend = splat(state, 0.0), splat(state, 0.0)
     for t in range(start, stop):
-        a, x = rows[t], values[t]
-        for k in range(slope.shape[0]):
-            pull = weights[a, k] * x
-            slope[k] += pull * state[a, k]
-            bend[k] += pull * x
+        x = splat(state, entry(values, t))
+        pull = load(weights, entry(rows, t)) * x
+        slope = slope + pull * load(state, entry(rows, t))
+        bend = bend + pull * x
+    return slope, bend
 
 
-@compile_kernel
+@compile_part
+def _measure_hinge(e: Any, positive: Any, reach: Any, beyond: Any) -> Any:
+    """Return e, times `beyond` past margin 1, and the curvature bound, `beyond` past margin 1 and the reach."""
+    zero = splat(e, 0.0)
+    short = choose_marked(positive, e, zero - e)
+    return choose_less(short, zero, e, e * beyond), choose_less(reach, short, beyond, splat(e, 1.0))
+
+
+@compile_part
 def sum_hinge_plain(
-    rows: Array, start: int, stop: int, state: Array, positive: Array, reach: Array, beyond: Any, one: Any,
-    slope: Array, bend: Array,
-) -> None:  # fmt: skip
+    rows: Array, start: int, stop: int, state: Array, positive: Array, reach: Any, beyond: Any
+) -> Any:
     """Sum e and the curvature bound F_k of algorithm 3: 1 short of margin 1, `beyond` past it (and past
     the reach)."""
-    t = start
+    slope, bend, t = splat(state, 0.0), splat(state, 0.0), start
     while t + 2 <= stop:
-        a, b = rows[t], rows[t + 1]
-        for k in range(slope.shape[0]):
-            e, f = state[a, k], state[b, k]
-            near_e = e <= reach[k] if positive[a, k] else -e <= reach[k]
-            near_f = f <= reach[k] if positive[b, k] else -f <= reach[k]
-            full_e, full_f = (e < 0) == positive[a, k], (f < 0) == positive[b, k]
-            slope[k] += (e if full_e else e * beyond) + (f if full_f else f * beyond)
-            bend[k] += (one if near_e else beyond) + (one if near_f else beyond)
+        a, b = entry(rows, t), entry(rows, t + 1)
+        e, near_e = _measure_hinge(load(state, a), entry(positive, a), reach, beyond)
+        f, near_f = _measure_hinge(load(state, b), entry(positive, b), reach, beyond)
+        slope, bend = slope + (e + f), bend + (near_e + near_f)
         t += 2
-    while t < stop:
-        a = rows[t]
-        for k in range(slope.shape[0]):
-            e = state[a, k]
-            near = e <= reach[k] if positive[a, k] else -e <= reach[k]
-            slope[k] += e if (e < 0) == positive[a, k] else e * beyond
-            bend[k] += one if near else beyond
-        t += 1
+    if t < stop:
+        e, near_e = _measure_hinge(
+            load(state, entry(rows, t)), entry(positive, entry(rows, t)), reach, beyond
+        )
+        slope, bend = slope + e, bend + near_e
+    return slope, bend
 
 
-@compile_kernel
+@compile_part
 def sum_hinge_valued(
     rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, positive: Array,
-    reach: Array,
-    beyond: Any, one: Any, slope: Array, bend: Array,
-) -> None:  # fmt: skip
-    """The same with values and weights; `reach` is the trust region of the weight, to be scaled by |x|."""
+    radius: Any, beyond: Any,
+) -> Any:  # fmt: skip
+    """The same with values and weights; the reach is the trust region of the weight times |x|."""
+    slope, bend = splat(state, 0.0), splat(state, 0.0)
     for t in range(start, stop):
-        a, x = rows[t], values[t]
-        size = abs(x)
-        for k in range(slope.shape[0]):
-            e, pull = state[a, k], weights[a, k] * x
-            near = e <= reach[k] * size if positive[a, k] else -e <= reach[k] * size
-            slope[k] += pull * (e if (e < 0) == positive[a, k] else e * beyond)
-            bend[k] += pull * x * (one if near else beyond)
+        a, x = entry(rows, t), splat(state, entry(values, t))
+        pull = load(weights, a) * x
+        e, near = _measure_hinge(load(state, a), entry(positive, a), radius * lane_absolute(x), beyond)
+        slope, bend = slope + pull * e, bend + (pull * x) * near
+    return slope, bend
 
 
-@compile_kernel
+@compile_part
+def _bound_loosely(p: Any, grown: Any) -> Any:
+    """Return F_k of algorithm 4 of zhang_oles_2001: min(1/4, grown p (1 - p))."""
+    one, quarter = splat(p, 1.0), splat(p, 0.25)
+    bound = grown * (p * (one - p))
+    return choose_less(quarter, bound, quarter, bound)
+
+
+@compile_part
+def _bound_tightly(most: Any) -> Any:
+    """Return t / (1 + t)^2."""
+    one = splat(most, 1.0)
+    return most / ((one + most) * (one + most))
+
+
+@compile_part
+def _measure_logistic(e: Any, small: Any, grown: Any, tight: bool) -> Any:
+    """Return p and the bound from exp(-|g e|) if `tight`, else from exp(-g e)."""
+    one = splat(e, 1.0)
+    p = one / (one + small)
+    if tight:
+        most = grown * small
+        return choose_less(splat(e, 0.0), e, p, small * p), _bound_tightly(choose_less(most, one, most, one))
+    return p, _bound_loosely(p, grown)
+
+
+@compile_part
+def _sharpen(e: Any, sharpness: float, tight: bool) -> Any:
+    z = splat(e, sharpness) * e
+    return splat(e, 0.0) - (lane_absolute(z) if tight else z)
+
+
+@compile_part
 def sum_logistic_plain(
-    rows: Array, start: int, stop: int, state: Array, sharpness: Any, grown: Array, tight: bool, one: Any,
-    quarter: Any, slope: Array, bend: Array,
-) -> None:  # fmt: skip
+    rows: Array, start: int, stop: int, state: Array, sharpness: float, grown: Any, tight: bool
+) -> Any:
     """Sum p = 1 / (1 + exp(-g e)) and a bound of p (1 - p) over the trust region.
 
     `grown` is exp(g |dw x|). The bound is F_k of algorithm 4 of zhang_oles_2001, min(1/4, grown p (1 -
     p)), or with `tight` the exact supremum, equation 25 of genkin_2004, written with t = min(1, grown
     exp(-g |e|)) as t / (1 + t)^2.
     """
-    for t in range(start, stop):
-        a = rows[t]
-        if tight:
-            for k in range(slope.shape[0]):
-                small = exponential(-abs(sharpness * state[a, k]))
-                larger = one / (one + small)
-                slope[k] += larger if state[a, k] > 0 else small * larger
-                most = min(one, grown[k] * small)
-                bend[k] += most / ((one + most) * (one + most))
-        else:
-            for k in range(slope.shape[0]):
-                p = one / (one + exponential(-(sharpness * state[a, k])))
-                slope[k] += p
-                bend[k] += min(quarter, grown[k] * (p * (one - p)))
+    slope, bend = splat(state, 0.0), splat(state, 0.0)
+    for t in range(start, stop, 2):
+        e, f = load(state, entry(rows, t)), load(state, entry(rows, min(t + 1, stop - 1)))
+        small_e, small_f = exponential_pair(_sharpen(e, sharpness, tight), _sharpen(f, sharpness, tight))
+        p, bound = _measure_logistic(e, small_e, grown, tight)
+        slope, bend = slope + p, bend + bound
+        if t + 1 < stop:
+            p, bound = _measure_logistic(f, small_f, grown, tight)
+            slope, bend = slope + p, bend + bound
+    return slope, bend
 
 
-@compile_kernel
+@compile_part
 def sum_logistic_valued(
-    rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, sharpness: Any,
-    reach: Array,
-    tight: bool, one: Any, quarter: Any, slope: Array, bend: Array,
-) -> None:  # fmt: skip
+    rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array, sharpness: float,
+    radius: Any, tight: bool,
+) -> Any:  # fmt: skip
     """The same with values and weights: sum c x p and the bound times c x^2."""
+    slope, bend = splat(state, 0.0), splat(state, 0.0)
+    zero, one = splat(state, 0.0), splat(state, 1.0)
     for t in range(start, stop):
-        a, x = rows[t], values[t]
-        size = abs(x) * sharpness
-        for k in range(slope.shape[0]):
-            pull = weights[a, k] * x
-            p = one / (one + exponential(-(sharpness * state[a, k])))
-            slope[k] += pull * p
-            if tight:
-                most = exponential(min(size * reach[k] - abs(sharpness * state[a, k]), one - one))
-                bound = most / ((one + most) * (one + most))
-            else:
-                bound = min(quarter, exponential(size * reach[k]) * (p * (one - p)))
-            bend[k] += pull * x * bound
+        x, z = splat(state, entry(values, t)), splat(state, sharpness) * load(state, entry(rows, t))
+        size, pull = lane_absolute(x) * splat(state, sharpness), load(weights, entry(rows, t)) * x
+        beyond = fused_multiply_add(size, radius, zero - lane_absolute(z))
+        farthest = choose_less(beyond, zero, beyond, zero) if tight else size * radius
+        small, most = exponential_pair(zero - z, farthest)
+        p = one / (one + small)
+        slope = slope + pull * p
+        bend = bend + (pull * x) * (_bound_tightly(most) if tight else _bound_loosely(p, most))
+    return slope, bend
 
 
-@compile_kernel
-def apply_plain(rows: Array, start: int, stop: int, state: Array, shift: Array) -> None:
+@compile_part
+def apply_plain(rows: Array, start: int, stop: int, state: Array, shift: Any) -> None:
     """Move the scores of a column's documents by one amount a lane (shift already holds the column's
     value)."""
     for t in range(start, stop):
-        a = rows[t]
-        for k in range(shift.shape[0]):
-            state[a, k] += shift[k]
+        store(state, entry(rows, t), load(state, entry(rows, t)) + shift)
 
 
-@compile_kernel
-def apply_valued(rows: Array, values: Array, start: int, stop: int, state: Array, move: Array) -> None:
+@compile_part
+def apply_valued(rows: Array, values: Array, start: int, stop: int, state: Array, move: Any) -> None:
     """Move the scores of a column's documents by the step times each value."""
     for t in range(start, stop):
-        a, x = rows[t], values[t]
-        for k in range(move.shape[0]):
-            state[a, k] += x * move[k]
+        store(state, entry(rows, t), load(state, entry(rows, t)) + splat(state, entry(values, t)) * move)
 
 
-@compile_kernel
+@compile_part
 def sum_plain_column(
-    j: int, loss: int, rows: Array, start: int, stop: int, value: Any, state: Array, positive: Array, sharpness: Any,
-    beyond: Any, tight: bool, one: Any, quarter: Any, radius: Array, reach: Array, slope: Array, bend: Array,
-) -> None:  # fmt: skip
-    """Compute slope and bend of a column with one value and unit weights, in the objective's units."""
-    size = abs(value)
+    j: int, loss: int, rows: Array, start: int, stop: int, value: Any, state: Array, positive: Array,
+    sharpness: float, beyond: float, tight: bool, radius: Array,
+) -> Any:  # fmt: skip
+    """Return slope and bend of a column with one value and unit weights, in the objective's units."""
+    x = splat(state, value)
     if loss == SQUARED:
-        sum_squared_plain(rows, start, stop, state, slope)
-        for k in range(slope.shape[0]):
-            bend[k] = (stop - start) * one
+        slope, bend = sum_squared_plain(rows, start, stop, state)
     elif loss == SQUARED_HINGE:
-        for k in range(slope.shape[0]):
-            reach[k] = radius[j, k] * size
-        sum_hinge_plain(rows, start, stop, state, positive, reach, beyond, one, slope, bend)
+        reach = load(radius, j) * lane_absolute(x)
+        slope, bend = sum_hinge_plain(rows, start, stop, state, positive, reach, splat(state, beyond))
     else:
-        for k in range(slope.shape[0]):
-            reach[k] = exponential(sharpness * radius[j, k] * size)
-        sum_logistic_plain(rows, start, stop, state, sharpness, reach, tight, one, quarter, slope, bend)
-    for k in range(slope.shape[0]):
-        slope[k] *= value
-        bend[k] *= value * value
+        reach = splat(state, sharpness) * load(radius, j) * lane_absolute(x)
+        grown, _ = exponential_pair(reach, reach)
+        slope, bend = sum_logistic_plain(rows, start, stop, state, sharpness, grown, tight)
+    return slope * x, bend * (x * x)
 
 
-@compile_kernel
+@compile_part
 def sum_valued_column(
-    loss: int, rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array,
-    positive: Array,
-    sharpness: Any, beyond: Any, tight: bool, one: Any, quarter: Any, radius: Array, slope: Array, bend:
-    Array,
-) -> None:  # fmt: skip
-    """Compute slope and bend of any column."""
+    j: int, loss: int, rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array,
+    positive: Array, sharpness: float, beyond: float, tight: bool, radius: Array,
+) -> Any:  # fmt: skip
+    """Return slope and bend of any column."""
     if loss == SQUARED:
-        sum_squared_valued(rows, values, start, stop, state, weights, slope, bend)
-    elif loss == SQUARED_HINGE:
-        sum_hinge_valued(
-            rows, values, start, stop, state, weights, positive, radius, beyond, one, slope, bend
-        )
-    else:
-        sum_logistic_valued(
-            rows, values, start, stop, state, weights, sharpness, radius, tight, one, quarter, slope, bend
-        )
+        return sum_squared_valued(rows, values, start, stop, state, weights)
+    size = load(radius, j)
+    if loss == SQUARED_HINGE:
+        past = splat(state, beyond)
+        return sum_hinge_valued(rows, values, start, stop, state, weights, positive, size, past)
+    return sum_logistic_valued(rows, values, start, stop, state, weights, sharpness, size, tight)
 
 
-@compile_kernel
-def finish_slopes(j: int, loss: int, sharpness: Any, positive_sum: Array, slope: Array, bend: Array) -> None:
-    """Turn sums into slopes: twice the residuals, or probabilities minus the sum over positives."""
-    for k in range(slope.shape[0]):
-        if loss == LOGISTIC:
-            slope[k] -= positive_sum[j, k]
-            bend[k] *= sharpness
-        else:
-            slope[k] += slope[k]
-            bend[k] += bend[k]
-
-
-@compile_kernel
+@compile_part
 def take_step(
-    j: int, prior: int, weight: Array, slope: Array, bend: Array, strength: Array, mode: Array, low: Array,
-    high: Array, informed: bool, radius: Array, active: Array, steps: Array, move: Array,
-) -> bool:  # fmt: skip
-    """Take the step of a feature under either prior; did any lane move?"""
+    j: int, prior: int, weight: Array, slope: Any, bend: Any, strength: Array, mode: Array, low: Array,
+    high: Array, informed: bool, radius: Array, active: Array,
+) -> Any:  # fmt: skip
+    """Move the weight of each lane within trust region and bounds; return the step in double precision."""
+    before, centre = widen(load(weight, j)), load(weight, j)
+    if informed:
+        centre = centre - load(mode, j)
     if prior == GAUSSIAN:
-        compute_gaussian_steps(j, weight, slope, bend, strength, mode, informed, steps)
+        step = compute_gaussian_steps(centre, slope, bend, load(strength, j))
     else:
-        compute_laplace_steps(j, weight, slope, bend, strength, mode, informed, steps)
-    return take_bounded_steps(j, steps, weight, low, high, informed, radius, active, move)
+        step = compute_laplace_steps(centre, slope, bend, load(strength, j))
+    farthest = widen(load(radius, j))
+    nearest = splat(farthest, 0.0) - farthest
+    step = choose_less(nearest, step, step, nearest)
+    step = choose_less(step, farthest, step, farthest)
+    if informed:
+        after, least, most = before + step, widen(load(low, j)), widen(load(high, j))
+        after = choose_less(least, after, after, least)
+        step = choose_less(after, most, after, most) - before
+    step = step * widen(load(active, 0))
+    store(weight, j, narrow(before + step, weight))
+    return step
 
 
 @compile_kernel
 def run_column_pass(
     starts: Array, rows: Array, values: Array, plain: bool, state: Array, weights: Array, positive: Array,
-    positive_sums: Array, loss: int, sharpness: Any, beyond: Any, tight: bool, prior: int, weight: Array,
+    positive_sums: Array, loss: int, sharpness: float, beyond: float, tight: bool, prior: int, weight: Array,
     strength: Array, mode: Array, low: Array, high: Array, informed: bool, visits: Array, active: Array,
-    radius: Array, rule: int, epsilon: float, one: Any,
+    radius: Array, rule: int, epsilon: float,
 ) -> None:  # fmt: skip
     """Visit features in the order of `visits`; `beyond` is the continuation parameter c_k of algorithm 3."""
-    lanes = state.shape[1]
-    slope, bend = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
-    move, reach = np.empty(lanes, state.dtype), np.empty(lanes, state.dtype)
-    steps = np.empty(lanes, np.float64)
-    quarter = one / (one + one + one + one)
-    for j in visits:
-        start, stop = starts[j], starts[j + 1]
-        for k in range(lanes):
-            slope[k] = one - one
-            bend[k] = one - one
+    for v in range(len(visits)):
+        j = entry(visits, v)
+        start, stop = entry(starts, j), entry(starts, j + 1)
         if plain and stop > start:
-            sum_plain_column(
-                j, loss, rows, start, stop, values[start], state, positive, sharpness, beyond, tight, one,
-                quarter, radius, reach, slope, bend,
-            )  # fmt: skip
+            slope, bend = sum_plain_column(
+                j, loss, rows, start, stop, values[start], state, positive, sharpness, beyond, tight, radius
+            )
         else:
-            sum_valued_column(
-                loss, rows, values, start, stop, state, weights, positive, sharpness, beyond, tight, one,
-                quarter, radius[j], slope, bend,
-            )  # fmt: skip
-        finish_slopes(j, loss, sharpness, positive_sums, slope, bend)
-        moved = take_step(
-            j, prior, weight, slope, bend, strength, mode, low, high, informed, radius,
-            active, steps, move,
-        )  # fmt: skip
+            slope, bend = sum_valued_column(
+                j, loss, rows, values, start, stop, state, weights, positive, sharpness, beyond, tight, radius
+            )
+        if loss == LOGISTIC:
+            slope = rounded(slope) - load(positive_sums, j)
+            bend = rounded(bend * splat(state, sharpness))
+        else:
+            slope, bend = slope + slope, bend + bend
+        step = take_step(j, prior, weight, slope, bend, strength, mode, low, high, informed, radius, active)
+        move = narrow(step, state)
         resize_trust_region(j, radius, move, rule, epsilon)
-        if plain and moved and stop > start:
-            for k in range(lanes):
-                move[k] *= values[start]
-            apply_plain(rows, start, stop, state, move)
-        elif moved:
-            apply_valued(rows, values, start, stop, state, move)
+        if any_differs(step, splat(step, 0.0)):
+            if plain and stop > start:
+                apply_plain(rows, start, stop, state, rounded(move * splat(state, values[start])))
+            else:
+                apply_valued(rows, values, start, stop, state, move)

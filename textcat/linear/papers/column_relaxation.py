@@ -19,7 +19,13 @@ from textcat.linear.algorithm_options import REFRESH_PASSES, ColumnOptions
 from textcat.linear.certificate import OptimalityMeasures, measure, scores_of, signs_of
 from textcat.linear.losses import LOSS_CODES, SQUARED
 from textcat.linear.papers import column_kernels as kernels
-from textcat.linear.problem import LinearProblem, compute_lane_width, pad_to_lanes
+from textcat.linear.problem import (
+    LinearProblem,
+    compute_lane_width,
+    join_lanes,
+    mark_lanes,
+    split_into_lanes,
+)
 from textcat.linear.stopping import BlockResult, Progress
 
 RULE_CODES = {"epsilon": kernels.RULE_EPSILON, "halving": kernels.RULE_HALVING}
@@ -27,7 +33,7 @@ RULE_CODES = {"epsilon": kernels.RULE_EPSILON, "halving": kernels.RULE_HALVING}
 
 @dataclass
 class ColumnLanes:
-    """The arrays of a block, one lane a category, padded to a whole number of vectors."""
+    """The arrays of a block in groups of lanes, one lane a category; labels are documents x categories."""
 
     weight: NDArray[Any]
     state: NDArray[Any]
@@ -40,7 +46,6 @@ class ColumnLanes:
     low: NDArray[Any]
     high: NDArray[Any]
     radius: NDArray[Any]
-    visits: NDArray[np.int64]
     active: NDArray[Any]
 
 
@@ -52,28 +57,27 @@ def prepare_column_lanes(
     n, shape = problem.documents, start.shape
     free, penalty, signs = problem.free(block), problem.penalty, signs_of(problem, block)
     weights = np.ones(signs.shape) if problem.weights is None else problem.weights[:, block]
-    strength = pad_to_lanes(penalty.strength[:, block] * n, dtype, shape)
+    strength = split_into_lanes(penalty.strength[:, block] * n, dtype, shape)
 
-    def pad_informed(values: NDArray[np.float64] | None, default: float) -> NDArray[Any]:
+    def lay_out_informed(values: NDArray[np.float64] | None, default: float) -> NDArray[Any]:
         if not penalty.informed:
             return strength
-        return pad_to_lanes(default if values is None else values[:, block], dtype, shape)
+        return split_into_lanes(default if values is None else values[:, block], dtype, shape)
 
-    plain = has_plain_columns(problem)
+    plain, target = has_plain_columns(problem), split_into_lanes(problem.loss.target * signs, dtype)
     return ColumnLanes(
-        weight=pad_to_lanes(start, dtype),
-        state=np.zeros((n, compute_lane_width(shape[1])), dtype),
-        target=pad_to_lanes(problem.loss.target * signs, dtype),
-        positive=pad_to_lanes(problem.positive[:, block], np.bool_),
-        weights=np.ones((1, 1), dtype) if plain else pad_to_lanes(weights, dtype),
-        positive_sums=pad_to_lanes(problem.columns.T @ (problem.positive[:, block] * weights), dtype),
+        weight=split_into_lanes(start, dtype),
+        state=np.zeros_like(target),
+        target=target,
+        positive=problem.positive[:, block],
+        weights=strength if plain else split_into_lanes(weights, dtype),
+        positive_sums=split_into_lanes(problem.columns.T @ (problem.positive[:, block] * weights), dtype),
         strength=strength,
-        mode=pad_informed(penalty.mode, 0.0),
-        low=pad_informed(penalty.low, -np.inf),
-        high=pad_informed(penalty.high, np.inf),
-        radius=pad_to_lanes(np.where(free, options.choose_first_radius(problem.loss), 0.0), dtype),
-        visits=order_features(problem, np.asarray(free.any(axis=1)), options.order),
-        active=pad_to_lanes(np.ones((1, shape[1])), dtype)[0],
+        mode=lay_out_informed(penalty.mode, 0.0),
+        low=lay_out_informed(penalty.low, -np.inf),
+        high=lay_out_informed(penalty.high, np.inf),
+        radius=split_into_lanes(np.where(free, options.choose_first_radius(problem.loss), 0.0), dtype),
+        active=split_into_lanes(np.ones((1, shape[1])), dtype),
     )
 
 
@@ -100,8 +104,8 @@ def has_plain_columns(problem: LinearProblem) -> bool:
 
 def refresh_scores(problem: LinearProblem, lanes: ColumnLanes, width: int) -> NDArray[np.float64]:
     """Recompute the state from the weights; return the scores."""
-    scores = scores_of(problem, lanes.weight[:, :width].astype(np.float64))
-    lanes.state[:, :width] = scores - lanes.target[:, :width]
+    scores = scores_of(problem, join_lanes(lanes.weight, width).astype(np.float64))
+    lanes.state = split_into_lanes(scores - join_lanes(lanes.target, width), lanes.state.dtype)
     return scores
 
 
@@ -119,7 +123,7 @@ def solve_block(
     sweep = _bind_pass(problem, lanes, options)
 
     def latest(total: NDArray[Any], moving: NDArray[Any]) -> NDArray[np.float64]:
-        total[:, kept] = moving[:, : len(kept)]
+        total[:, kept] = join_lanes(moving, len(kept))
         return total
 
     def scores_now() -> NDArray[np.float64]:
@@ -134,49 +138,49 @@ def solve_block(
         if progress.passes % REFRESH_PASSES[options.precision] == 0:
             refresh_scores(problem, lanes, len(kept))
         progress.end_pass(scores_now, measured, settled=beyond == 0.0)
-        lanes.active[: len(kept)] = progress.running[kept]
-        if 0 < compute_lane_width(int(progress.running.sum())) < len(lanes.active):
+        running = progress.running[kept]
+        lanes.active = split_into_lanes(running[None], lanes.state.dtype)
+        if 0 < compute_lane_width(int(running.sum())) < compute_lane_width(len(kept)):
             latest(weights, lanes.weight)
-            lanes = _drop_idle_lanes(lanes, np.flatnonzero(lanes.active))
-            kept, sweep = np.flatnonzero(progress.running), _bind_pass(problem, lanes, options)
+            lanes = _drop_idle_lanes(lanes, np.flatnonzero(running), len(kept))
+            kept, sweep = kept[running], _bind_pass(problem, lanes, options)
     latest(weights, lanes.weight)
     return BlockResult(weights, progress.certificates(measure(problem, block, weights), began))
 
 
-def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64]) -> ColumnLanes:
-    """Return the lanes that still move in narrower arrays, filled up with idle lanes."""
-    wanted = compute_lane_width(len(moving))
-    idle = np.setdiff1d(np.arange(len(lanes.active)), moving)[: wanted - len(moving)]
-    chosen = np.concatenate([moving, idle])
+def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64], width: int) -> ColumnLanes:
+    """Return the lanes that still move, in as few groups as hold them."""
 
-    def narrowed(name: str, values: NDArray[Any]) -> NDArray[Any]:
-        if name == "visits" or values.shape[-1] != len(lanes.active):
-            return values
-        return np.ascontiguousarray(values[..., chosen])
+    def select(values: NDArray[Any]) -> NDArray[Any]:
+        if values.ndim == 2:
+            return values[:, moving]
+        return split_into_lanes(join_lanes(values, width)[:, moving], values.dtype)
 
-    return ColumnLanes(
-        **{each.name: narrowed(each.name, getattr(lanes, each.name)) for each in fields(lanes)}
-    )
+    return ColumnLanes(**{each.name: select(getattr(lanes, each.name)) for each in fields(lanes)})
 
 
 def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOptions) -> Any:
     """Return one pass as a function of the continuation parameter."""
     columns, loss = problem.columns, problem.loss
-    one = lanes.state.dtype.type(1)
     starts = columns.indptr.astype(np.int64)
     rows = columns.indices.astype(np.uint32)
     values = columns.data.astype(lanes.state.dtype)
-    plain = has_plain_columns(problem)
+    plain, positive = has_plain_columns(problem), mark_lanes(lanes.positive)
     code = LOSS_CODES[loss.name]
     prior = kernels.LAPLACE if problem.penalty.prior == "laplace" else kernels.GAUSSIAN
     rule = kernels.RULE_NONE if code == SQUARED else RULE_CODES[options.trust_region]
+    visits = [
+        order_features(problem, np.asarray((radius > 0).any(axis=1)), options.order)
+        for radius in lanes.radius
+    ]
 
     def sweep(beyond: float) -> None:
-        kernels.run_column_pass(
-            starts, rows, values, plain, lanes.state, lanes.weights, lanes.positive, lanes.positive_sums,
-            code, one.dtype.type(loss.gamma), one.dtype.type(beyond), options.bound == "genkin_2004", prior,
-            lanes.weight, lanes.strength, lanes.mode, lanes.low, lanes.high, problem.penalty.informed,
-            lanes.visits, lanes.active, lanes.radius, rule, options.epsilon, one,
-        )  # fmt: skip
+        for k in np.flatnonzero(lanes.active.any(axis=(1, 2))):
+            kernels.run_column_pass(
+                starts, rows, values, plain, lanes.state[k], lanes.weights[k], positive[k],
+                lanes.positive_sums[k], code, loss.gamma, beyond, options.bound == "genkin_2004", prior,
+                lanes.weight[k], lanes.strength[k], lanes.mode[k], lanes.low[k], lanes.high[k],
+                problem.penalty.informed, visits[k], lanes.active[k], lanes.radius[k], rule, options.epsilon,
+            )  # fmt: skip
 
     return sweep

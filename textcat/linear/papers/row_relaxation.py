@@ -6,7 +6,7 @@ hinge (the modified SVM), squared hinge, squared, logistic, modified logistic. T
 any weight, so the dual has no equality constraint. Input: a LinearProblem, RowOptions. Output: weights,
 dual variables and certificates of a block of categories.
 
-The kernels read X by rows, an order of documents, dual variables v (n x L), weights (d x L), and for each
+The kernels read X by rows, an order of documents, dual variables v (n x 16), weights (d x 16), and for each
 document and lane the stiffness q = c_i x_i^2 / (2 lam n) over the selected features. They keep
 w = -(1 / (2 lam n)) sum_i c_i v_i y_i x_i up to date (equation 17). The algorithm is written with the margin
 r = y w.x, so that v.x y in the paper is -2 lam n r.
@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.linear.algorithm_options import REFRESH_PASSES, RowOptions
 from textcat.linear.certificate import apply_document_weights, measure, scores_of, signs_of
 from textcat.linear.losses import HINGE, LOGISTIC, LOSS_CODES, SQUARED_HINGE
-from textcat.linear.problem import Floats, LinearProblem, pad_to_lanes
-from textcat.linear.products import accumulate_row_product, multiply_transposed
+from textcat.linear.problem import Floats, LinearProblem, join_lanes, mark_lanes, split_into_lanes
+from textcat.linear.products import multiply_transposed
+from textcat.linear.simd import any_differs, choose_less, choose_marked, entry, load, splat, store
 from textcat.linear.stopping import BlockResult, Progress
 
 Array = Any
@@ -63,116 +64,108 @@ def find_logistic_root(margin: float, stiffness: float, a: float, sharpness: flo
     return new
 
 
-@compile_kernel
-def compute_hinge_step(margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, step: Array) -> None:
-    """Compute the steps of equation 18, the modified SVM: the new v = -a stays within -1 and 0."""
-    for k in range(step.shape[0]):
-        v, q = dual[k], stiffness[k]
-        ask = eta * (one - margin[k]) / q if q > 0 else one
-        step[k] = -max(v, min(one + v, ask))
+@compile_part
+def compute_hinge_step(margin: Any, stiffness: Any, dual: Any, eta: float) -> Any:
+    """Return the steps of equation 18, the modified SVM: the new v = -a stays within -1 and 0."""
+    zero, one = splat(dual, 0.0), splat(dual, 1.0)
+    ask = choose_less(zero, stiffness, splat(dual, eta) * (one - margin) / stiffness, one)
+    most = one + dual
+    step = choose_less(ask, most, ask, most)
+    return zero - choose_less(dual, step, step, dual)
 
 
-@compile_kernel
-def compute_squared_step(
-    margin: Array, stiffness: Array, dual: Array, eta: Any, one: Any, bounded: bool, step: Array
-) -> None:
-    """Compute the steps of modified least squares (below equation 18); without its bound, of least squares."""
-    two = one + one
-    for k in range(step.shape[0]):
-        v = dual[k]
-        change = -eta * (two + v - two * margin[k]) / (one + two * stiffness[k])
-        step[k] = min(-v, change) if bounded else change
+@compile_part
+def compute_squared_step(margin: Any, stiffness: Any, dual: Any, eta: float, bounded: bool) -> Any:
+    """Return the steps of modified least squares (below equation 18); without its bound, of least squares."""
+    one, two, zero = splat(dual, 1.0), splat(dual, 2.0), splat(dual, 0.0)
+    change = (zero - splat(dual, eta)) * (two + dual - two * margin) / (one + two * stiffness)
+    farthest = zero - dual
+    return choose_less(farthest, change, farthest, change) if bounded else change
 
 
-@compile_kernel
-def compute_logistic_step(
-    margin: Array, stiffness: Array, dual: Array, eta: Any, sharpness: float, target: float, active: Array,
+@compile_part
+def compute_logistic_steps(
+    margin: Array, stiffness: Array, dual: Array, eta: float, sharpness: float, target: float, active: Array,
     step: Array,
 ) -> None:  # fmt: skip
     """Compute the steps to the root of the logistic equation, within -1 and 0."""
-    for k in range(step.shape[0]):
+    for k in range(step.shape[1]):
         v = dual[k]
-        if active[k] == 0:
-            step[k] = 0
-            continue
-        change = -eta * (find_logistic_root(margin[k], stiffness[k], -v, sharpness, target) + v)
-        step[k] = min(max(v + change, -1.0), 0.0) - v
+        step[0, k] = 0
+        if active[0, k] != 0:
+            root = find_logistic_root(margin[0, k], stiffness[k], -v, sharpness, target)
+            step[0, k] = min(max(v - eta * (root + v), -1.0), 0.0) - v
 
 
-@compile_kernel
-def take_dual_step(
-    loss: int, margin: Array, stiffness: Array, dual: Array, sharpness: float, target: float, eta: Any,
-    one: Any, active: Array, step: Array,
-) -> bool:  # fmt: skip
-    """Change a document's dual variable in each lane; did any move?"""
-    if loss == HINGE:
-        compute_hinge_step(margin, stiffness, dual, eta, one, step)
-    elif loss == LOGISTIC:
-        compute_logistic_step(margin, stiffness, dual, eta, sharpness, target, active, step)
-    else:
-        compute_squared_step(margin, stiffness, dual, eta, one, loss == SQUARED_HINGE, step)
-    moved = False
-    for k in range(step.shape[0]):
-        step[k] *= active[k]
-        dual[k] += step[k]
-        moved |= step[k] != 0
-    return moved
+@compile_part
+def multiply_document(columns: Array, values: Array, start: int, stop: int, weight: Array) -> Any:
+    """Return the scores of a document, four nonzeros at a time, in the order of `accumulate_row_product`."""
+    total, t = splat(weight, 0.0), start
+    while t + 4 <= stop:
+        p, q = splat(weight, entry(values, t)), splat(weight, entry(values, t + 1))
+        r, s = splat(weight, entry(values, t + 2)), splat(weight, entry(values, t + 3))
+        first = p * load(weight, entry(columns, t)) + q * load(weight, entry(columns, t + 1))
+        total = total + (
+            first + (r * load(weight, entry(columns, t + 2)) + s * load(weight, entry(columns, t + 3)))
+        )
+        t += 4
+    while t < stop:
+        total = total + splat(weight, entry(values, t)) * load(weight, entry(columns, t))
+        t += 1
+    return total
 
 
-@compile_kernel
+@compile_part
 def add_document(
-    columns: Array,
-    values: Array,
-    start: int,
-    stop: int,
-    free: Array,
-    masked: bool,
-    shift: Array,
-    weight: Array,
+    columns: Array, values: Array, start: int, stop: int, free: Array, masked: bool, shift: Any, weight: Array
 ) -> None:
     """Add a multiple of one document to the weights of each lane, on its selected features."""
-    zero = shift.dtype.type(0)
     for t in range(start, stop):
-        a, x = columns[t], values[t]
-        if masked:
-            for k in range(shift.shape[0]):
-                weight[a, k] += x * (shift[k] if free[a, k] else zero)
-        else:
-            for k in range(shift.shape[0]):
-                weight[a, k] += x * shift[k]
+        j = entry(columns, t)
+        before = load(weight, j)
+        after = before + splat(weight, entry(values, t)) * shift
+        store(weight, j, choose_marked(entry(free, j), after, before) if masked else after)
 
 
 @compile_kernel
 def run_row_pass(
     starts: Array, columns: Array, values: Array, order: Array, weight: Array, free: Array, masked: bool,
-    dual: Array, stiffness: Array, pull: Array, signs: Array, loss: int, sharpness: float, target: float,
-    eta: Any, one: Any, active: Array,
+    dual: Array, stiffness: Array, pull: Array, positive: Array, loss: int, sharpness: float, target: float,
+    eta: float, active: Array,
 ) -> None:  # fmt: skip
-    """Visit every document once; `pull` is c_i / (2 lam n)."""
-    lanes = weight.shape[1]
-    margin, step = np.empty(lanes, weight.dtype), np.empty(lanes, weight.dtype)
+    """Visit every document once, for sixteen categories; `pull` is c_i / (2 lam n)."""
+    zero, moving = splat(weight, 0.0), load(active, 0)
+    margins, steps = np.empty_like(active), np.empty_like(active)
     for i in order:
-        start, stop = starts[i], starts[i + 1]
-        accumulate_row_product(columns, values, start, stop, weight, margin)
-        for k in range(lanes):
-            margin[k] *= signs[i, k]
-        if not take_dual_step(loss, margin, stiffness[i], dual[i], sharpness, target, eta, one, active, step):
-            continue
-        for k in range(lanes):
-            step[k] *= -(signs[i, k] * pull[i, k])
-        add_document(columns, values, start, stop, free, masked, step, weight)
+        start, stop, before = entry(starts, i), entry(starts, i + 1), load(dual, i)
+        score = multiply_document(columns, values, start, stop, weight)
+        margin = choose_marked(entry(positive, i), score, zero - score)
+        if loss == HINGE:
+            step = compute_hinge_step(margin, load(stiffness, i), before, eta)
+        elif loss == LOGISTIC:
+            store(margins, 0, margin)
+            compute_logistic_steps(margins, stiffness[i], dual[i], eta, sharpness, target, active, steps)
+            step = load(steps, 0)
+        else:
+            step = compute_squared_step(margin, load(stiffness, i), before, eta, loss == SQUARED_HINGE)
+        step = step * moving
+        if any_differs(step, zero):
+            store(dual, i, before + step)
+            shift = step * load(pull, i)
+            shift = choose_marked(entry(positive, i), zero - shift, shift)
+            add_document(columns, values, start, stop, free, masked, shift, weight)
 
 
 @dataclass
 class RowLanes:
-    """The arrays of a block, one lane a category, padded to a whole number of vectors."""
+    """The arrays of a block in groups of lanes, one lane a category; a bit a lane in `free` and `positive`."""
 
     weight: NDArray[Any]
-    free: NDArray[Any]
+    free: NDArray[np.uint16]
     dual: NDArray[Any]
     stiffness: NDArray[Any]
     pull: NDArray[Any]
-    signs: NDArray[Any]
+    positive: NDArray[np.uint16]
     active: NDArray[Any]
 
 
@@ -182,15 +175,15 @@ def prepare_row_lanes(problem: LinearProblem, block: slice, options: RowOptions,
     scale = 1.0 / (2 * problem.penalty.strength[0, block] * n)
     pull = np.broadcast_to(apply_document_weights(problem, block, np.ones(dual.shape)) * scale, dual.shape)
     squares = problem.rows.multiply(problem.rows).tocsr()
-    free = problem.free(block).astype(np.float64)
+    free = problem.free(block)
     return RowLanes(
-        weight=pad_to_lanes(compute_weights_from_dual(problem, block, dual), dtype),
-        free=pad_to_lanes(problem.free(block), np.bool_),
-        dual=pad_to_lanes(dual, dtype),
-        stiffness=pad_to_lanes(pull * (squares @ free), dtype),
-        pull=pad_to_lanes(pull, dtype),
-        signs=pad_to_lanes(signs_of(problem, block), dtype),
-        active=pad_to_lanes(np.ones((1, dual.shape[1])), dtype)[0],
+        weight=split_into_lanes(compute_weights_from_dual(problem, block, dual), dtype),
+        free=mark_lanes(free),
+        dual=split_into_lanes(dual, dtype),
+        stiffness=split_into_lanes(pull * (squares @ free.astype(np.float64)), dtype),
+        pull=split_into_lanes(pull, dtype),
+        positive=mark_lanes(problem.positive[:, block]),
+        active=split_into_lanes(np.ones((1, dual.shape[1])), dtype),
     )
 
 
@@ -224,10 +217,10 @@ def solve_block(problem: LinearProblem, block: slice, options: RowOptions, start
     progress = Progress(options.stop, options.tol, options.max_passes, width)
 
     def dual() -> Floats:
-        return lanes.dual[:, :width].astype(np.float64)
+        return join_lanes(lanes.dual, width).astype(np.float64)
 
     def scores() -> Floats:
-        return scores_of(problem, lanes.weight[:, :width].astype(np.float64))
+        return scores_of(problem, join_lanes(lanes.weight, width).astype(np.float64))
 
     def measured() -> Any:
         return measure(problem, block, compute_weights_from_dual(problem, block, dual()), dual())
@@ -237,9 +230,10 @@ def solve_block(problem: LinearProblem, block: slice, options: RowOptions, start
     while progress.running.any():
         sweep(next(sequence))
         if (progress.passes + 1) % REFRESH_PASSES[options.precision] == 0:
-            lanes.weight[:, :width] = compute_weights_from_dual(problem, block, dual())
+            weights = compute_weights_from_dual(problem, block, dual())
+            lanes.weight = split_into_lanes(weights, lanes.weight.dtype)
         progress.end_pass(scores, measured)
-        lanes.active[:width] = progress.running
+        lanes.active = split_into_lanes(progress.running[None], lanes.weight.dtype)
     certificates = progress.certificates(measured(), began)
     return BlockResult(compute_weights_from_dual(problem, block, dual()), certificates, dual())
 
@@ -250,13 +244,14 @@ def _bind_pass(
     """Return one pass as a function of the order of documents."""
     rows, loss = problem.rows, problem.loss
     starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
-    values, one = rows.data.astype(lanes.weight.dtype), lanes.weight.dtype.type(1)
+    values = rows.data.astype(lanes.weight.dtype)
 
     def sweep(order: NDArray[np.int64]) -> None:
-        run_row_pass(
-            starts, columns, values, order, lanes.weight, lanes.free, problem.mask is not None, lanes.dual,
-            lanes.stiffness, lanes.pull, lanes.signs, LOSS_CODES[loss.name], loss.gamma, loss.target,
-            one.dtype.type(options.eta), one, lanes.active,
-        )  # fmt: skip
+        for k in np.flatnonzero(lanes.active.any(axis=(1, 2))):
+            run_row_pass(
+                starts, columns, values, order, lanes.weight[k], lanes.free[k], problem.mask is not None,
+                lanes.dual[k], lanes.stiffness[k], lanes.pull[k], lanes.positive[k], LOSS_CODES[loss.name],
+                loss.gamma, loss.target, values.dtype.type(options.eta), lanes.active[k],
+            )  # fmt: skip
 
     return sweep
