@@ -55,10 +55,12 @@ check: $(READY)
 check-slice: $(LATEST)
 	$(BIN)/pytest -n 2 --dist loadscope tests/gate
 
+# Set TEXTCAT_MIRROR to a folder with the files of six collections to measure tuning too (half an hour).
 # Measure time and memory next to other libraries: a quarter of an hour, 6 GB; results/bench/ keeps the last run, docs/performance.md shows it.
 bench: $(LATEST)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	for name in text solvers pipeline predict backends scale; do $(BIN)/python -m benchmarks $$name --save results/bench || exit 1; done
+	[ -z "$$TEXTCAT_MIRROR" ] || $(BIN)/python -m benchmarks tune --save results/bench
 	$(BIN)/python -m benchmarks.page > docs/performance.md
 
 clean:

@@ -175,6 +175,19 @@ def _make_scale_table(rows: list[Row]) -> str:
     return make_table(head, lines)
 
 
+def _make_tune_table(rows: list[Row]) -> str:
+    lines = [
+        [row["collection"], row["metric"], f"{row['textcat']:.2f}", f"{row['seconds']:.0f}",
+         str(row["configurations"]), f"{row['scikit-learn']:.2f}", f"{row['peer_seconds']:.0f}",
+         _format_ratio(row["seconds"] / row["peer_seconds"])]
+        for row in rows if row.get("peer_seconds")
+    ]  # fmt: skip
+    head = ["collection", "metric", "tune", "seconds", "configurations", "grid", "its seconds", "tune / grid"]
+    gains = [row["textcat"] - row["scikit-learn"] for row in rows if row.get("peer_seconds")]
+    mean = f"\n\nMean difference from the grid: {sum(gains) / len(gains):+.2f} points." if gains else ""
+    return make_table(head, lines) + mean
+
+
 def _make_labels_table(rows: list[Row]) -> str:
     names = ("seconds", "peak_megabytes", "model_megabytes", "milliseconds a document", "P@1", "P@3", "P@5")
     return make_table(
@@ -198,6 +211,7 @@ _TABLES: Mapping[str, Callable[[list[dict[str, Any]]], str]] = {
     "predict": _make_predict_table,
     "backends": _make_backends_table,
     "scale": _make_scale_table,
+    "tune": _make_tune_table,
     "labels": _make_labels_table,
 }
 

@@ -60,7 +60,7 @@ def test_rows_of_an_interrupted_run_are_left_out(tmp_path: Path) -> None:
 
 def test_a_benchmark_without_rows_is_not_measured(tmp_path: Path) -> None:
     page = write_page(tmp_path)
-    assert page.count("Not measured.") == 7
+    assert page.count("Not measured.") == 9
     assert "$" not in page
 
 

@@ -6,7 +6,7 @@ Measures are percentages. `zero_division` is the value of a ratio 0/0: 1 counts 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -131,6 +131,11 @@ def f1_of_means(table: ContingencyTable, zero_division: ZeroDivision = 1) -> flo
     if total == 0:
         return 0.0
     return 2 * mean_precision * mean_recall / total
+
+
+def replace_nan(values: Mapping[str, float]) -> dict[str, float | None]:
+    """Return measures with None in place of NaN and infinity, which JSON does not have."""
+    return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def sort_by_size(train_counts: Ints) -> Ints:

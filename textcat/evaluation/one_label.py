@@ -14,6 +14,8 @@ from textcat.evaluation.measures import Bools, Floats, Ints
 
 # Equal parts of [0, 1] in which the mean probability is compared with the share of right answers.
 RELIABILITY_BINS = 15
+# Points of a risk-coverage curve.
+COVERAGE_POINTS = 100
 
 Confusion = tuple[int, int, int]
 Reliability = tuple[float, float, int]
@@ -51,15 +53,13 @@ def measure_top_accuracy(scores: Floats, labels: Ints, ks: Sequence[int]) -> dic
     return {f"accuracy.top{k}": float(100.0 * (rank < k).mean()) for k in ks if k < scores.shape[1]}
 
 
-def measure_reliability(
-    probabilities: Floats, labels: Ints, bins: int = RELIABILITY_BINS
-) -> list[Reliability]:
+def measure_reliability(probabilities: Floats, labels: Ints) -> list[Reliability]:
     """Return mean best probability, share of right answers and number of documents of each bin that has any."""
     best = probabilities.max(axis=1)
     right = np.argmax(probabilities, axis=1) == labels
-    bin_of = np.clip((best * bins).astype(np.int64), 0, bins - 1)
+    bin_of = np.clip((best * RELIABILITY_BINS).astype(np.int64), 0, RELIABILITY_BINS - 1)
     found = []
-    for number in range(bins):
+    for number in range(RELIABILITY_BINS):
         inside = bin_of == number
         if inside.any():
             found.append((float(best[inside].mean()), float(right[inside].mean()), int(inside.sum())))
@@ -110,17 +110,17 @@ def measure_rejection(labels: Ints, given: Ints, outside: int) -> dict[str, floa
     }
 
 
-def trace_risk_coverage(best: Floats, right: Bools, points: int = 100) -> list[tuple[float, float]]:
+def trace_risk_coverage(best: Floats, right: Bools) -> list[tuple[float, float]]:
     """Return (share answered, share wrong of those) if only the best probabilities above a threshold are answered.
 
-    Documents with equal probabilities are answered together. At most `points` thresholds are taken, at equal steps
-    of coverage.
+    Documents with equal probabilities are answered together. At most COVERAGE_POINTS thresholds are taken, at equal
+    steps of coverage.
     """
     order = np.argsort(-best, kind="stable")
     wrong = np.cumsum(~right[order])
     ends = np.flatnonzero(np.append(np.diff(best[order]) != 0, True)) if len(best) else np.zeros(0, np.int64)
-    if len(ends) > points:
-        wanted = np.linspace(0, len(best) - 1, points)
+    if len(ends) > COVERAGE_POINTS:
+        wanted = np.linspace(0, len(best) - 1, COVERAGE_POINTS)
         ends = np.unique(ends[np.minimum(np.searchsorted(ends, wanted), len(ends) - 1)])
     return [((end + 1) / len(best), float(wrong[end]) / (end + 1)) for end in ends.tolist()]
 

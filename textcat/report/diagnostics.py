@@ -20,7 +20,7 @@ from textcat.evaluation.measures import Bools, Floats
 from textcat.evaluation.one_label import find_columns, rank_label_errors
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
-from textcat.experiment.run.results import describes_one_label, load_rule_of_chain
+from textcat.experiment.run.results import describes_one_label, load_single_label_rule
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
@@ -53,9 +53,7 @@ class ProbableLabelError:
     excerpt: str = ""
 
 
-def find_label_errors(
-    chain: Chain, context: RunContext, seed: int, most: int = MAX_LABEL_ERRORS
-) -> list[ProbableLabelError]:
+def find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[ProbableLabelError]:
     """Return the clearest contradictions first; none where the run has no held-out scores or probabilities."""
     run = chain.settings
     if run.calibration is None or run.train_documents is not None:
@@ -64,7 +62,7 @@ def find_label_errors(
     if scores is None:
         return []
     vectors = read_vectors(chain.vectorized.build_folder(context))
-    rule = load_rule_of_chain(chain, vectors, context, single_label=True)
+    rule = load_single_label_rule(chain, vectors, context)
     probabilities = rule.probabilities(load_model(chain.trained.build_folder(context)), scores)
     if probabilities is None:
         return []
@@ -77,7 +75,7 @@ def find_label_errors(
             float(probabilities[row, labels[row]]),
             float(probabilities[row].max()),
         )
-        for row in rank_label_errors(probabilities, labels, most).tolist()
+        for row in rank_label_errors(probabilities, labels, MAX_LABEL_ERRORS).tolist()
     ]
 
 

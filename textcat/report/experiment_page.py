@@ -146,10 +146,10 @@ class PageScript:
         return "sha256-" + base64.b64encode(hashlib.sha256(self.source.encode()).digest()).decode("ascii")
 
 
-def load_script(name: str) -> PageScript:
-    """Return a script of the templates folder."""
+def load_sort_script() -> PageScript:
+    """Return the script that sorts tables, from the templates folder."""
     loaded = make_template_environment()
-    source = loaded.loader.get_source(loaded, name)[0] if loaded.loader else ""
+    source = loaded.loader.get_source(loaded, "sort.js")[0] if loaded.loader else ""
     return PageScript(Markup(source))  # noqa: S704
 
 
@@ -190,7 +190,7 @@ def render_experiment_page(
         classes=classes,
         class_headers=CLASS_HEADERS,
         label_errors=diagnostics.label_errors,
-        script=load_script("sort.js") if classes else None,
+        script=load_sort_script() if classes else None,
         mistakes=diagnostics.mistakes,
         quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),

@@ -19,6 +19,7 @@ from textcat.store.files import open_atomically
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#8A8A8A")
 # More marks or lines than this cannot be distinguished.
 MAX_RUNS = 12
+MAX_CATEGORIES = 12
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)), (0, (8, 3)))
 
 STYLE: Any = {
@@ -102,10 +103,10 @@ def _list_macro_points(measures: Mapping[str, float | None], classes: int) -> It
 
 
 def plot_largest_categories(
-    runs: Mapping[str, Mapping[str, float | None]], categories: Sequence[str], most: int = 12
+    runs: Mapping[str, Mapping[str, float | None]], categories: Sequence[str]
 ) -> Figure:
     """Plot F1 of the largest categories, one mark per run."""
-    shown = list(categories[:most])
+    shown = list(categories[:MAX_CATEGORIES])
     apart = min(0.1, 0.7 / max(len(runs), 1))
     with make_axes(height=0.34 * len(shown) + 1.4) as (figure, axes):
         for position, (title, measures) in enumerate(runs.items()):

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
-from textcat.evaluation.measures import Floats, Ints
+from textcat.evaluation.measures import Floats, Ints, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
     compute_risk_area,
@@ -201,7 +201,7 @@ def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext
     if len(each) == 1:
         return dict(each[0])
     spread = average_repetitions([{k: np.nan if v is None else v for k, v in one.items()} for one in each])
-    aggregated: RunMeasures = {name: value if np.isfinite(value) else None for name, value in spread.items()}
+    aggregated = replace_nan(spread)
     if plan.experiment.resample and plan.experiment.resample.kind == "folds":
         aggregated |= _measure_pooled_folds(chains, context)
     return {name: value for name, value in aggregated.items() if not _is_category_statistic(name)}
@@ -267,13 +267,11 @@ def describes_one_label(experiment: Experiment) -> bool:
     return experiment.corpus.single_label and not experiment.paper and not splits
 
 
-def load_rule_of_chain(
-    chain: Chain, vectors: Vectors, context: RunContext, *, single_label: bool
-) -> DecisionRule:
-    """Return the decision rule of a run whose steps are built."""
+def load_single_label_rule(chain: Chain, vectors: Vectors, context: RunContext) -> DecisionRule:
+    """Return the decision rule of a run whose steps are built, for one label per document."""
     calibrated = chain.calibrated.build_folder(context) if chain.calibrated else None
     decided = chain.decided.build_folder(context)
-    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=single_label)
+    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=True)
 
 
 def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> dict[str, Any]:
@@ -298,8 +296,7 @@ def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> d
         described = _describe_probabilities(probabilities, labels, outside)
         measures |= described.pop("measures")
         found |= described
-    finite = {name: value if np.isfinite(value) else None for name, value in measures.items()}
-    return found | {"measures": finite}
+    return found | {"measures": replace_nan(measures)}
 
 
 def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -> dict[str, Any]:
@@ -329,7 +326,7 @@ def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:
     folder = chain.evaluated.build_folder(context)
     scores = read_array(folder, "scores")
     model = load_model(chain.trained.build_folder(context))
-    rule = load_rule_of_chain(chain, vectors, context, single_label=True)
+    rule = load_single_label_rule(chain, vectors, context)
     return {
         "scores": scores,
         "labels": find_columns(vectors.test_labels),

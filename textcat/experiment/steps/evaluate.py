@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.evaluation import measures
-from textcat.evaluation.measures import ContingencyTable, ZeroDivision, count_contingency, measure_calibration
+from textcat.evaluation.measures import (
+    ContingencyTable,
+    ZeroDivision,
+    count_contingency,
+    measure_calibration,
+    replace_nan,
+)
 from textcat.evaluation.run_measures import (
     MeasureSettings,
     compute_plugin_measures,
@@ -127,7 +132,7 @@ def _evaluate_at_once(target: Path, inputs: _EvaluationInputs) -> None:
     series: dict[str, list[Any]] = {}
     for name in run.evaluation.studies:
         study = STUDIES[name](_make_study_input(run, vectors, model, train_scores, scores))
-        found.update({k: v if np.isfinite(v) else None for k, v in study.measures.items()})
+        found.update(replace_nan(study.measures))
         series.update(study.series)
     write_json(target, "measures", found)
     write_json(target, "series", series)
@@ -148,7 +153,7 @@ def _evaluate_by_blocks(target: Path, inputs: _EvaluationInputs) -> None:
         _make_measure_settings(settings),
         vectors.train.shape[0],
     )
-    found = _replace_nan(values | outcome.calibration)
+    found = replace_nan(values | outcome.calibration)
     table, _ = count_training_decisions(
         inputs.train, inputs.model, inputs.rule, vectors.train_labels, keep=False, jobs=inputs.jobs
     )
@@ -171,7 +176,7 @@ def compute_measures(
         scores, accepted, labels, vectors.categories, vectors.train_counts, chosen, vectors.train.shape[0]
     )
     values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
-    return _replace_nan(values)
+    return replace_nan(values)
 
 
 def _make_measure_settings(settings: EvaluationSettings) -> MeasureSettings:
@@ -181,10 +186,6 @@ def _make_measure_settings(settings: EvaluationSettings) -> MeasureSettings:
         ranking=tuple(settings.ranking),
         frequency_groups=settings.frequency_groups,
     )
-
-
-def _replace_nan(values: Mapping[str, float]) -> dict[str, float | None]:
-    return {name: value if np.isfinite(value) else None for name, value in values.items()}
 
 
 def count_training_decisions(
@@ -210,7 +211,7 @@ def _compute_training_measures(
         "macro.f1_of_means": measures.f1_of_means(table, zero_division),
         "micro.errors": float(table.errors.sum()),
     }
-    return {f"train.{name}": value for name, value in _replace_nan(values).items()}
+    return {f"train.{name}": value for name, value in replace_nan(values).items()}
 
 
 def _make_study_input(

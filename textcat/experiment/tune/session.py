@@ -34,7 +34,7 @@ from textcat.store.files import write_atomically
 JOURNAL_FILE, REPORT_FILE = "journal.json", "tune.json"
 # What follows the search takes about as long as training the best configuration this often in the search: training on
 # all documents and held-out scores, to a smaller tolerance, and the learning curve.
-FITS_AFTER_SEARCH = 7.0
+FITS_AFTER_SEARCH = 11.0
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from textcat.yaml_reader import read_packaged_yaml
 CHARACTER_CHOICES = ("character weight", "character weighting")
 TEXT_CHOICES = ("words", "characters", *CHARACTER_CHOICES, "word weighting", "minimum documents")
 SOFTMAX = "softmax"
-SEARCH_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-4
+SEARCH_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-3
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel
 from textcat.linear.fast.layout import PackedRows
+from textcat.linear.simd import entry
 
 # The number of features treated as dense; `PackedRows` has the most frequent ones first.
 _COMMON_FEATURES = 64
@@ -26,8 +27,9 @@ def _fill_common_part(spans: Any, indices: Any, data: Any, chosen: Any, signs: A
     dense[:] = 0.0
     for k in range(len(chosen)):
         for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
-            if indices[t] < dense.shape[1]:
-                dense[k, indices[t]] = signs[k] * data[t]
+            j = entry(indices, t)
+            if j < dense.shape[1]:
+                dense[k, j] = signs[k] * entry(data, t)
 
 
 @compile_kernel
@@ -49,7 +51,7 @@ def _add_rare_part(
     starts = np.zeros(features + 1, np.int64)
     for i in chosen:
         for t in range(spans[i, 0], spans[i, 1]):
-            starts[indices[t] + 1] += 1
+            starts[entry(indices, t) + 1] += 1
     for j in range(features):
         starts[j + 1] += starts[j]
     ends = starts[:-1].copy()
@@ -58,15 +60,15 @@ def _add_rare_part(
     for k in range(len(chosen)):
         row = Q[k]
         for t in range(spans[chosen[k], 0], spans[chosen[k], 1]):
-            j = indices[t]
+            j = entry(indices, t)
             if j >= common:
-                value = signs[k] * data[t]
+                value = signs[k] * entry(data, t)
                 members[ends[j]] = k
                 values[ends[j]] = value
                 ends[j] += 1
                 if k >= known:
                     for s in range(starts[j], ends[j]):
-                        row[members[s]] += value * values[s]
+                        row[entry(members, s)] += value * entry(values, s)
 
 
 @compile_kernel

@@ -21,7 +21,7 @@ import numpy as np
 
 from textcat.compile import compile_kernel
 from textcat.linear.lane_math import exponential, lane_softplus
-from textcat.linear.simd import WIDTH, choose_less, lane_maximum, load, splat, store
+from textcat.linear.simd import WIDTH, choose_less, entry, lane_maximum, load, splat, store
 
 # The cost of solving p equations, in sweeps per p; and the sweeps to make before solving them.
 _SWEEPS_PER_SOLUTION = 0.13
@@ -162,17 +162,17 @@ def transpose_columns(columns: Any, indptr: Any, indices: Any, data: Any, n: int
     starts = np.zeros(n + 1, np.int64)
     for j in columns:
         for t in range(indptr[j], indptr[j + 1]):
-            starts[indices[t] + 1] += 1
+            starts[entry(indices, t) + 1] += 1
     for i in range(n):
         starts[i + 1] += starts[i]
     filled = starts[:-1].copy()
-    positions = np.empty(starts[n], np.int32)
+    positions = np.empty(starts[n], np.uint32)
     values = np.empty(starts[n], np.float64)
     for k in range(len(columns)):
         for t in range(indptr[columns[k]], indptr[columns[k] + 1]):
-            i = indices[t]
+            i = entry(indices, t)
             positions[filled[i]] = k
-            values[filled[i]] = data[t]
+            values[filled[i]] = entry(data, t)
             filled[i] += 1
     return starts, positions, values
 
@@ -187,7 +187,7 @@ def fill_hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: An
                 scaled = curvature[i] * values[s]
                 row = H[positions[s]]
                 for t in range(starts[i], s + 1):
-                    row[positions[t]] += scaled * values[t]
+                    row[entry(positions, t)] += scaled * entry(values, t)
     for j in range(len(H)):
         for k in range(j):
             H[k, j] = H[j, k]
@@ -200,7 +200,8 @@ def _fill_gradient(
     for k in range(len(columns)):
         total = 0.0
         for t in range(indptr[columns[k]], indptr[columns[k] + 1]):
-            total -= signs[indices[t]] * alpha[indices[t]] * data[t]
+            i = entry(indices, t)
+            total -= entry(signs, i) * entry(alpha, i) * entry(data, t)
         out[k] = total
 
 
@@ -213,7 +214,8 @@ def _fill_margin_changes(
     for k in range(len(columns)):
         if step[k] != 0.0:
             for t in range(indptr[columns[k]], indptr[columns[k] + 1]):
-                out[indices[t]] += signs[indices[t]] * data[t] * step[k]
+                i = entry(indices, t)
+                out[np.uint32(i)] += entry(signs, i) * entry(data, t) * step[k]
 
 
 @compile_kernel

@@ -22,7 +22,7 @@ from textcat.linear.fast.gram import GramMatrix
 from textcat.linear.fast.lane_losses import LaneLoss
 from textcat.linear.fast.layout import PackedRows
 from textcat.linear.fast.working_set import BoundedNewton, DualChange, maximise_on_working_set
-from textcat.linear.simd import WIDTH
+from textcat.linear.simd import WIDTH, entry
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ def _add_scaled_documents(spans: Any, indices: Any, data: Any, documents: Any, s
     """Add documents times `steps` to the weights."""
     for i in documents:
         for t in range(spans[i, 0], spans[i, 1]):
-            w[indices[t]] += steps[i] * data[t]
+            w[np.uint32(entry(indices, t))] += steps[i] * entry(data, t)
 
 
 @compile_kernel
@@ -49,11 +49,11 @@ def _update_margins(
         t = spans[i, 0]
         end = spans[i, 1]
         while t + 1 < end:
-            a += data[t] * w[indices[t]]
-            b += data[t + 1] * w[indices[t + 1]]
+            a += entry(data, t) * entry(w, entry(indices, t))
+            b += entry(data, t + 1) * entry(w, entry(indices, t + 1))
             t += 2
         if t < end:
-            a += data[t] * w[indices[t]]
+            a += entry(data, t) * entry(w, entry(indices, t))
         margins[i] = signs[i] * (a + b)
 
 
