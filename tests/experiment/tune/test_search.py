@@ -175,3 +175,24 @@ def test_a_journal_keeps_paths_and_is_not_read_under_another_key(tmp_path: Path)
     assert Journal.open(path, "a").find("one") == result
     assert Journal.open(path, "a").find("two") is None
     assert Journal.open(path, "b").find("one") is None
+
+
+def test_time_for_what_follows_is_that_of_the_fastest_configuration_like_the_best(tmp_path: Path) -> None:
+    class SlowAtFirst(Evaluator):
+        """The first path takes 40 seconds, in which documents are counted, and others one."""
+
+        def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+            values = super().evaluate(configuration, fold, costs).values
+            seconds = 1.0 if len(self.calls) > 1 else 40.0
+            return PathResult(values, seconds, seconds)
+
+    class Timed(Search):
+        @property
+        def elapsed(self) -> float:
+            return self.spent
+
+    search = Timed(SlowAtFirst(), Journal(tmp_path / "j.json", "k"), 1, None, 72.5, reserved_fits=3.0)  # type: ignore[arg-type]
+    search.run()
+    # The first path took eight seconds for each C. Three times that would leave no time for a third configuration.
+    assert search.stopped_by == "time"
+    assert len(search.candidates) == 3

@@ -231,7 +231,10 @@ class Search:
         if self.seconds is None or self.best is None:
             return True
         expected = fits * self._estimate_seconds(candidate, fold)
-        reserved = self.reserved_fits * self._estimate_seconds(self.best, 0)
+        kind = self._get_kind(self.best)
+        alike = [each for each in self.candidates if each.paths and self._get_kind(each) == kind]
+        # The first of them also loaded the compiler and counted documents.
+        reserved = self.reserved_fits * min(self._estimate_seconds(each, 0) for each in alike)
         return self.elapsed + expected + reserved < self.seconds
 
     def _estimate_seconds(self, candidate: Candidate, fold: int | None) -> float:
