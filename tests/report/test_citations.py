@@ -12,6 +12,7 @@ from click.testing import CliRunner
 import textcat
 from textcat.cli.main import group
 from textcat.corpora import list_corpora
+from textcat.errors import DataNotAvailableError
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.published.printed_tables import PAPERS
@@ -67,6 +68,13 @@ def test_the_citation_file_has_the_current_version() -> None:
     facts = citations.load_citation_file()
     assert facts["version"] == textcat.__version__
     assert {"cff-version", "message", "title", "authors", "license"} <= set(facts)
+
+
+def test_a_missing_citation_file_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(textcat, "__file__", str(tmp_path / "textcat" / "__init__.py"))
+    with pytest.raises(DataNotAvailableError, match="citation of textcat is missing") as error:
+        citations.make_software_entry()
+    assert error.value.where == str(tmp_path / "textcat" / "CITATION.cff")
 
 
 def test_the_command_prints_the_entry() -> None:

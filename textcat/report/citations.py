@@ -11,6 +11,7 @@ from typing import Any
 
 import textcat
 from textcat.corpora import list_corpora, load_card
+from textcat.errors import DataNotAvailableError
 from textcat.experiment.spec.loading import load_experiment
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.yaml_reader import read_packaged_yaml, read_yaml
@@ -112,7 +113,13 @@ def load_citation_file() -> dict[str, Any]:
     """Load CITATION.cff from the package, or from the folder above it in a checkout."""
     package = Path(textcat.__file__).parent
     paths: Sequence[Path] = (package / "CITATION.cff", package.parent / "CITATION.cff")
-    found = next(path for path in paths if path.is_file())
+    found = next((path for path in paths if path.is_file()), None)
+    if found is None:
+        raise DataNotAvailableError(
+            "the file with the citation of textcat is missing",
+            where=str(paths[0]),
+            hint="Install textcat again, or copy CITATION.cff from its repository.",
+        )
     facts: dict[str, Any] = read_yaml(found).data
     return facts
 
