@@ -170,7 +170,6 @@ def test_the_committed_file_is_one_of_the_readings(tmp_path: Path) -> None:
 
 
 NOT_DEFAULT = {
-    "gao_2003/table2": {"length", "tree_depth", "beta", "start", "step_size"},
     # One fold instead of five saves twenty minutes; all answers are free of test results.
     "zhang_oles_2001/table1": {"folds"},
     # What other answers do, beside table 5.
