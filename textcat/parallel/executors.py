@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
@@ -163,12 +163,16 @@ class LocalExecutor:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
+        from textcat.parallel.threads import limit_to_one_thread  # noqa: PLC0415
+
         folder = str(self.shared_folder) if self.shared_folder else None
         backend = _JOBLIB_BACKENDS[self.kind]
         pool = Parallel(n_jobs=self.size, backend=backend, return_as="generator", temp_folder=folder)
         run = partial(_run_for_parent, os.getpid())
+        limit = limit_to_one_thread() if self.kind == "threads" else nullcontext()
         try:
-            yield from pool(delayed(run)(function, shared, item) for item in items)
+            with limit:
+                yield from pool(delayed(run)(function, shared, item) for item in items)
         except BrokenProcessPool as error:
             raise make_worker_error() from error
 

@@ -14,10 +14,14 @@ ThreadResult = TypeVar("ThreadResult")
 
 
 def run_in_threads(jobs: int, tasks: Sequence[Callable[[], ThreadResult]]) -> list[ThreadResult]:
-    """Run at most `jobs` tasks at a time and return their results in the order of the tasks."""
+    """Run at most `jobs` tasks at a time and return their results in the order of the tasks.
+
+    Linear algebra libraries have one thread meanwhile. If each task set that limit for itself, the first to end would
+    lift it for the others.
+    """
     if jobs == 1 or len(tasks) < 2:
         return [task() for task in tasks]
-    with ThreadPoolExecutor(jobs) as pool:
+    with limit_to_one_thread(), ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(lambda task: task(), tasks))
 
 
