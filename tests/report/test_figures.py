@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import results_of
-from textcat.report.figures import plot_largest_categories, save_figure
+from textcat.report.figures import plot_largest_categories, save_figure, shorten_coordinates
 from textcat.report.paper_figures import (
     plot_bep_by_lambda,
     plot_misclassification_measure,
@@ -77,3 +77,11 @@ def test_any_title_gives_valid_svg_with_its_legend(tmp_path: Path) -> None:
     path = save_figure(plot_largest_categories(measures, ["a\x01"]), tmp_path, "largest")
     texts = [element.text for element in ElementTree.parse(path).iter() if element.tag.endswith("}text")]
     assert {" _hidden", "control", '<b>&"', "$x^2$", "a"} <= {text and text.rstrip() for text in texts}
+
+
+def test_coordinates_are_cut_and_text_is_not() -> None:
+    drawn = (
+        b'<use x="201.493152" y="-3.7777" transform="scale(0.015625)"/><text>84.12345 &lt; 90.98765</text>'
+    )
+    short = b'<use x="201.49" y="-3.77" transform="scale(0.015625)"/><text>84.12345 &lt; 90.98765</text>'
+    assert shorten_coordinates(drawn) == short

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,10 @@ STYLE: Any = {
     "legend.frameon": False,
 }
 
+_TAG = re.compile(rb"<[^>]+>")
+# Numbers of at least 1: factors of scales, which are smaller, keep all digits.
+_DECIMALS = re.compile(rb"\b([1-9][0-9]*\.[0-9]{2})[0-9]+")
+
 
 @contextmanager
 def make_axes(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, Any]]:
@@ -60,11 +66,18 @@ def choose_line_style(position: int) -> dict[str, Any]:
 def save_figure(figure: Figure, folder: Path, name: str) -> Path:
     """Write the figure atomically as SVG and PNG, and return the path of the SVG."""
     with mpl.rc_context(STYLE):
+        drawn = BytesIO()
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
         with open_atomically(folder / f"{name}.svg") as stream:
-            figure.savefig(stream, format="svg", metadata={"Date": None})
+            stream.write(shorten_coordinates(drawn.getvalue()))
         with open_atomically(folder / f"{name}.png") as stream:
             figure.savefig(stream, format="png", dpi=110, metadata={"Software": None})
     return folder / f"{name}.svg"
+
+
+def shorten_coordinates(svg: bytes) -> bytes:
+    """Cut coordinates in tags after two decimals; text between tags stays as it is."""
+    return _TAG.sub(lambda tag: _DECIMALS.sub(rb"\1", tag[0]), svg)
 
 
 def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: int) -> Figure | None:

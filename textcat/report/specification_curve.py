@@ -92,7 +92,7 @@ def list_option_rows(readings: Sequence[Mapping[str, str]]) -> list[tuple[str, s
 def _draw_values(axes: Any, curve: Curve, order: NDArray[np.intp], colours: Sequence[str]) -> None:
     size = 26 if len(order) <= 60 else 12
     values = curve.values[order]
-    axes.scatter(range(len(order)), values, s=size, c=colours, zorder=3)
+    _draw_points(axes, range(len(order)), values, colours, size, "o")
     if curve.printed is not None:
         axes.axhline(curve.printed, color=PRINTED_COLOUR, linewidth=1.2)
         axes.annotate(
@@ -113,6 +113,23 @@ def _draw_values(axes: Any, curve: Curve, order: NDArray[np.intp], colours: Sequ
     axes.grid(visible=False, axis="x")
 
 
+def _draw_points(
+    axes: Any,
+    places: Sequence[int],
+    heights: NDArray[Any],
+    colours: Sequence[str],
+    size: float,
+    marker: str,
+) -> None:
+    """Draw the points of a colour as one line of markers, which takes half the bytes of single points."""
+    for colour in dict.fromkeys(colours):
+        chosen = [number for number, each in enumerate(colours) if each == colour]
+        axes.plot(
+            [places[number] for number in chosen], heights[chosen], color=colour, linestyle="none", marker=marker,
+            markersize=np.sqrt(size), markeredgewidth=0, zorder=3,
+        )  # fmt: skip
+
+
 def _draw_matrix(
     axes: Any,
     curve: Curve,
@@ -126,9 +143,7 @@ def _draw_matrix(
         if names.index(name) % 2 == 0:
             axes.axhspan(height - 0.5, height + 0.5, color="#f1f3f5", linewidth=0, zorder=0)
         taken = [place for place, index in enumerate(order) if curve.readings[index][name] == option]
-        axes.scatter(
-            taken, [height] * len(taken), s=size, marker="s", c=[colours[place] for place in taken], zorder=3
-        )
+        _draw_points(axes, taken, np.full(len(taken), height), [colours[place] for place in taken], size, "s")
     axes.set_yticks(
         range(len(rows)), [f"{name}: {option}".replace("_", " ") for name, option in rows], fontsize=8
     )
