@@ -62,13 +62,17 @@ def test_points_are_sorted_and_the_two_readings_marked() -> None:
     curve = make_curve(make_summary(), "t")
     assert curve is not None
     above, below = plot_specification_curve(curve).axes
-    drawn = np.asarray(above.collections[0].get_offsets())
-    assert drawn[:, 1].tolist() == sorted(curve.values.tolist())
-    marked = {each.get_label(): np.asarray(each.get_offsets())[0].tolist() for each in above.collections[1:]}
+    *lines, printed = above.lines
+    drawn = np.concatenate([np.asarray(line.get_xydata()) for line in lines])
+    assert drawn[np.argsort(drawn[:, 0]), 1].tolist() == sorted(curve.values.tolist())
+    marked = {each.get_label(): np.asarray(each.get_offsets())[0].tolist() for each in above.collections}
     assert marked == {"default reading": [0.0, 70.0], "nearest reading (fitted to test results)": [3.0, 73.5]}
-    assert above.lines[0].get_ydata()[0] == pytest.approx(71.5)
-    taken = [np.asarray(each.get_offsets())[:, 0].tolist() for each in below.collections]
-    assert taken == [[0.0, 1.0], [2.0, 3.0], [0.0, 2.0], [1.0, 3.0]]
+    assert printed.get_ydata()[0] == pytest.approx(71.5)
+    taken: dict[float, list[float]] = {}
+    for line in below.lines:
+        for place, height in np.asarray(line.get_xydata()).tolist():
+            taken.setdefault(height, []).append(place)
+    assert [sorted(taken[height]) for height in range(4)] == [[0.0, 1.0], [2.0, 3.0], [0.0, 2.0], [1.0, 3.0]]
     assert DEFAULT_COLOUR != NEAREST_COLOUR
 
 

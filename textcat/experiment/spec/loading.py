@@ -247,7 +247,10 @@ def _to_usage_error(
     # A misspelt key may also be reported as missing: report the misspelling.
     faults = error.errors()
     first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
-    keys = (*above, *(part for part in first["loc"] if _is_key(part, source)))
+    keys = above
+    for part in first["loc"]:
+        if (*keys, part) in source.places or not _is_branch(part):
+            keys = (*keys, part)
     place = source.find_place(keys)
     if first["type"] == "extra_forbidden":
         known = _find_known_fields(error, first["loc"])
@@ -264,9 +267,9 @@ def _to_usage_error(
     return make_yaml_error(place, what, f"{now}`textcat show --schema` says what it takes.")
 
 
-def _is_key(part: str | int, source: YamlSource) -> bool:
-    """Return whether a part of a location is a key, not the name that pydantic gives to a branch of a union."""
-    return isinstance(part, int) or not (
+def _is_branch(part: str | int) -> bool:
+    """Return whether a part of a location may be the name that pydantic gives to a branch of a union."""
+    return isinstance(part, str) and (
         part.startswith(("literal[", "list[", "constrained")) or part in {"int", "str"}
     )
 
