@@ -35,7 +35,7 @@ def test_what_a_learner_cannot_do_is_a_usage_error() -> None:
     with pytest.raises(UsageError, match="naive_bayes cannot search for each category"):
         bayes.search_each_category(None, None, None, 1, None)
     with pytest.raises(UsageError, match="naive_bayes has no checkpoints"):
-        bayes.fit_course(None, None)
+        bayes.fit_course(None, None, 1)
 
 
 def test_the_table_of_learners_loads_no_numerics() -> None:

@@ -12,9 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.binary_tree import LEAF, BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
+from textcat.learners.binary_tree import (
+    LEAF,
+    BinaryTrees,
+    FeatureMatrix,
+    LinearNodes,
+    divide_columns,
+    grow_trees,
+)
 from textcat.learners.checks import Bools
-from textcat.learners.mfom import GpdSettings, fit_mfom
+from textcat.learners.gpd import GpdSettings
+from textcat.learners.mfom import fit_mfom
 from textcat.learners.perceptron_tree import (
     PerceptronSettings,
     fit_perceptron_trees,
@@ -219,3 +227,40 @@ def test_nodes_that_form_no_trees_are_refused(name: str, change: Callable[[np.nd
         BinaryTrees.from_arrays({**arrays, name: change(arrays[name])}, model.describe())
     with pytest.raises(BadDataError, match="do not form trees"):
         BinaryTrees.from_arrays(arrays, {**model.describe(), "categories": model.split.size + 1})
+
+
+def test_trees_do_not_depend_on_the_number_of_threads() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(1100, 40)).astype(np.float32)
+    X /= np.linalg.norm(X, axis=1, keepdims=True)
+    Y = X @ rng.normal(size=(40, 35)).astype(np.float32) + rng.normal(0, 0.5, (1100, 35)) > 1
+    alone, both = (fit_mfom(X, Y, GpdSettings(iterations=20), max_depth=3, jobs=jobs) for jobs in (1, 2))
+    for name, values in alone.to_arrays().items():
+        assert np.array_equal(values, both.to_arrays()[name]), name
+
+
+def test_a_node_with_all_documents_of_its_parent_is_a_leaf_without_learning() -> None:
+    X, Y = rings()
+    asked: list[int] = []
+
+    def keep_left(X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray) -> LinearNodes:
+        asked.append(positive.shape[1])
+        weights = np.array([[0, 1], [0, 0]], dtype=np.float32)[:, tree]
+        return LinearNodes(weights, np.array([1, 0], dtype=np.float32)[tree])
+
+    model = grow_trees(X, np.column_stack([Y, X[:, :1] > 0.3]), keep_left, max_depth=2)
+    assert asked == [2, 1]
+    assert model.yes.size == 6
+
+
+@given(seed=st.integers(0, 1000), columns=st.integers(0, 70))
+@settings(max_examples=25, deadline=None)
+def test_equal_columns_are_divided_together(seed: int, columns: int) -> None:
+    rng = np.random.default_rng(seed)
+    member = rng.random((3, columns)) < 0.7
+    positive = member & (rng.random((3, columns)) < 0.5)
+    groups = divide_columns(positive, member, np.arange(columns))
+    assert sorted(int(column) for group in groups for column in group) == list(range(columns))
+    kinds = [{(*positive[:, k], *member[:, k]) for k in group} for group in groups]
+    assert sum(map(len, kinds)) == len(set().union(*kinds))
+    assert len(groups) == (0 if not columns else 2 if len(set().union(*kinds)) > 16 else 1)

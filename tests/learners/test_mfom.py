@@ -13,21 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
-from textcat.learners.binary_tree import LinearNodes
-from textcat.learners.mfom import (
+from textcat.learners.binary_tree import LinearNodes, find_distinct_columns
+from textcat.learners.gpd import (
     ColumnSides,
     GpdSettings,
     Merit,
     Offset,
-    compute_losses,
     compute_merit_slopes,
-    compute_objective_and_slope,
     compute_sigmoid_loss,
     compute_window_offset,
     descend,
-    fit_mfom,
-    fit_mfom_at,
+    descend_to,
+    replace_values_by_slopes,
 )
+from textcat.learners.gpd_kernels import fill_losses
+from textcat.learners.mfom import fit_mfom, fit_mfom_at
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 
 Bools = npt.NDArray[np.bool_]
@@ -44,6 +44,20 @@ def problem(
         > 0.4
     )
     return X.astype(np.float32), Y
+
+
+def compute_slopes(
+    values: np.ndarray, positive: Bools, member: Bools, chosen: GpdSettings
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return objective and slopes of values w.x - w0, without the columns that fill a vector register."""
+    sides = ColumnSides.of(positive, member, values.dtype)
+    lanes = np.zeros(sides.signs.shape, values.dtype)
+    lanes[:, : values.shape[1]] = values
+    offsets = np.zeros(lanes.shape[1], values.dtype)
+    objective, sums = replace_values_by_slopes(lanes, offsets, sides, chosen)
+    assert np.allclose(sums, lanes.sum(axis=0), rtol=1e-4, atol=1e-5)
+    assert not lanes[:, values.shape[1] :].any()
+    return objective[: values.shape[1]], lanes[:, : values.shape[1]]
 
 
 def plain_objective(values: np.ndarray, sign: np.ndarray, chosen: GpdSettings, beta: float) -> float:
@@ -71,8 +85,7 @@ def test_slope_is_the_difference_quotient(merit: Merit, offset: Offset, seed: in
     beta = 0.0
     if offset == "mean":
         beta = float((-sign * values).sum() / np.abs(sign).sum())
-    sides = ColumnSides.of(sign > 0, sign != 0, np.float64)
-    objective, slope = compute_objective_and_slope(values, sides, chosen)
+    objective, slope = compute_slopes(values, sign > 0, sign != 0, chosen)
     assert objective[0] == pytest.approx(plain_objective(values[:, 0], sign[:, 0], chosen, beta))
     for row in range(12):
         up, down = values[:, 0].copy(), values[:, 0].copy()
@@ -92,9 +105,8 @@ def test_descent_follows_the_plain_update_rule(merit: Merit) -> None:
     found = descend(X, Y, member, chosen).nodes[5]
     start = make_initial_nodes(X, Y, member)
     weights, offsets = start.weights.astype(float), start.offsets.astype(float)
-    sides = ColumnSides.of(Y, member, np.float64)
     for iteration in range(5):
-        _, slope = compute_objective_and_slope(X @ weights - offsets, sides, chosen)
+        _, slope = compute_slopes(X @ weights - offsets, Y, member, chosen)
         kappa = 0.05 * (1 - iteration / 5)
         weights = weights - kappa * X.T @ slope
         offsets = offsets + kappa * slope.sum(axis=0)
@@ -174,16 +186,54 @@ def test_checkpoints_of_trees_are_trees_that_are_grown_alone(merit: Merit) -> No
 
 def test_losses_in_float32_are_equation_4_7() -> None:
     measure = np.concatenate([np.linspace(-9, 9, 4001), [-1e30, 1e30, 0]]).astype(np.float32)[:, None]
-    sides = ColumnSides.of(measure < 0.5, measure < 2)
-    beta = np.array([0.25], dtype=np.float32)
-    loss, positives, negatives = compute_losses(measure, sides, 20.0, beta)
-    exact = compute_sigmoid_loss(measure.astype(np.float64), 20.0, 0.25)
+    signs = np.repeat(np.where(measure < 0.5, -1, measure < 2), 16, axis=1).astype(np.float32)
+    beta, lost = np.full((1, 16), 0.25, np.float32), np.empty((2, 1, 16), np.float32)
+    losses = np.repeat(measure, 16, axis=1)
+    fill_losses(losses, signs, np.float32(20), beta, lost[0], lost[1])
+    loss, exact = losses[:, :1], compute_sigmoid_loss(measure.astype(np.float64), 20.0, 0.25)
     certain = np.abs(measure) < 4
     assert loss[certain] == pytest.approx(exact[certain], rel=2e-5)
     assert loss == pytest.approx(exact, abs=2e-7)
-    assert (positives[0], negatives[0]) == pytest.approx(
-        ((exact * sides.positive).sum(), (exact * sides.negative).sum()), rel=1e-4
+    assert (lost[0, 0, 0], lost[1, 0, 0]) == pytest.approx(
+        ((exact * (signs[:, :1] < 0)).sum(), (exact * (signs[:, :1] > 0)).sum()), rel=1e-4
     )
+
+
+@pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean"])))
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_descent_by_the_values_of_few_documents_is_the_descent_by_weights(
+    merit: Merit, offset: Offset, sparse: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, Y = problem(9, documents=83)
+    member = np.random.default_rng(4).random(Y.shape) < 0.8
+    chosen = GpdSettings(merit=merit, offset=offset, iterations=80)
+    features, ends = scipy.sparse.csr_matrix(X) if sparse else X, np.array([80, 3, 0, 41])
+    alone = descend_to(features, Y & member, member, chosen, ends)
+    monkeypatch.setattr("textcat.learners.gpd.FEW_DOCUMENTS", 0)
+    together = descend_to(features, Y & member, member, chosen, ends)
+    assert alone.weights == pytest.approx(together.weights, abs=1e-5)
+    assert alone.offsets == pytest.approx(together.offsets, abs=1e-5)
+    course = descend(features, Y & member, member, chosen, keep=ends.tolist())
+    for column, end in enumerate(ends):
+        assert np.array_equal(together.weights[:, column], course.nodes[end].weights[:, column])
+
+
+def test_equal_columns_are_one_descent_to_their_own_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, Y = problem(9, categories=20)
+    monkeypatch.setattr("textcat.learners.gpd.FEW_DOCUMENTS", 0)
+    twice, member = np.tile(Y, 2), np.ones((60, 40), dtype=np.bool_)
+    member[:5, 3], twice[:5, 3] = False, False
+    firsts, numbers = find_distinct_columns(twice, member)
+    assert np.array_equal(twice[:, np.array(firsts)[numbers]], twice)
+    assert np.array_equal(member[:, np.array(firsts)[numbers]], member)
+    assert len(firsts) == 21
+    ends = np.repeat([30, 12], 20)
+    found = descend_to(X, twice, member, GpdSettings(iterations=30), ends)
+    for end in (12, 30):
+        apart = descend(X, Y, member[:, 20:], GpdSettings(iterations=30), keep=[end]).nodes[end]
+        same = np.flatnonzero((ends == end) & (np.arange(40) != 3))
+        assert found.weights[:, same] == pytest.approx(apart.weights[:, same % 20], abs=1e-6)
+        assert found.offsets[same] == pytest.approx(apart.offsets[same % 20], abs=1e-6)
 
 
 @pytest.mark.parametrize("merit", ["f1", "mce"])
@@ -245,28 +295,19 @@ def test_slopes_are_the_printed_product(merit: Merit, offset: Offset, kind: str)
     member = rng.random((700, 9)) < 0.8
     positive = member & (rng.random(member.shape) < 0.3)
     values = rng.normal(0, 0.2, member.shape).astype(kind)
-    sides = ColumnSides.of(positive, member)
     ones, others = positive.astype("f4"), (member & ~positive).astype("f4")
     measure = (others - ones) * values
-    beta = compute_window_offset(measure, member.astype("f4").sum(axis=0), offset)
+    beta = compute_window_offset(measure.sum(axis=0), member.astype("f4").sum(axis=0), offset)
     loss = compute_sigmoid_loss(measure, chosen.alpha, beta)
     lost = np.einsum("ij,ij->j", loss, ones), np.einsum("ij,ij->j", loss, others)
     slopes = compute_merit_slopes(merit, *lost, ones.sum(axis=0), others.sum(axis=0))
     weight = others * slopes.negative - ones * slopes.positive
-    objective, slope = compute_objective_and_slope(values, sides, chosen)
+    objective, slope = compute_slopes(values, positive, member, chosen)
     printed = chosen.alpha * loss * (1 - loss) * weight
     if kind == "f8":
-        assert np.array_equal(objective, slopes.objective)
-        assert np.array_equal(slope, printed)
+        assert objective == pytest.approx(slopes.objective, rel=1e-12)
+        assert slope == pytest.approx(printed, rel=1e-12, abs=1e-16)
     else:
         assert objective == pytest.approx(slopes.objective, rel=1e-6)
         assert slope == pytest.approx(printed, rel=2e-5, abs=float(4e-6 * np.abs(weight).max()))
     assert slope.dtype == values.dtype
-
-
-def test_a_descent_that_is_not_followed_has_the_same_splits_and_no_f1() -> None:
-    X, Y = problem(4)
-    chosen, member = GpdSettings(iterations=12), np.ones_like(Y)
-    followed, alone = descend(X, Y, member, chosen), descend(X, Y, member, chosen, with_f1=False)
-    assert np.array_equal(followed.nodes[12].weights, alone.nodes[12].weights)
-    assert (followed.f1.shape, alone.f1.shape) == ((12, Y.shape[1]), (0, Y.shape[1]))

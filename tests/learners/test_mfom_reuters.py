@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from textcat.learners.gpd import GpdSettings
 from textcat.learners.lsi import learn_axes
-from textcat.learners.mfom import GpdSettings, fit_mfom, fit_mfom_at
+from textcat.learners.mfom import fit_mfom, fit_mfom_at
 from textcat.learners.mmlr_cg import Continuation, MarginProblem, fit_mmlr_cg
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.softmax import SoftmaxProblem, certify, fit_softmax

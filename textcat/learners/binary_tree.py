@@ -5,14 +5,15 @@ Inputs:   features, labels, a learner of linear splits, the greatest depth.
 Outputs:  BinaryTrees.
 Paper:    gao_2003 section 2.2, figure 1, equation 2.1 (a split says Yes where w.x - w0 > 0). The paper does not
           say when a node is no longer split; here a node is a leaf when its documents all have the same label,
-          when the greatest depth is reached, or when the learned split makes no fewer training errors than the
-          node's own label.
+          when the greatest depth is reached, when it has all documents of its parent (the same split would be
+          learned again), or when the learned split makes no fewer training errors than the node's own label.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -21,11 +22,16 @@ import scipy.sparse
 
 from textcat.errors import BadDataError
 from textcat.learners.checks import Bools, as_labels, require_positive
+from textcat.parallel.threads import limit_to_one_thread, run_in_threads
 
 FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
 
 LEAF = -1
 ROWS_PER_CHUNK = 4096
+COLUMNS_AT_ONCE = 128
+"""The most columns that are learned together; they are at most half of all, so that two threads have work."""
+
+LANES = 16
 SMALL_NODE = 8
 """A node with fewer than 1 / SMALL_NODE of the documents is learned from its own rows only, which is faster."""
 
@@ -85,7 +91,10 @@ class BinaryTrees:
                 where="binary_tree",
                 hint="Transform new documents as the training documents were.",
             )
-        parts = [self._descend(X[at : at + ROWS_PER_CHUNK]) for at in range(0, X.shape[0], ROWS_PER_CHUNK)]
+        with limit_to_one_thread():
+            parts = [
+                self._descend(X[at : at + ROWS_PER_CHUNK]) for at in range(0, X.shape[0], ROWS_PER_CHUNK)
+            ]
         return np.concatenate(parts) if parts else np.zeros((0, self.categories))
 
     def _descend(self, X: FeatureMatrix) -> npt.NDArray[np.float64]:
@@ -227,8 +236,12 @@ def grow_trees(
     *,
     max_depth: int = 1,
     settings: Mapping[str, Any] | None = None,
+    jobs: int = 1,
 ) -> BinaryTrees:
-    """Grow a tree for each column of Y; depth 1 is a single linear classifier per category."""
+    """Grow a tree for each column of Y; depth 1 is a single linear classifier per category.
+
+    Linear algebra has one thread, and `jobs` threads learn splits: the last bits do not depend on their number.
+    """
     Y = as_labels(Y, X.shape[0])
     require_positive(max_depth=max_depth)
     builder = _TreeBuilder()
@@ -240,7 +253,8 @@ def grow_trees(
         level = _keep_mixed_nodes(level, Y)
         if level.nodes.size == 0:
             break
-        level = _split_level(builder, level, X, Y, learn_split, at_root=depth == 0)
+        with limit_to_one_thread():
+            level = _split_level(builder, level, X, Y, partial(_learn_splits, learn_split, jobs), depth == 0)
     return _build_trees(builder, X.shape[1], categories, {"max_depth": max_depth, **(settings or {})})
 
 
@@ -257,13 +271,12 @@ def _split_level(
     level: _Level,
     X: FeatureMatrix,
     Y: Bools,
-    learn_split: SplitLearner,
-    *,
+    learn_splits: Callable[[FeatureMatrix, Bools, _Level], LinearNodes],
     at_root: bool,
 ) -> _Level:
     """Learn the splits of one level, keep those that reduce errors, and return the new nodes."""
     positive = Y[:, level.category] & level.member
-    learned = _learn_splits(X, positive, level, learn_split)
+    learned = learn_splits(X, positive, level)
     says_yes = learned.values(X) > 0
     wrong = level.member & (says_yes != positive)
     labels = np.array([builder.label[node] for node in level.nodes])
@@ -274,25 +287,54 @@ def _split_level(
     member = np.empty((Y.shape[0], 2 * kept.size), dtype=np.bool_)
     member[:, 0::2] = level.member[:, kept] & says_yes[:, kept]
     member[:, 1::2] = level.member[:, kept] & ~says_yes[:, kept]
-    return _Level(np.array(children, dtype=np.int64), np.repeat(level.category[kept], 2), member)
+    smaller = member.sum(axis=0) < np.repeat(level.member[:, kept].sum(axis=0), 2)
+    below = np.array(children, dtype=np.int64)[smaller]
+    return _Level(below, np.repeat(level.category[kept], 2)[smaller], member[:, smaller])
 
 
-def _learn_splits(X: FeatureMatrix, positive: Bools, level: _Level, learn_split: SplitLearner) -> LinearNodes:
+def _learn_splits(
+    learn_split: SplitLearner, jobs: int, X: FeatureMatrix, positive: Bools, level: _Level
+) -> LinearNodes:
     """Learn the splits of large nodes together, and of each small node from its own documents."""
     documents, columns = level.member.shape
     small = level.member.sum(axis=0) * SMALL_NODE < documents
     weights = np.zeros((X.shape[1], columns), dtype=np.float32)
     offsets = np.zeros(columns, dtype=np.float32)
-    groups = [np.array([column]) for column in np.flatnonzero(small)]
-    if not small.all():
-        groups.append(np.flatnonzero(~small))
-    for group in groups:
+
+    def learn(group: npt.NDArray[np.int64]) -> None:
         rows = np.flatnonzero(level.member[:, group].any(axis=1))
         part = X if rows.size == documents else X[rows]
         chosen = np.ix_(rows, group)
         learned = learn_split(part, positive[chosen], level.member[chosen], level.category[group])
         weights[:, group], offsets[group] = learned.weights, learned.offsets
+
+    groups = divide_columns(positive, level.member, np.flatnonzero(~small))
+    groups += [np.array([column]) for column in np.flatnonzero(small)]
+    run_in_threads(jobs, [partial(learn, group) for group in groups])
     return LinearNodes(weights, offsets)
+
+
+def divide_columns(
+    positive: Bools, member: Bools, columns: npt.NDArray[np.int64]
+) -> list[npt.NDArray[np.int64]]:
+    """Divide columns into groups, at least two of more than sixteen; equal columns are in the same group."""
+    if columns.size == 0:
+        return []
+    firsts, problem = find_distinct_columns(positive[:, columns], member[:, columns])
+    blocks = -(-len(firsts) // LANES)
+    groups = min(blocks, 2 * -(-blocks * LANES // (2 * COLUMNS_AT_ONCE)))
+    group = np.repeat(
+        np.arange(groups), [part.size * LANES for part in np.array_split(np.arange(blocks), groups)]
+    )
+    return [columns[group[problem] == number] for number in range(groups)]
+
+
+def find_distinct_columns(positive: Bools, member: Bools) -> tuple[list[int], npt.NDArray[np.int64]]:
+    """Return the first column of each pair of columns of two bool arrays, and the position there of each column."""
+    packed = np.packbits(np.concatenate([positive, member]), axis=0)
+    seen: dict[bytes, int] = {}
+    problem = [seen.setdefault(packed[:, column].tobytes(), len(seen)) for column in range(positive.shape[1])]
+    return [problem.index(number) for number in range(len(seen))], np.array(problem, dtype=np.int64)
 
 
 def _build_trees(

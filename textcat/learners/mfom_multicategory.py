@@ -24,7 +24,7 @@ import scipy.special
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix
 from textcat.learners.checks import Bools, Floats, check_one_category_each, require_positive
-from textcat.learners.mfom import (
+from textcat.learners.gpd import (
     GpdSettings,
     compute_merit_slopes,
     compute_sigmoid_loss,
@@ -98,7 +98,7 @@ def compute_multicategory_objective(
 
 def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
     """Return equation 4.9 and its slope; j accepts a document of another category to the degree 1 - l_j."""
-    beta = compute_window_offset(measure, measure.shape[0], settings.offset)
+    beta = compute_window_offset(measure.sum(axis=0), measure.shape[0], settings.offset)
     loss = compute_sigmoid_loss(measure, settings.alpha, beta).astype(np.float64)
     positives = Y.sum(axis=0).astype(np.float64)
     accepted = np.where(Y, 0.0, 1 - loss).sum(axis=0)

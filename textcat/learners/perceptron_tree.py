@@ -49,7 +49,12 @@ class PerceptronSettings:
 
 
 def fit_perceptron_trees(
-    X: FeatureMatrix, Y: Bools, settings: PerceptronSettings | None = None, *, max_depth: int = 1
+    X: FeatureMatrix,
+    Y: Bools,
+    settings: PerceptronSettings | None = None,
+    *,
+    max_depth: int = 1,
+    jobs: int = 1,
 ) -> BinaryTrees:
     """Train a tree per category with splits by the batch perceptron."""
     chosen = settings or PerceptronSettings()
@@ -60,7 +65,7 @@ def fit_perceptron_trees(
         return run_batch_perceptron(X, positive, member, chosen)
 
     described = {"learner": "perceptron", **asdict(chosen)}
-    return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=described)
+    return grow_trees(X, Y, learn_split, max_depth=max_depth, settings=described, jobs=jobs)
 
 
 def run_batch_perceptron(

@@ -326,12 +326,12 @@ LEARNERS: dict[str, LearnerEntry] = {
     "perceptron_tree": LearnerEntry(
         "binary tree, splits by the batch perceptron (gao_2003, section 5.1)",
         TreeParameters,
-        version=2,
+        version=3,
     ),
     "mfom": LearnerEntry(
         "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
         MeritParameters,
-        version=2,
+        version=3,
     ),
     "mfom_multicategory": LearnerEntry(
         "linear scores of maximal figure of merit, one category per document (gao_2003, section 4.3)",

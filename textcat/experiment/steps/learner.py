@@ -114,7 +114,7 @@ class Learner(ABC, Generic[Parameters]):
         """Choose a hyperparameter for each category; return the model trained with them, and the choice."""
         raise UsageError(f"{self.name} cannot search for each category", hint="Leave `per_category` out.")
 
-    def fit_course(self, problem: LearningProblem, parameters: Parameters) -> dict[int, Model]:
+    def fit_course(self, problem: LearningProblem, parameters: Parameters, jobs: int) -> dict[int, Model]:
         """Return the models of one descent by number of iterations."""
         raise UsageError(f"{self.name} has no checkpoints", hint="Leave `checkpoints` out.")
 

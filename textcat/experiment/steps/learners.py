@@ -26,9 +26,10 @@ from textcat.experiment.spec.learner_table import (
 from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
 from textcat.experiment.steps.linear_learner import LinearLearner
 from textcat.experiment.steps.models import Model, join_models
+from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree import LabelTreeSettings
 from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.mfom import GpdSettings, descend, fit_mfom, fit_mfom_at
+from textcat.learners.mfom import fit_mfom, fit_mfom_at
 from textcat.learners.mfom_multicategory import fit_multicategory_mfom
 from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
@@ -38,6 +39,7 @@ from textcat.learners.softmax import fit_softmax
 from textcat.learners.softmax_dual import can_ascend_dual
 from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
+from textcat.parallel.threads import limit_to_one_thread
 
 DEFAULT_SOFTMAX_COST = 10.0
 SOFTMAX_TOLERANCES = {"dual": 1e-4, "lbfgs": 1e-6}
@@ -211,7 +213,9 @@ def _compute_mean_square(X: Any) -> float:
 def fit_perceptron_tree(problem: LearningProblem, parameters: TreeParameters, jobs: int) -> Model:
     """Train binary trees whose splits are batch perceptrons."""
     settings = PerceptronSettings(parameters.iterations, parameters.rate)
-    return fit_perceptron_trees(_as_float32(problem), problem.labels, settings, max_depth=parameters.depth)
+    return fit_perceptron_trees(
+        _as_float32(problem), problem.labels, settings, max_depth=parameters.depth, jobs=jobs
+    )
 
 
 @dataclass(frozen=True)
@@ -221,17 +225,22 @@ class MeritTreeLearner(Learner[MeritParameters]):
     def fit(self, problem: LearningProblem, parameters: MeritParameters, jobs: int) -> Model:
         """Train trees; with `trace` the model also holds the training F1 of every iteration of the first split."""
         X, settings = _as_float32(problem), _make_descent_settings(parameters)
-        model = fit_mfom(X, problem.labels, settings, max_depth=parameters.depth)
+        model = fit_mfom(X, problem.labels, settings, max_depth=parameters.depth, jobs=jobs)
         if not parameters.trace:
             return model
-        course = descend(X, problem.labels, np.ones_like(problem.labels), settings).f1
+        with limit_to_one_thread():
+            course = descend(X, problem.labels, np.ones_like(problem.labels), settings).f1
         return replace(model, settings={**model.settings, "course_f1": np.round(course, 6).tolist()})
 
-    def fit_course(self, problem: LearningProblem, parameters: MeritParameters) -> dict[int, Model]:
+    def fit_course(
+        self, problem: LearningProblem, parameters: MeritParameters, jobs: int
+    ) -> dict[int, Model]:
         """Return the trees at all checkpoints; their first splits are one descent."""
         wanted, depth = parameters.checkpoints, parameters.depth
         settings = _make_descent_settings(parameters.model_copy(update={"iterations": max(wanted)}))
-        return dict(fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted, max_depth=depth))
+        return dict(
+            fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted, max_depth=depth, jobs=jobs)
+        )
 
 
 def _make_descent_settings(parameters: MeritParameters) -> GpdSettings:

@@ -120,7 +120,8 @@ def _train_checkpoint(
     recipe = Recipe("course", whole.version, shared, whole.inputs)
 
     def make(target: Path) -> None:
-        for iterations, model in find_learner(run.learner).fit_course(problem, parameters).items():
+        models = find_learner(run.learner).fit_course(problem, parameters, context.jobs)
+        for iterations, model in models.items():
             save_model(target, model, f"at{iterations}")
 
     return load_model(context.store.build(recipe, make).folder, f"at{wanted}")
