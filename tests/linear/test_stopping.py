@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ from textcat.linear.certificate import OptimalityMeasures
 from textcat.linear.division import READING_COST, divide_blocks
 from textcat.linear.problem import split_into_blocks
 from textcat.linear.pruning import MAX_BLOCK, split_blocks
-from textcat.linear.stopping import Progress
+from textcat.linear.stopping import Progress, sum_changes
 from textcat.linear.training import FitSettings, make_problem
 
 SMALL = make(21, documents=40, features=12, categories=3)
@@ -175,3 +175,13 @@ def test_a_path_has_the_models_of_its_strengths(lams: list[Any], algorithm: str)
         alone = fit(SMALL.X, SMALL.Y, lam=lam, **settings_)
         np.testing.assert_allclose(model.coef, alone.coef, atol=2e-3)
         assert model.settings["lam"] == np.asarray(lam).tolist()
+
+
+@pytest.mark.parametrize("width", [1, 2, 7, 10, 16, 33])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_sums_of_changes_are_those_of_numpy_to_the_last_bit(width: int, order: Literal["C", "F"]) -> None:
+    rng = np.random.default_rng(width)
+    before, now = (np.array(rng.standard_normal((1003, width)), order=order) for _ in range(2))
+    change, size = sum_changes(before, now)
+    assert np.array_equal(change, np.abs(now - before).sum(axis=0))
+    assert np.array_equal(size, np.abs(now).sum(axis=0))

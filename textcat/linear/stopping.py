@@ -9,8 +9,28 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.compile import compile_kernel
 from textcat.linear.certificate import Certificate, OptimalityMeasures
 from textcat.linear.problem import Floats
+
+
+def sum_changes(before: Floats, now: Floats) -> tuple[Floats, Floats]:
+    """Return the sums over rows of the absolute changes and of the absolute new scores."""
+    if now.shape[1] == 1 or not (before.flags.c_contiguous and now.flags.c_contiguous):
+        # numpy adds numbers that lie next to each other in another order than row after row.
+        return np.abs(now - before).sum(axis=0), np.abs(now).sum(axis=0)
+    change, size = np.zeros((2, now.shape[1]))
+    add_changes(before, now, change, size)
+    return change, size
+
+
+@compile_kernel
+def add_changes(before: Floats, now: Floats, change: Floats, size: Floats) -> None:
+    """Add each row's absolute changes and absolute new scores to the sums, as numpy does for several columns."""
+    for i in range(now.shape[0]):
+        for k in range(now.shape[1]):
+            change[k] += abs(now[i, k] - before[i, k])
+            size[k] += abs(now[i, k])
 
 
 @dataclass
@@ -50,8 +70,8 @@ class Progress:
         if self.stop == "scores":
             now = scores()
             if self._scores is not None and settled:
-                change = np.abs(now - self._scores).sum(axis=0)
-                self._retire(change <= self.tol * (1 + np.abs(now).sum(axis=0)), "scores")
+                change, size = sum_changes(self._scores, now)
+                self._retire(change <= self.tol * (1 + size), "scores")
             self._scores = now
         elif self.stop == "optimality" and settled and self.passes >= self._next_check:
             self._next_check = self.passes + max(1, self.passes // 4)
