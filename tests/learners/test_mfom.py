@@ -73,7 +73,7 @@ def plain_objective(values: np.ndarray, sign: np.ndarray, chosen: GpdSettings, b
     return 0.5 * lost_positive / positives + 0.5 * lost_negative / negatives
 
 
-@pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean"])))
+@pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean", "centred"])))
 @given(seed=st.integers(0, 10_000), alpha=st.sampled_from([0.5, 3.0, 20.0]))
 @settings(max_examples=15, deadline=None)
 def test_slope_is_the_difference_quotient(merit: Merit, offset: Offset, seed: int, alpha: float) -> None:
@@ -83,8 +83,8 @@ def test_slope_is_the_difference_quotient(merit: Merit, offset: Offset, seed: in
     sign = rng.choice([-1.0, 0.0, 1.0], (12, 1))
     sign[:2, 0] = [1, -1]
     beta = 0.0
-    if offset == "mean":
-        beta = float((-sign * values).sum() / np.abs(sign).sum())
+    if offset != "zero":
+        beta = float((-sign * values).sum() / np.abs(sign).sum()) * (1 if offset == "mean" else -1)
     objective, slope = compute_slopes(values, sign > 0, sign != 0, chosen)
     assert objective[0] == pytest.approx(plain_objective(values[:, 0], sign[:, 0], chosen, beta))
     for row in range(12):
@@ -199,7 +199,7 @@ def test_losses_in_float32_are_equation_4_7() -> None:
     )
 
 
-@pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean"])))
+@pytest.mark.parametrize(("merit", "offset"), list(product(["f1", "mce"], ["zero", "mean", "centred"])))
 @pytest.mark.parametrize("sparse", [False, True])
 def test_a_descent_by_the_values_of_few_documents_is_the_descent_by_weights(
     merit: Merit, offset: Offset, sparse: bool, monkeypatch: pytest.MonkeyPatch
@@ -287,7 +287,7 @@ def test_linear_nodes_select_columns() -> None:
 
 
 @pytest.mark.parametrize(
-    ("merit", "offset", "kind"), list(product(["f1", "mce"], ["zero", "mean"], ["f4", "f8"]))
+    ("merit", "offset", "kind"), list(product(["f1", "mce"], ["zero", "mean", "centred"], ["f4", "f8"]))
 )
 def test_slopes_are_the_printed_product(merit: Merit, offset: Offset, kind: str) -> None:
     rng = np.random.default_rng(8)

@@ -32,10 +32,13 @@ from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_no
 from textcat.linear.simd import WIDTH
 
 Merit = Literal["f1", "mce"]
-Offset = Literal["zero", "mean"]
+Offset = Literal["zero", "mean", "centred"]
 Start = Literal["mean", "perceptron"]
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
+
+MEAN_FACTORS: dict[Offset, int] = {"zero": 0, "mean": 1, "centred": -1}
+"""Beta of equation 4.7 in mean measures: section 6.2 sets it to the mean; less the mean puts the window around it."""
 
 FEW_DOCUMENTS = 1024
 """Below this number the products of documents with each other fit in the processor's cache."""
@@ -122,8 +125,8 @@ def compute_sigmoid_loss(measure: Array, alpha: float, beta: Array | float) -> A
 
 
 def compute_window_offset(sums: Array, members: Array | int, offset: Offset) -> Array:
-    """Return beta of equation 4.7 for each column: 0, or the mean measure of the documents."""
-    return np.asarray(sums / members if offset == "mean" else np.zeros_like(sums))
+    """Return beta of equation 4.7 for each column, from the sums of the measures of its documents."""
+    return np.asarray(sums / members * MEAN_FACTORS[offset])
 
 
 def compute_merit_slopes(
@@ -296,7 +299,7 @@ def _descend_alone(
         for end in np.unique(ends[problem == number]):
             run_alone(
                 _as_lanes(gram), _as_lanes(values), _as_lanes(signs), _as_lanes(moves), steps[done:end], alpha,
-                settings.offset == "mean", settings.merit == "f1",
+                MEAN_FACTORS[settings.offset], settings.merit == "f1",
             )  # fmt: skip
             reached, done = np.flatnonzero((problem == number) & (ends == end)), end
             weights[:, reached] -= (X.T @ moves[:documents])[:, None]

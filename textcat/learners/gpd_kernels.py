@@ -97,7 +97,7 @@ def fill_slopes(values: Any, signs: Any, alpha: Any, positive: Any, negative: An
 
 @compile_kernel
 def run_alone(
-    gram: Any, values: Any, signs: Any, moves: Any, steps: Any, alpha: Any, from_mean: Any, is_f1: Any
+    gram: Any, values: Any, signs: Any, moves: Any, steps: Any, alpha: Any, mean_factor: Any, is_f1: Any
 ) -> None:
     """Run equation 5.3 for one column whose documents are lanes, until nothing changes.
 
@@ -109,10 +109,9 @@ def run_alone(
     positives, negatives = (signs < 0).sum(), (signs > 0).sum()
     none, beta, first, second, sums = lanes[:1], lanes[1:2], lanes[2:3], lanes[3:4], lanes[4:]
     for step in steps:
-        slopes[:], none[:], beta[:], products[:] = values, 0, 0, 0
+        slopes[:], none[:], products[:] = values, 0, 0
         fill_measures(slopes, signs, none, sums)
-        if from_mean:
-            beta[:] = sums.sum() / (positives + negatives)
+        beta[:] = mean_factor * sums.sum() / (positives + negatives)
         fill_losses(slopes, signs, alpha, beta, first, second)
         merit = find_merit_slopes(is_f1, first.sum(), second.sum(), positives, negatives)
         first[:], second[:] = merit[1], merit[2]

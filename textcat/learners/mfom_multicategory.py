@@ -112,7 +112,7 @@ def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, F
 def _mean_error(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
     """Return equation 4.10 and its slope: the mean over documents of the loss of their own category."""
     own = measure[Y]
-    beta = float(own.mean()) if settings.offset == "mean" else 0.0
+    beta = float(compute_window_offset(own.sum(), own.size, settings.offset))
     loss = compute_sigmoid_loss(own, settings.alpha, beta)
     slope = np.zeros(measure.shape)
     slope[Y] = settings.alpha * loss * (1 - loss) / own.size

@@ -139,9 +139,9 @@ class DescentParameters(LearnerParameters):
 
     merit: Literal["f1", "mce"] = Field(default="f1", description="What is optimised: F1, or the error.")
     alpha: float = Field(default=20.0, gt=0, description="Steepness of the sigmoid.")
-    offset: Literal["zero", "mean"] | None = Field(
+    offset: Literal["zero", "mean", "centred"] | None = Field(
         default=None,
-        description="Offset beta of the sigmoid: zero (default), or the documents' mean measure.",
+        description="Offset beta of the sigmoid: zero (default), the documents' mean measure, or less that mean.",
     )
     kappa: float = Field(default=0.05, gt=0, description="Step size of the first iteration.")
     horizon: int | None = Field(default=None, ge=1, description="Iteration at which the step size reaches 0.")
