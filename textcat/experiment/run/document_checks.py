@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
-from textcat.corpora.own.documents import TABLES
+from textcat.corpora.own.tables import TABLES
 from textcat.errors import BadDataError
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.plan import STAGES, Chain, Plan
