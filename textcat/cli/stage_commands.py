@@ -118,8 +118,7 @@ def _report_results(
     """Bring results/EXPERIMENT/ up to date and print the tables."""
     from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.results import collect_results
-    from textcat.experiment.run.results_file import add_timings, collect_timings
-    from textcat.experiment.run.results_folder import write_results_folder
+    from textcat.experiment.run.results_file import add_timings, collect_timings, write_results_folder
     from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
     from textcat.report.writer import format_for_terminal, write_report
