@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 
 
 @click.command("init", epilog="Example:  textcat init documents.csv")
@@ -20,8 +20,7 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
     type=click.Path(path_type=Path),
     help="File to write; - is standard output.  [default: the name of DOCUMENTS with .yaml]",
 )
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def init_command(documents: Path, target: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 
