@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 
 
 @click.command("init", epilog="Example:  textcat init documents.csv")
@@ -26,8 +26,7 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
     metavar="FILE",
     help="A second file of the same format with the test documents.  [default: drawn at random, or as a column says]",
 )
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def init_command(documents: Path, target: Path | None, test: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 

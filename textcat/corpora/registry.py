@@ -177,17 +177,6 @@ def _open(
     return readers[name](folder, **options)
 
 
-def list_reader_options(name: str) -> dict[str, Any]:
-    """Return the options of a collection's reader except `split`, with their defaults."""
-    reader = _TEXT_READERS.get(name) or _VECTOR_READERS[name]
-    taken = {
-        key: each.default
-        for key, each in signature(reader).parameters.items()
-        if key in _list_keyword_options(reader)
-    }
-    return {key: default for key, default in taken.items() if key != "split"}
-
-
 def load_option_descriptions(name: str) -> dict[str, str]:
     """Return the description of each option of a collection's reader."""
     table = read_packaged_yaml("corpora/options.yaml")
@@ -202,12 +191,8 @@ def fingerprint_corpus(name: str, folder: Path, **options: Any) -> str:
     """Return the sha256 of the contents of the files that are read with these options."""
     if name == "svmlight":
         return fingerprint_svmlight(folder, options.get("test"))
-    corpus = (
-        open_vectors(name, folder, **options)
-        if name in _VECTOR_READERS
-        else open_corpus(name, folder, **options)
-    )
-    return corpus.fingerprint()
+    opening: Any = open_vectors if name in _VECTOR_READERS else open_corpus
+    return str(opening(name, folder, **options).fingerprint())
 
 
 def count_corpus(name: str, folder: Path) -> dict[str, int]:
@@ -349,8 +334,8 @@ class OptionFault:
     hint: str
 
 
-def get_option_defaults(name: str) -> dict[str, object]:
-    """Return the options of a built-in collection or format with their defaults."""
+def list_reader_options(name: str) -> dict[str, Any]:
+    """Return the options of the reader of a built-in collection or format, except `split`, with their defaults."""
     return {key: field.default for key, field in _OPTIONS[name].model_fields.items()}
 
 
@@ -364,11 +349,9 @@ def find_option_fault(name: str, options: dict[str, object]) -> OptionFault | No
         fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         key = str(fault["loc"][0])
         if fault["type"] == "extra_forbidden":
-            hint = (
-                "Write `split` beside `options`."
-                if key == "split"
-                else suggest_names(key, get_option_defaults(name))
-            )
+            hint = suggest_names(key, list_reader_options(name))
+            if key == "split":
+                hint = "Write `split` beside `options`."
             return OptionFault([key], f"{name} has no option {key!r}", hint)
         message = fault["msg"].removeprefix("Value error, ")
         now = f"It is {fault['input']!r} now." if isinstance(fault["input"], str | int | float) else ""

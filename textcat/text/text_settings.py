@@ -93,14 +93,6 @@ class TermGroup(GrowingSettings):
         return f"{self.analyzer}{self.ngrams[0]}-{self.ngrams[1]}#{feature:0{-(-self.bits // 4)}x}"
 
 
-def check_groups_differ(groups: Sequence[TermGroup]) -> None:
-    """Refuse groups that share n-grams."""
-    for (i, one), (j, other) in combinations(enumerate(groups, start=1), 2):
-        overlap = one.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= one.ngrams[1]
-        if one.analyzer == other.analyzer and overlap:
-            raise ValueError(f"groups {i} and {j} both contain n-grams of {one.analyzer} of the same length")
-
-
 # What takes the place of a digit.
 _REPLACEMENTS = {"drop": " ", "hash": "0"}
 _DIGIT = re.compile(r"\d")
@@ -184,7 +176,12 @@ class TextSettings(GrowingSettings):
 
     @model_validator(mode="after")
     def _check_groups(self) -> TextSettings:
-        check_groups_differ(self.groups)
+        for (i, one), (j, other) in combinations(enumerate(self.groups, start=1), 2):
+            overlap = one.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= one.ngrams[1]
+            if one.analyzer == other.analyzer and overlap:
+                raise ValueError(
+                    f"groups {i} and {j} both contain n-grams of {one.analyzer} of the same length"
+                )
         return self
 
     @property

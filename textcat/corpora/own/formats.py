@@ -107,11 +107,8 @@ def _guess_table_kind(path: Path, header: str) -> str:
     separators = {"tsv": header.count("\t"), "csv": header.count(guess_delimiter(header))}
     best = max(separators, key=lambda kind: separators[kind])
     if not separators[best]:
-        raise UsageError(
-            "its first line is neither a header of columns, nor JSON, nor a vector",
-            where=str(path),
-            hint=_HINT,
-        )
+        what = "its first line is neither a header of columns, nor JSON, nor a vector"
+        raise UsageError(what, where=str(path), hint=_HINT)
     return best
 
 
@@ -227,12 +224,11 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     """Return the best guess; None if no column can be text or none can be labels."""
     columns = [column for column in table.columns if column.present]
     side = _find_side(columns)
-    named_side = [
-        column for column in _find_named_columns(columns, "side") if side is None or column is not side.column
-    ]
+    used = side.column if side else None
+    named_side = [column for column in _find_named_columns(columns, "side") if column is not used]
     ids = (c for c in _find_named_columns(columns, "id") if _is_unique(c, table.rows))
     own_id = next(ids, None)
-    rest = [c for c in columns if c is not own_id and (side is None or c is not side.column)]
+    rest = [c for c in columns if c is not own_id and c is not used]
     labels = _find_labels([c for c in rest if c not in named_side]) or _find_labels(rest)
     text = _find_text([c for c in rest if c not in labels], table.rows)
     if not labels or not text:
@@ -313,14 +309,10 @@ def _explain_missing_side(column: ColumnSummary) -> str:
 
 def _find_labels(columns: Sequence[ColumnSummary]) -> list[ColumnSummary]:
     """Return a column by its name; else one of lists; else all columns of marks; else the one that repeats most."""
-    by_name = [
-        column
-        for column in _find_named_columns(columns, "label")
-        if column.mean_words < WORDS_OF_TEXT or column.has_lists
-    ]
-    named = by_name or [column for column in columns if column.has_lists]
-    if named:
-        return named[:1]
+    named = _find_named_columns(columns, "label")
+    by_name = [c for c in named if c.mean_words < WORDS_OF_TEXT or c.has_lists]
+    if certain := by_name or [c for c in columns if c.has_lists]:
+        return certain[:1]
     marks = [column for column in columns if _has_marks(column)]
     if len(marks) > 1:
         return marks
@@ -362,5 +354,4 @@ def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[Col
 
 @cache
 def _load_column_names() -> dict[str, list[str]]:
-    names: dict[str, list[str]] = read_packaged_yaml("corpora/lists/column_names.yaml")
-    return names
+    return dict(read_packaged_yaml("corpora/lists/column_names.yaml"))

@@ -188,7 +188,10 @@ def _check_test_file(kind: str, path: Path, test: Path) -> str:
 def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspection:
     encoding = detect_encoding(path)
     problems = Problems.with_policy(_LENIENT)
-    table = _summarize_table(kind, path, encoding, problems)
+    rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
+    table = summarize_columns(row.values for row in rows)
+    if not table.rows:
+        raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
     guess = guess_columns(table)
     if guess is None:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
@@ -231,14 +234,6 @@ def _check_header(guess: ColumnGuess, path: Path) -> None:
             where=f"{path}:1",
             hint="Add a first line with names for the columns, such as text,label.",
         )
-
-
-def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
-    rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
-    table = summarize_columns(row.values for row in rows)
-    if not table.rows:
-        raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
-    return table
 
 
 def _make_table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
@@ -323,10 +318,9 @@ def _report_split(
         report.append(
             f"validation: {rows['validation']:,} documents are unused (`validation: train` uses them for training)"
         )
-    if unseen := len(counts.categories["test"] - counts.categories["train"]):
-        names = sorted(counts.categories["test"] - counts.categories["train"])
-        shown = ", ".join(names[:5]) + (", ..." if unseen > 5 else "")
-        report.append(f"{unseen:,} categories of test documents have no training document: {shown}")
+    if unseen := sorted(counts.categories["test"] - counts.categories["train"]):
+        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+        report.append(f"{len(unseen):,} categories of test documents have no training document: {shown}")
     return report
 
 
@@ -342,7 +336,8 @@ def _describe_labels(guess: ColumnGuess) -> str:
 
 def _inspect_folders(path: Path) -> Inspection:
     tree = DocumentTree(path)
-    sided = _has_sides(tree.names)
+    # The first level of folders may be sides of a split, with classes below them.
+    sided = is_split(find_side_by_name(p[0]) for name in tree.names if len(p := name.split("/")) > 2)
     names = [name for name in tree.names if "/" in name]
     if not names:
         raise BadDataError(
@@ -390,20 +385,11 @@ def _inspect_folders(path: Path) -> Inspection:
     return Inspection("folders", ("text",), options, counts, report)
 
 
-def _has_sides(names: Sequence[str]) -> bool:
-    """Return whether the first level of folders are sides of a split, with classes below them."""
-    return is_split(find_side_by_name(parts[0]) for name in names if len(parts := name.split("/")) > 2)
-
-
 def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:
     """Return whether file names occur in several folders and files of one name all have the same text."""
     several = [document.files for document in joined if len(document.files) > 1]
     contents = tree.contents([file for files in several for file in files])
-    return bool(several) and all(_are_equal([next(contents) for _ in files]) for files in several)
-
-
-def _are_equal(contents: Sequence[bytes]) -> bool:
-    return all(content == contents[0] for content in contents)
+    return bool(several) and all(len({next(contents) for _ in files}) == 1 for files in several)
 
 
 def _inspect_vectors(path: Path, own_test: dict[str, str]) -> Inspection:

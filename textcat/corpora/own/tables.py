@@ -272,22 +272,14 @@ class _DelimitedReader:
         where = f"{self._name}:{self._last}"
         if not kept:
             raise self._make_header_error("the names of the columns cannot be decoded", where)
-        return None if names is None else _check_column_names(names, where)
+        if repeated := sorted(name for name, times in Counter(names or ()).items() if times > 1):
+            hint = "Give each column of the header a name of its own."
+            raise BadDataError(f"two columns are called {repeated[0]!r}", where=where, hint=hint)
+        return names
 
     def _make_header_error(self, what: str, where: str) -> BadDataError:
         hint = self._problems.hint or "Fix the first line, which names the columns."
         return BadDataError(what, where=where, hint=hint)
-
-
-def _check_column_names(names: list[str], where: str) -> list[str]:
-    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
-    if repeated:
-        raise BadDataError(
-            f"two columns are called {repeated[0]!r}",
-            where=where,
-            hint="Give each column of the header a name of its own.",
-        )
-    return names
 
 
 def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Problems) -> Iterator[TableRow]:
