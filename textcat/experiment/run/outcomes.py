@@ -19,7 +19,13 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.measures import Bools, ContingencyTable, ZeroDivision, count_contingency
+from textcat.evaluation.measures import (
+    Bools,
+    ContingencyTable,
+    ZeroDivision,
+    count_contingency,
+    make_dense_labels,
+)
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
@@ -132,8 +138,8 @@ def _find_artifacts(chain: Chain, context: RunContext) -> tuple[Artifact, Artifa
 
 def _read_decisions(evaluated: Artifact, vectorized: Artifact) -> tuple[RunDecisions, Sequence[str]]:
     vectors = read_vectors(vectorized.folder)
-    decisions = read_decisions(evaluated.folder)
-    return RunDecisions(vectors.test_ids, decisions, vectors.test_labels), vectors.categories
+    decisions, labels = map(make_dense_labels, (read_decisions(evaluated.folder), vectors.test_labels))
+    return RunDecisions(vectors.test_ids, decisions, labels), vectors.categories
 
 
 def _join_decisions(parts: Sequence[RunDecisions]) -> RunDecisions:

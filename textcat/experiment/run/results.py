@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
-from textcat.evaluation.measures import Floats, Ints, replace_nan
+from textcat.evaluation.measures import Floats, Ints, make_dense_labels, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
     compute_risk_area,
@@ -220,8 +220,8 @@ def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMe
         folder = chain.evaluated.build_folder(context)
         vectors = read_vectors(chain.vectorized.build_folder(context))
         scores.append(read_scores(folder))
-        decisions.append(read_decisions(folder))
-        labels.append(vectors.test_labels)
+        decisions.append(make_dense_labels(read_decisions(folder)))
+        labels.append(make_dense_labels(vectors.test_labels))
     if vectors is None:
         return {}
     return compute_measures(
