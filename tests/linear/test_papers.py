@@ -12,6 +12,8 @@ import pytest
 from tests.linear.oracle import with_constant
 from tests.linear.problems import make
 from textcat.linear import LinearModel, find_learner, fit
+from textcat.linear.papers.column_kernels import fill_scores
+from textcat.linear.problem import join_lanes, split_into_lanes
 
 LAM = 3e-3
 
@@ -192,3 +194,13 @@ def test_scores_rule_stops_at_the_first_small_change() -> None:
         changes = [np.abs(b - a).sum() / (1 + np.abs(b).sum()) for a, b in pairwise(runs)]
         assert changes[-1] <= 5e-4
         assert len(changes) == 1 or changes[0] > 5e-4
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_scores_of_lanes_are_the_sums_of_their_parts_in_the_columns_that_still_move(kind: Any) -> None:
+    rng = np.random.default_rng(0)
+    state, target = (split_into_lanes(rng.standard_normal((9, 18)), kind) for _ in range(2))
+    kept, scores = np.delete(np.arange(20), [0, 7]), np.ones((9, 20))
+    fill_scores(state, target, kept, scores)
+    assert np.array_equal(scores[:, kept], join_lanes(state + target, 18))
+    assert (scores[:, [0, 7]] == 1).all()

@@ -27,6 +27,7 @@ from textcat.compile import compile_kernel, compile_part
 from textcat.linear.lane_math import exponential_pair
 from textcat.linear.losses import LOGISTIC, SQUARED, SQUARED_HINGE
 from textcat.linear.simd import (
+    WIDTH,
     any_differs,
     choose_less,
     choose_marked,
@@ -335,3 +336,13 @@ def run_column_pass(
                 apply_plain(rows, start, stop, state, rounded(move * splat(state, values[start])))
             else:
                 apply_valued(rows, values, start, stop, state, move)
+
+
+@compile_kernel
+def fill_scores(state: Array, target: Array, categories: Array, scores: Array) -> None:
+    """Write the scores of the lanes, groups x documents x 16, into the columns of their categories."""
+    for group in range(len(state)):
+        first = group * WIDTH
+        for i in range(scores.shape[0]):
+            for lane in range(min(WIDTH, len(categories) - first)):
+                scores[i, categories[first + lane]] = state[group, i, lane] + target[group, i, lane]

@@ -127,7 +127,9 @@ def solve_block(
         return total
 
     def scores_now() -> NDArray[np.float64]:
-        return latest(scores.copy(), lanes.state + lanes.target)
+        now = scores.copy()
+        kernels.fill_scores(lanes.state, lanes.target, kept, now)
+        return now
 
     def measured() -> OptimalityMeasures:
         return measure(problem, block, latest(weights, lanes.weight))
