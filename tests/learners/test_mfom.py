@@ -218,6 +218,18 @@ def test_a_descent_by_the_values_of_few_documents_is_the_descent_by_weights(
         assert np.array_equal(together.weights[:, column], course.nodes[end].weights[:, column])
 
 
+def test_packed_products_and_those_of_the_library_lead_to_the_same_splits(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    X, Y = problem(9, documents=91)
+    chosen = GpdSettings(iterations=40)
+    packed = descend(X, Y, np.ones_like(Y), chosen).nodes[40]
+    monkeypatch.setattr("textcat.learners.gpd.can_multiply_packed", lambda: False)
+    plain = descend(X, Y, np.ones_like(Y), chosen).nodes[40]
+    assert packed.weights == pytest.approx(plain.weights, abs=1e-6)
+    assert packed.offsets == pytest.approx(plain.offsets, abs=1e-6)
+
+
 def test_equal_columns_are_one_descent_to_their_own_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     X, Y = problem(9, categories=20)
     monkeypatch.setattr("textcat.learners.gpd.FEW_DOCUMENTS", 0)

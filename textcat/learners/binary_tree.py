@@ -28,7 +28,7 @@ FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
 
 LEAF = -1
 ROWS_PER_CHUNK = 4096
-COLUMNS_AT_ONCE = 128
+COLUMNS_AT_ONCE = 48
 """The most columns that are learned together; they are at most half of all, so that two threads have work."""
 
 LANES = 16

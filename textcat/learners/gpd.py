@@ -28,6 +28,7 @@ from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix, LinearNodes, find_distinct_columns
 from textcat.learners.checks import Bools, require_positive
 from textcat.learners.gpd_kernels import fill_losses, fill_measures, fill_merit_slopes, fill_slopes, run_alone
+from textcat.learners.packed_matrix import PackedMatrix, can_multiply_packed
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 from textcat.linear.simd import WIDTH
 
@@ -192,8 +193,8 @@ class _MovingNodes:
 
     def __init__(self, X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> None:
         start = _make_start(X, positive, member, settings)
-        self.X, self.settings = X, settings
-        self.across: Any = X.T if isinstance(X, np.ndarray) else X.T.tocsr()
+        self.settings = settings
+        self.documents, self.features = _prepare_products(X)
         self.sides = ColumnSides.of(positive, member, np.result_type(X.dtype, np.float32))
         lanes, columns = self.sides.signs.shape[1], positive.shape[1]
         self.weights = np.zeros((X.shape[1], lanes), np.float32)
@@ -219,9 +220,9 @@ class _MovingNodes:
 
     def step(self, iteration: int) -> Array:
         """Move every split and return the objective of each column before the step."""
-        _multiply(self.X, self.weights, self.values)
+        _multiply(self.documents, self.weights, self.values)
         objective, sums = replace_values_by_slopes(self.values, self.offsets, self.sides, self.settings)
-        _multiply(self.across, self.values, self.gradient)
+        _multiply(self.features, self.values, self.gradient)
         step = np.float32(self.settings.step(iteration))
         self.gradient *= step
         self.weights -= self.gradient
@@ -229,8 +230,19 @@ class _MovingNodes:
         return objective
 
 
+def _prepare_products(X: FeatureMatrix) -> tuple[Any, Any]:
+    """Return X and its transpose in the form in which they are multiplied."""
+    if not isinstance(X, np.ndarray):
+        return X, X.T.tocsr()
+    if X.dtype == np.float32 and can_multiply_packed():
+        return PackedMatrix(X), PackedMatrix(X.T)
+    return X, X.T
+
+
 def _multiply(matrix: Any, thin: Array, out: Array) -> None:
-    if isinstance(matrix, np.ndarray):
+    if isinstance(matrix, PackedMatrix):
+        matrix.multiply(thin, out)
+    elif isinstance(matrix, np.ndarray):
         np.matmul(matrix, thin, out=out)
     else:
         out[...] = matrix @ thin
