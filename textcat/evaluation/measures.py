@@ -96,13 +96,6 @@ def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
     return ContingencyTable.from_totals(tp, accepted, positive, len(labels))
 
 
-def sum_tables(tables: Sequence[ContingencyTable]) -> ContingencyTable:
-    """Return the sum of the tables of several sets of documents."""
-    return ContingencyTable(
-        *(np.sum([getattr(table, kind) for table in tables], axis=0) for kind in ("tp", "fp", "fn", "tn"))
-    )
-
-
 def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:
     """Return 100 * part / whole, with `zero_division` for 0/0."""
     undefined = _ZERO_DIVISION_VALUES[zero_division]

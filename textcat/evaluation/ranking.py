@@ -25,7 +25,6 @@ PROPENSITY_B = 1.5
 # Scores are searched this many labels, and hits are counted this many documents at a time.
 BLOCK_LABELS = 512
 BLOCK_DOCUMENTS = 1024
-RANKING_KINDS = ("precision", "recall", "ndcg", "r_precision", "psp", "coverage")
 
 
 @dataclass
@@ -138,19 +137,8 @@ def measure_ranking(
         f"coverage@{k}": 100.0 * int(np.count_nonzero(covered[k])) / known if known else float("nan")
         for k in ks
     }
-    return (
-        _divide_sums(sums, ks, measured)
-        | coverage
-        | {
-            "ranking.documents": float(measured),
-            "ranking.skipped": float(documents - measured),
-        }
-    )
-
-
-def list_ranking_measures(ks: Sequence[int]) -> list[str]:
-    """Return the names of the measures, by kind and then by k."""
-    return [f"{kind}@{k}" for kind in RANKING_KINDS for k in ks]
+    counted = {"ranking.documents": float(measured), "ranking.skipped": float(documents - measured)}
+    return _divide_sums(sums, ks, measured) | coverage | counted
 
 
 def _list_sums(k: int) -> tuple[str, ...]:

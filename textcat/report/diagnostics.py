@@ -79,14 +79,6 @@ def find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[Prob
     ]
 
 
-def choose_chain_with_held_out(
-    chains: Sequence[Chain], accuracies: Mapping[str, float | None]
-) -> Chain | None:
-    """Return the calibrated run with the highest accuracy, or None."""
-    calibrated = [chain for chain in chains if chain.calibrated]
-    return max(calibrated, key=lambda chain: accuracies.get(chain.run) or 0.0, default=None)
-
-
 MAX_EXCERPT_LENGTH = 240
 MAX_MISTAKES = 6
 MAX_WORDS = 8
@@ -196,9 +188,9 @@ def _find_label_errors(
     """Return the probable label errors that the best calibrated run shows, for one label per document."""
     if not describes_one_label(plan.experiment):
         return []
-    accuracies = {name: _get_main_measure(run["measures"]) for name, run in measures.items()}
-    chain = choose_chain_with_held_out(chains, accuracies)
-    return find_label_errors(chain, context, plan.experiment.seed) if chain else []
+    calibrated = [chain for chain in chains if chain.calibrated]
+    best = max(calibrated, key=lambda c: _get_main_measure(measures[c.run]["measures"]), default=None)
+    return find_label_errors(best, context, plan.experiment.seed) if best else []
 
 
 def find_worst_decisions(decided: ScoredDecisions, wrong: SparseLabels, most: int) -> list[MistakeLocation]:
@@ -271,12 +263,11 @@ def _find_curve(chain: Chain, context: RunContext) -> Points:
 
 def _thin_curve(curve: PrecisionRecallCurve) -> Points:
     points: Points = []
+    last = (-np.inf, -np.inf)
     for recall, precision in zip(curve.recall, curve.precision, strict=True):
-        if (
-            not points
-            or max(abs(recall - points[-1][0]), abs(precision - points[-1][1])) >= MIN_POINT_DISTANCE
-        ):
-            points.append((round(float(recall), 1), round(float(precision), 1)))
+        if max(abs(recall - last[0]), abs(precision - last[1])) >= MIN_POINT_DISTANCE:
+            last = (round(float(recall), 1), round(float(precision), 1))
+            points.append(last)
     return points
 
 

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
-from textcat.corpora.own.documents import TABLES
+from textcat.corpora.own.tables import TABLES
 from textcat.errors import BadDataError
 from textcat.evaluation.measures import count_positives
 from textcat.experiment.context import RunContext, Step
