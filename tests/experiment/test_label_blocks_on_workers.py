@@ -19,7 +19,9 @@ from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, score_blocks, train
 from textcat.learners import label_tree
-from textcat.parallel import Executor, start_workers
+from textcat.learners.label_tree_training import fit_label_tree
+from textcat.linear import fit
+from textcat.parallel import Executor, SerialExecutor, start_workers
 
 pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 
@@ -152,14 +154,24 @@ def test_documents_are_sent_once_for_each_step_and_no_scores_come_back(
     assert max(recorder.returned) < block_of_scores
 
 
-def test_a_label_tree_is_trained_by_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_models_are_sent_without_what_was_computed_from_them() -> None:
+    random = np.random.default_rng(5)
+    X = sp.csr_array(random.random((90, 40)) < 0.2, dtype=np.float64)
+    Y = random.random((90, 30)) < 0.2
+    for model in (
+        fit(X, Y, loss="squared_hinge", algorithm="fast", prune=0.01),
+        fit_label_tree(X, Y, label_tree.LabelTreeSettings(leaf_labels=10)),
+    ):
+        before, scores = len(pickle.dumps(model)), model.scores(X)
+        assert len(pickle.dumps(model)) == before
+        assert np.array_equal(pickle.loads(pickle.dumps(model)).scores(X), scores)
+
+
+def test_a_label_tree_is_trained_by_nodes() -> None:
     """Each node is a task, and the threads of one process give the same trees."""
     random = np.random.default_rng(1)
     Y = sp.csr_array(random.random((200, 60)) < 0.05)
     X = sp.csr_array(Y @ (random.random((60, 100)) < 0.1).astype(float))
-    from textcat.learners.label_tree_training import fit_label_tree
-    from textcat.parallel import SerialExecutor
-
     settings = label_tree.LabelTreeSettings(leaf_labels=15, branches=4, trees=2)
     recorder = RecordingExecutor(SerialExecutor())
     apart = fit_label_tree(X, Y, settings, executor=recorder)
