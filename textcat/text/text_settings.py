@@ -29,13 +29,13 @@ TextCleaner = Callable[[str], str]
 Analyzer = Literal["word", "char_wb", "char"]
 LONGEST = {"word": 5, "char_wb": 8, "char": 8}
 # The keys of a group that decide what is counted; the others decide how counts become vectors.
-COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents", "bits"})
+COUNTING_KEYS = frozenset({"analyzer", "ngrams", "first_words", "minimum_documents", "bits"})
 
 
 class TermGroup(GrowingSettings):
     """A group of n-grams that are features together with those of other groups."""
 
-    later = ("weighting", "norm", "bits")
+    later = ("weighting", "norm", "bits", "first_words")
 
     analyzer: Analyzer = Field(
         "word",
@@ -44,6 +44,13 @@ class TermGroup(GrowingSettings):
     )
     ngrams: tuple[int, int] = Field(
         (1, 1), description="Shortest and longest n-gram: words up to 5, characters up to 8."
+    )
+    first_words: int | None = Field(
+        None,
+        ge=1,
+        description="Count only this many words at the beginning of the text, such as its headline, as features of "
+        "their own: words that are left after the stop list, or of characters those between white space. Several "
+        "fields are one text, in the order of `fields`; separate ones each begin anew. Default: the whole text.",
     )
     minimum_documents: int = Field(
         1, ge=1, description="Leave out terms that occur in fewer documents than this."
@@ -79,8 +86,9 @@ class TermGroup(GrowingSettings):
 
     @property
     def prefix(self) -> str:
-        """The prefix of the names of the terms: words have none."""
-        return "" if self.analyzer == "word" else f"{self.analyzer}:"
+        """The prefix of the names of the terms: words of the whole text have none."""
+        part = f"first {self.first_words}:" if self.first_words else ""
+        return part if self.analyzer == "word" else f"{part}{self.analyzer}:"
 
     def name_term(self, ngram: str) -> str:
         """Return the term of an n-gram that has its prefixes: itself, or its feature if the group is hashed.
@@ -90,14 +98,16 @@ class TermGroup(GrowingSettings):
         if self.bits is None:
             return ngram
         feature = zlib.crc32(ngram.encode("utf-8", "surrogatepass")) & ((1 << self.bits) - 1)
-        return f"{self.analyzer}{self.ngrams[0]}-{self.ngrams[1]}#{feature:0{-(-self.bits // 4)}x}"
+        part = f"first {self.first_words}:" if self.first_words else ""
+        return f"{part}{self.analyzer}{self.ngrams[0]}-{self.ngrams[1]}#{feature:0{-(-self.bits // 4)}x}"
 
 
 def check_groups_differ(groups: Sequence[TermGroup]) -> None:
     """Refuse groups that share n-grams."""
     for (i, one), (j, other) in combinations(enumerate(groups, start=1), 2):
         overlap = one.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= one.ngrams[1]
-        if one.analyzer == other.analyzer and overlap:
+        same = one.analyzer == other.analyzer and one.first_words == other.first_words
+        if same and overlap:
             raise ValueError(f"groups {i} and {j} both contain n-grams of {one.analyzer} of the same length")
 
 

@@ -88,7 +88,7 @@ class TrainingDocuments:
 
     def count(self, group: TermGroup) -> Counts:
         """Return the counts of a group, from memory, the cache or the text."""
-        key = f"{group.analyzer} {group.ngrams} {group.minimum_documents}"
+        key = f"{group.analyzer} {group.ngrams} {group.first_words} {group.minimum_documents}"
         if key not in self._counts:
             counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
             text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
