@@ -73,6 +73,7 @@ def _find_spans_of_clean(text: str, prefixes: Mapping[str, int], settings: TextS
             group.name_term(group.prefix + prefix + name)
             for prefix, before in prefixes.items()
             for group, name in _list_ngrams_around(words, place, settings, before)
+            if group.counts_field(prefix)
         ]
         yield Span(start, end, tuple(dict.fromkeys(named)))
 
@@ -107,6 +108,7 @@ def _find_character_spans(text: str, prefixes: Mapping[str, int], settings: Text
             group.name_term(group.prefix + prefix + padded[start : start + size])
             for group in groups
             for prefix, before in prefixes.items()
+            if group.counts_field(prefix)
             if group.first_words is None or before + place < group.first_words
             for size in range(min(group.ngrams[0], len(padded)), group.ngrams[1] + 1)
             for start in range(len(padded) - size + 1)

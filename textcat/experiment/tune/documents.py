@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, hstack
 
 from textcat.corpora import list_vector_corpora
 from textcat.errors import UsageError
+from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.divide import divide_documents
@@ -82,15 +83,15 @@ class TrainingDocuments:
         counts = found.count(SINGLE_WORDS)
         division = divide_documents(counts, experiment.corpus, None, 0)
         found.rows, found.categories = division.train, list(division.categories)
-        found.labels = division.labels[division.train]
+        found.labels = make_dense_labels(division.labels[division.train])
         found.ids = [counts.documents.ids[row] for row in division.train]
         return found
 
     def count(self, group: TermGroup) -> Counts:
         """Return the counts of a group, from memory, the cache or the text."""
-        key = f"{group.analyzer} {group.ngrams} {group.first_words} {group.minimum_documents}"
+        counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
+        key = counted.model_dump_json()
         if key not in self._counts:
-            counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
             text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
             step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
             self._counts[key] = read_counts(step.build_folder(self.context))
