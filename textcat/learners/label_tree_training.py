@@ -23,7 +23,7 @@ from textcat.learners.label_tree import LabelTree, LabelTreeSettings
 from textcat.linear import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Ints = NDArray[np.int64]
 
