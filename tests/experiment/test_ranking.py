@@ -43,7 +43,7 @@ def test_results_and_tables_hold_them(place: Place) -> None:
     plan, _ = run_experiment(load_experiment(place.experiment), RunContext(place.data))
     (chain,) = [chain for chain in plan.chains if chain.run == "svm"]
     scores = read_array(chain.evaluated.build_folder(RunContext(place.data)), "scores")
-    labels = read_vectors(chain.vectorized.build_folder(RunContext(place.data))).test_labels
+    labels = read_vectors(chain.vectorized.build_folder(RunContext(place.data))).test_labels.toarray()
     some = labels.any(axis=1)
     best = labels[np.arange(len(labels)), scores.argmax(axis=1)][some]
     assert found["precision@1"] == pytest.approx(100 * best.mean())

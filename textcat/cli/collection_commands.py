@@ -18,6 +18,7 @@ from textcat.cli.options import (
     make_progress_bar,
     read_command_settings,
 )
+from textcat.errors import UsageError
 
 if TYPE_CHECKING:
     from textcat.corpora.document import Document
@@ -119,12 +120,12 @@ def _format_document(document: Document) -> bytes:
 @click.command(
     "generate", epilog="Example:  textcat generate rcv1-like --documents 50000 --seed 1 --to data/rcv1-like"
 )
-@click.argument("what", type=click.Choice(["rcv1-like"]))
+@click.argument("what", type=click.Choice(["rcv1-like", "many-labels"]))
 @click.option("--documents", type=click.IntRange(min=2), required=True, help="Number of documents.")
 @click.option(
     "--training",
     type=click.IntRange(min=1),
-    help="Number of training documents.  [default: the share of RCV1-v2]",
+    help="Number of training documents of rcv1-like.  [default: the share of RCV1-v2]",
 )
 @click.option(
     "--seed", type=int, default=1, show_default=True, help="Random seed; the same seed gives the same files."
@@ -134,15 +135,22 @@ def _format_document(document: Document) -> bytes:
 def generate_command(
     what: str, documents: int, training: int | None, seed: int, target: Path, **settings: Any
 ) -> None:
-    """Generate a synthetic collection with the format and statistics of RCV1-v2, of any size.
+    """Generate a synthetic collection of any size: rcv1-like or many-labels.
 
-    Vocabulary growth, document lengths, topic frequencies and the topic hierarchy follow the real collection.
-    Words depend on topics, so learners can learn them. Use it to measure speed at full size. An experiment reads
-    it with `corpus: {name: rcv1-like, path: FOLDER}`, as in configs/rcv1_like.yaml.
+    rcv1-like has the format and statistics of RCV1-v2: vocabulary growth, document lengths, topic frequencies and
+    the topic hierarchy follow the real collection. Words depend on topics, so learners can learn them. Use it to
+    measure speed at full size. An experiment reads it with `corpus: {name: rcv1-like, path: FOLDER}`, as in
+    configs/rcv1_like.yaml.
+
+    many-labels has vectors with Zipf labels, three labels for 20 training documents, and one test document of
+    eleven. An experiment reads it with `corpus: {name: svmlight, path: train.svm, options: {test: test.svm}}`.
     """
     from textcat.corpora.generate import generate_rcv1_like
 
     options = read_command_settings(settings)
+    if what == "many-labels":
+        _generate_labels(documents, training, seed, target, options)
+        return
     bar = make_progress_bar()
     made = generate_rcv1_like(
         target,
@@ -154,3 +162,16 @@ def generate_command(
     options.print_unless_quiet(
         f"{made.folder}: {made.documents:,} documents ({made.training_documents:,} training), {made.tokens:,} tokens"
     )
+
+
+def _generate_labels(
+    documents: int, training: int | None, seed: int, target: Path, options: CommandSettings
+) -> None:
+    from textcat.corpora.generate_labels import write_generated_labels
+
+    if training is not None:
+        raise UsageError(
+            "--training is for rcv1-like", hint="One document of eleven of many-labels is for test."
+        )
+    known, labels = write_generated_labels(target, documents, seed)
+    options.print_unless_quiet(f"{target}: {documents:,} documents ({known:,} training), {labels:,} labels")

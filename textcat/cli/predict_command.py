@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["lines", "csv", "tsv", "jsonl"]),
+    type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext"]),
     help="Format of FILE.  [default: by its suffix, else one document per line]",
 )
 @click.option(

@@ -18,7 +18,7 @@ from textcat.corpora.collections import clinc150, eurlex57k, newsgroups20, ohsum
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
 from textcat.corpora.own.documents import SAME_NAMES
-from textcat.corpora.own.tables import Problems
+from textcat.corpora.own.tables import TABLES, Problems
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
 from textcat.plugins import (
@@ -90,10 +90,7 @@ _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
     "rcv1-like": rcv1.Rcv1,
     "reuters21578": reuters21578.Reuters21578,
     "webkb": webkb.WebKB,
-    "csv": partial(own.OwnDocuments, "csv"),
-    "tsv": partial(own.OwnDocuments, "tsv"),
-    "jsonl": partial(own.OwnDocuments, "jsonl"),
-    "folders": partial(own.OwnDocuments, "folders"),
+    **{form: partial(own.OwnDocuments, form) for form in (*TABLES, "folders")},
 }
 _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
     "rcv1-subset": rcv1.open_rcv1_subset,
@@ -102,8 +99,8 @@ _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
 }
 # Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
 # `textcat generate` writes).
-OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
-OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
+OWN_TEXT_FORMATS = (*TABLES, "folders")
+OWN_FORMATS = (*OWN_TEXT_FORMATS, "svmlight", "rcv1-like")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups20.count_newsgroups,
     "clinc150": clinc150.count_clinc150,
@@ -251,9 +248,10 @@ class _Options(BaseModel):
 
 class _OwnOptions(_Options):
     text: str | Names = "text"
-    label: str = "label"
+    label: str | Names = "label"
     id: str | None = None
     side: str | None = None
+    test: Annotated[str, Field(min_length=1)] | None = None
     validation: Literal["train", "test", "unused"] = "unused"
     label_separator: Annotated[str, Field(min_length=1)] | None = ","
     encoding: Annotated[str, AfterValidator(_check_encoding)] = "utf-8"
@@ -312,7 +310,7 @@ class _Rcv1SubsetOptions(_Options):
 
 
 _OPTIONS: dict[str, type[_Options]] = {
-    **dict.fromkeys(("csv", "tsv", "jsonl", "folders"), _OwnOptions),
+    **dict.fromkeys(OWN_TEXT_FORMATS, _OwnOptions),
     **dict.fromkeys(("rcv1", "rcv1-like", "rcv1-vectors"), _Rcv1Options),
     "clinc150": _Clinc150Options,
     "eurlex57k": _EurlexOptions,

@@ -11,7 +11,15 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.curves import BreakEven, find_break_even
-from textcat.evaluation.measures import Bools, ContingencyTable, Floats, Ints, ZeroDivision, count_contingency
+from textcat.evaluation.measures import (
+    Bools,
+    ContingencyTable,
+    Floats,
+    Ints,
+    SparseLabels,
+    ZeroDivision,
+    count_contingency,
+)
 from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking, split_labels
 from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 
@@ -101,7 +109,7 @@ class EvaluationCounts:
 
 def measure_counts(
     counts: EvaluationCounts,
-    labels: Bools,
+    labels: Bools | SparseLabels,
     categories: Sequence[str],
     train_counts: Ints,
     settings: MeasureSettings,

@@ -88,13 +88,16 @@ class CountedDocuments:
 
     def make_label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
         """Return labels as documents x categories; labels not among `categories` are left out."""
+        return np.asarray(self.make_sparse_labels(categories).toarray())
+
+    def make_sparse_labels(self, categories: Sequence[str]) -> csr_array[Any]:
+        """Return the same as a sparse matrix."""
         column = {category: index for index, category in enumerate(categories)}
-        matrix = np.zeros((len(self.labels), len(categories)), dtype=np.bool_)
-        for row, labels in enumerate(self.labels):
-            for label in labels:
-                if label in column:
-                    matrix[row, column[label]] = True
-        return matrix
+        rows = [sorted({column[label] for label in labels if label in column}) for labels in self.labels]
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        columns = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=starts[-1])
+        shape = (len(rows), len(categories))
+        return csr_array((np.ones(len(columns), dtype=np.bool_), columns, starts), shape=shape)
 
 
 # Documents per chunk: the words of more documents do not fit the processor's cache.

@@ -189,6 +189,8 @@ class NgramCounter:
 
     def __init__(self, settings: TextSettings) -> None:
         self._prepare = _make_character_reader(settings)
+        prefixes = [prefix for prefix, _ in settings.field_groups]
+        self._counted = [[group.counts_field(prefix) for prefix in prefixes] for group in settings.groups]
         of_words = any(group.analyzer == "word" for group in settings.groups)
         self._words = [_WordSequences(settings) if of_words else None for _ in settings.field_groups]
         self.counters = [
@@ -204,12 +206,14 @@ class NgramCounter:
             for words, texts in zip(self._words, columns, strict=True)
         ]
         prepared = [list(map(self._prepare, texts)) for texts in columns]
+        empty = [""] * len(chunk), (np.empty(0, np.uint32), np.zeros(len(chunk), np.int64))
+        fields = list(zip(prepared, sequences, strict=True))
         return [
             [
-                counter.count(texts, sequence)
-                for counter, texts, sequence in zip(counters, prepared, sequences, strict=True)
+                counter.count(*(field if counts else empty))
+                for counter, field, counts in zip(counters, fields, counted, strict=True)
             ]
-            for counters in self.counters
+            for counters, counted in zip(self.counters, self._counted, strict=True)
         ]
 
     @property

@@ -19,7 +19,13 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.measures import Bools, ContingencyTable, ZeroDivision, count_contingency
+from textcat.evaluation.measures import (
+    Bools,
+    ContingencyTable,
+    ZeroDivision,
+    count_contingency,
+    make_dense_labels,
+)
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.results_file import RESULTS_FILE, read_results
@@ -106,8 +112,8 @@ def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) 
         return None
     decided = RunDecisions(
         [name for part in vectors for name in part.test_ids],
-        np.vstack([read_decisions(folder) for folder in folders]),
-        np.vstack([part.test_labels for part in vectors]),
+        np.vstack([make_dense_labels(read_decisions(folder)) for folder in folders]),
+        np.vstack([make_dense_labels(part.test_labels) for part in vectors]),
     )
     split = experiment.resample is not None and not folds
     return RunOutcome(

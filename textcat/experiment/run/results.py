@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
-from textcat.evaluation.measures import Floats, Ints, replace_nan
+from textcat.evaluation.measures import Floats, Ints, make_dense_labels, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
     compute_risk_area,
@@ -214,8 +214,8 @@ def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMe
     vectors = [read_vectors(chain.vectorized.build_folder(context)) for chain in chains]
     return compute_measures(
         np.vstack([read_scores(folder) for folder in folders]),
-        np.vstack([read_decisions(folder) for folder in folders]),
-        np.vstack([part.test_labels for part in vectors]),
+        np.vstack([make_dense_labels(read_decisions(folder)) for folder in folders]),
+        np.vstack([make_dense_labels(part.test_labels) for part in vectors]),
         vectors[-1],
         chains[0].settings.evaluation,
     )
