@@ -169,9 +169,9 @@ class PackedRows:
             importance=self.importance[documents], single=(data, norms[documents], importance[documents]),
         )  # fmt: skip
 
-    def values(self, dtype: type[np.floating]) -> tuple[Floats, Floats, Floats]:
+    def values(self, dtype: type[np.floating] | np.dtype[np.floating]) -> tuple[Floats, Floats, Floats]:
         """Return data, squared norms and document weights in an element type."""
-        return self.single if dtype is np.float32 else (self.data, self.norms, self.importance)
+        return self.single if dtype == np.float32 else (self.data, self.norms, self.importance)
 
 
 @dataclass(frozen=True)
@@ -252,7 +252,5 @@ def _assign_lanes(categories: NDArray[np.int64]) -> NDArray[np.int64]:
 def pack_block(Y: NDArray[np.bool_], C: NDArray[np.float64], categories: NDArray[np.int64]) -> CategoryBlock:
     """Return the signs and costs of a group of categories, one lane each."""
     lanes = _assign_lanes(categories)
-    signs = np.empty((len(Y), WIDTH), np.float32)
-    for lane, category in enumerate(lanes):
-        signs[:, lane] = np.where(Y[:, category], np.float32(1), np.float32(-1))
+    signs = np.where(np.take(Y, lanes, axis=1), np.float32(1), np.float32(-1))
     return CategoryBlock(categories, signs, C[lanes])

@@ -130,9 +130,9 @@ _ROUND_SHARE = 0.01
 _FLOAT32_GAP_RATIO = 0.3
 
 
-def estimate_finish_visits(ascent: DualAscent) -> float:
-    """Estimate the cost of finishing on the support vectors, in document visits of a pass."""
-    sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0) / 1000.0
+def estimate_finish_visits(ascent: DualAscent, lanes: NDArray[np.bool_]) -> float:
+    """Estimate the cost of finishing some lanes on their support vectors, in document visits of a pass."""
+    sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0)[lanes] / 1000.0
     if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
         return np.inf
     fixed, square, cube = _VISIT_COSTS
@@ -157,8 +157,8 @@ def _extract_category(ascent: DualAscent, found: CertifiedBlock, lane: int, leng
         block.signs[:, lane].astype(np.float64),
         block.limits[lane] * rows.importance,
         ascent.alpha[:, lane].astype(np.float64),
-        found.margins[:, lane].copy(),
-        found.W[:, lane].copy(),
+        found.margins[:, lane].astype(np.float64),
+        found.W[:, lane].astype(np.float64),
     )
     return CategoryState(rows, ascent.loss, *own, lengths)
 
