@@ -16,7 +16,7 @@ from scipy.special import expit
 from textcat.linear.fast.dual_ascent import CertifiedBlock, DualAscent, GapTarget
 from textcat.linear.fast.lane_losses import LANE_LOSSES
 from textcat.linear.fast.layout import CategoryBlock, PackedRows
-from textcat.linear.fast.support_vectors import estimate_finish_visits, solve_on_support_vectors
+from textcat.linear.fast.support_vectors import is_finish_quicker, solve_on_support_vectors
 
 Array = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def _solve_block(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> C
     if ascent.loss.name not in _SPARSE_LOSSES:
         ascent.run_passes(reachable, rule.max_passes)
         return ascent.certify()
-    if ascent.run_passes(reachable, rule.max_passes, partial(estimate_finish_visits, ascent)):
+    if ascent.run_passes(reachable, rule.max_passes, partial(is_finish_quicker, ascent)):
         return ascent.certify()
     return _finish_on_support_vectors(ascent, objectives, rule)
 
@@ -132,8 +132,8 @@ def _improve_block(
     if ascent.dtype is np.float32 and precise_enough:
         if ascent.has_drift(target):
             ascent.rebuild_weights(np.float32)
-        alternative = partial(estimate_finish_visits, ascent) if sparse else None
-        if ascent.run_passes(goal, rule.max_passes, alternative):
+        is_quicker = partial(is_finish_quicker, ascent) if sparse else None
+        if ascent.run_passes(goal, rule.max_passes, is_quicker):
             return ascent.certify()
     if sparse:
         found = _finish_on_support_vectors(ascent, objectives, rule)

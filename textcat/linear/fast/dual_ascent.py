@@ -21,6 +21,7 @@ from textcat.linear.fast.layout import (
     add_rows,
     make_visiting_order,
     multiply_all_rows,
+    sum_squares,
 )
 from textcat.linear.simd import WIDTH
 
@@ -169,12 +170,12 @@ class DualAscent:
         self,
         goal: GapTarget,
         most_passes: float,
-        alternative: Callable[[NDArray[np.bool_]], float] | None = None,
+        is_quicker: Callable[[NDArray[np.bool_], float], bool] | None = None,
     ) -> bool:
         """Make passes until the gap is expected to have reached the goal; return False if stopped before.
 
-        Passes stop early when the expected number of document visits exceeds `alternative(lanes)`, the cost
-        of another method for the lanes that are not finished.
+        Passes stop early when another method is quicker: `is_quicker(lanes, visits)` compares it, for the lanes
+        that are not finished, with the expected number of document visits.
         """
         target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
@@ -195,7 +196,7 @@ class DualAscent:
             left = min(_GAP_LEFT_AFTER_FULL_PASS, _GAP_LEFT_AT_RATE * rate) * seen
             if goal.reached(left):
                 return True
-            if alternative is not None and _is_slower_than(history, alternative, left > goal.each):
+            if is_quicker is not None and is_quicker(left > goal.each, _predict_visits(history)):
                 return False
             polished = rate > _QUICK_RATE and len(self.candidates) < n / 2
             if polished:
@@ -225,7 +226,7 @@ class DualAscent:
     def estimate_dual(self) -> Array:
         """Return the dual objective by lane in the precision of the passes, for setting targets."""
         _, values = self._measure_duals(rounded=False)
-        return np.asarray((values - 0.5 * np.einsum("ij,ij->j", self.W, self.W))[: self.block.size])
+        return np.asarray((values - 0.5 * _sum_squares(self.W))[: self.block.size])
 
     def _measure_duals(self, *, rounded: bool) -> tuple[Array, Array]:
         """Return the signed dual variables in float64, and the dual objective without its penalty by lane."""
@@ -247,8 +248,15 @@ class DualAscent:
         multiply_all_rows(rows.spans, rows.indices, rows.values(W.dtype)[0], W, products)
         number, limits = LOSS_NUMBERS[self.loss.name], block.limits[None]
         measure_losses(number, products, block.signs, rows.importance, limits, losses)
-        penalty = 0.5 * np.einsum("ij,ij->j", W, W, dtype=np.float64)
+        penalty = 0.5 * _sum_squares(W)
         return CertifiedBlock(W, products, penalty + losses[0], values - penalty)
+
+
+def _sum_squares(W: NDArray[np.floating]) -> Array:
+    """Return the sums of the squared weights by lane."""
+    sums = np.zeros((1, WIDTH))
+    sum_squares(W, sums)
+    return sums[0]
 
 
 @dataclass(frozen=True)
@@ -260,17 +268,14 @@ class Progress:
     visits: float
 
 
-def _is_slower_than(
-    history: list[Progress], alternative: Callable[[NDArray[np.bool_]], float], unfinished: NDArray[np.bool_]
-) -> bool:
-    """Return whether reaching the goal at the rate of the last rounds costs more than the alternative."""
+def _predict_visits(history: list[Progress]) -> float:
+    """Return the document visits to the goal at the rate of the last rounds; 0 if there are too few to tell."""
     if len(history) <= _PACE_ROUNDS:
-        return False
+        return 0.0
     last, before = history[-1], history[-1 - _PACE_ROUNDS]
     if not 0 < before.gap < np.inf:
-        return False
-    fall = np.log(before.gap / last.gap) if last.gap < before.gap else 0.0
+        return 0.0
+    fall = np.log(before.gap / last.gap) if 0 < last.gap < before.gap else 0.0
     if fall == 0.0:
-        return True
-    left = np.log(max(last.excess, 1.0)) / fall * (last.visits - before.visits)
-    return bool(left > alternative(unfinished))
+        return np.inf
+    return float(np.log(max(last.excess, 1.0)) / fall * (last.visits - before.visits))

@@ -33,6 +33,7 @@ from textcat.linear.fast.layout import (
     pack_block,
     pack_rows,
     place_columns,
+    take_columns,
 )
 from textcat.linear.problem import Floats, LinearProblem
 from textcat.linear.regularization import c_from_lam
@@ -176,7 +177,7 @@ def _solve_lasso(task: SolverTask, rows: PackedRows, init: Floats | None) -> Fas
 def _compute_start_margins(rows: PackedRows, block: CategoryBlock, init: Floats) -> Floats:
     """Return the margins of the weights to start from; single precision is enough for a start."""
     W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
-    W[rows.place, : block.size] = init[:, block.categories]
+    take_columns(init, rows.place, block.categories, W)
     margins = np.empty(block.signs.shape, np.float32)
     multiply_all_rows(rows.spans, rows.indices, rows.single[0], W, margins)
     return np.asarray(block.signs * margins, np.float64)
