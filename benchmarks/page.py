@@ -34,16 +34,14 @@ def _read_complete_rows(path: Path) -> list[Row]:
 
 
 def _describe_machines(benchmarks: Iterable[list[Row]]) -> str:
-    """Return one sentence per machine and set of packages that rows were measured with."""
-    found: dict[str, None] = {}
+    """Return one sentence per machine that rows were measured on, with the packages of all its rows."""
+    found: dict[str, dict[str, None]] = {}
     for row in (row for rows in benchmarks for row in rows if "machine" in row):
         facts = row["machine"]
-        packages = ", ".join(f"{name} {version}" for name, version in facts["packages"].items() if version)
-        sentence = (
-            f"Measured on {facts['processor']}, {facts['cores']} cores, Python {facts['python']}, {packages}."
-        )
-        found[sentence] = None
-    return "\n\n".join(found) or NOTHING
+        machine = f"Measured on {facts['processor']}, {facts['cores']} cores, Python {facts['python']}"
+        packages = (f"{name} {version}" for name, version in facts["packages"].items() if version)
+        found.setdefault(machine, {}).update(dict.fromkeys(packages))
+    return "\n\n".join(f"{machine}, {', '.join(packages)}." for machine, packages in found.items()) or NOTHING
 
 
 def make_table(head: Sequence[str], lines: Iterable[Sequence[str]]) -> str:

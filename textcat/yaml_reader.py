@@ -139,8 +139,9 @@ def parse_yaml(text: str, path: Path | str, *, loader: Any = yaml.SafeLoader) ->
             hint="Fix the line; quotes around a value often help.",
         ) from error
     except yaml.reader.ReaderError as error:
+        above = LINE_END.split(text[: error.position])
         raise make_yaml_error(
-            reader.locate_position(error.position, text),
+            YamlPlace(path, len(above), len(above[-1]) + 1, reader.lines[len(above) - 1]),
             f"not valid YAML: {error.reason}",
             hint="Delete the character, or save the file as UTF-8.",
         ) from error
@@ -172,11 +173,6 @@ class _NodeReader:
         text = self.lines[mark.line] if mark.line < len(self.lines) else ""
         return YamlPlace(self.path, mark.line + 1, mark.column + 1, text)
 
-    def locate_position(self, position: int, text: str) -> YamlPlace:
-        """Return the place of a character, given its position in the text."""
-        above = LINE_END.split(text[:position])
-        return YamlPlace(self.path, len(above), len(above[-1]) + 1, self.lines[len(above) - 1])
-
     def read_value(self, node: yaml.Node, keys: KeyPath, places: dict[KeyPath, YamlPlace]) -> Any:
         """Return a node as plain data and add the places of its keys and items to `places`."""
         # An alias is read again at each use, so a short file can hold many values.
@@ -200,11 +196,11 @@ class _NodeReader:
             )
         if isinstance(node, yaml.MappingNode):
             return self._read_mapping(node, keys, places)
-        return [self._read_item(child, (*keys, index), places) for index, child in enumerate(node.value)]
-
-    def _read_item(self, node: yaml.Node, keys: KeyPath, places: dict[KeyPath, YamlPlace]) -> Any:
-        places[keys] = self.locate_mark(node.start_mark)
-        return self.read_value(node, keys, places)
+        items = []
+        for index, child in enumerate(node.value):
+            places[(*keys, index)] = self.locate_mark(child.start_mark)
+            items.append(self.read_value(child, (*keys, index), places))
+        return items
 
     def _read_scalar(self, node: yaml.Node) -> Any:
         place = self.locate_mark(node.start_mark)

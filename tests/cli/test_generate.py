@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 from click.testing import CliRunner
 
 from benchmarks.text import bench_corpora
 from tests.conftest import PROJECT
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
+from textcat.corpora.generate_labels import generate_many_labels
+from textcat.corpora.vector_files import open_svmlight
+from textcat.errors import UsageError
 
 
 def generate(folder: Path, seed: int) -> Path:
@@ -54,3 +58,19 @@ def test_an_experiment_runs_on_a_generated_collection(tmp_path: Path) -> None:
     assert corpus["name"] == "rcv1-like"
     assert corpus["train_documents"] + corpus["test_documents"] == 300
     assert "Ridge logistic" in result.output
+
+
+def test_many_labels_are_the_generated_vectors(tmp_path: Path) -> None:
+    """The files hold what the generator drew; weights have six digits."""
+    folder = tmp_path / "many"
+    arguments = ["generate", "many-labels", "--documents", "660", "--seed", "4", "--to", str(folder)]
+    done = CliRunner().invoke(group, arguments)
+    assert done.exit_code == 0 and "660 documents (600 training), 90 labels" in done.output
+    made, read = generate_many_labels(600, 4), open_svmlight(folder / "train.svm", test="test.svm")
+    assert read.split.tolist() == ["train"] * 600 + ["test"] * 60
+    drawn = [sorted(str(k + 1) for k in made.Y[[row]].indices) for row in range(600)]
+    assert [sorted(read.categories[k] for k in read.Y[[row]].indices) for row in range(600)] == drawn
+    width = read.X.shape[1]
+    np.testing.assert_allclose(read.X[600:].toarray(), made.held_rows[:, :width].toarray(), atol=1e-6)
+    few = CliRunner().invoke(group, ["generate", "many-labels", "--documents", "9", "--to", str(folder)])
+    assert isinstance(few.exception, UsageError) and "at least 22" in few.exception.hint

@@ -194,7 +194,6 @@ def test_it_says_nothing_when_asked_to(tmp_path: Path, capsys: pytest.CaptureFix
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.csv", "text;label\na b c;x\n", "semicolons"),
         ("a.xlsx", "PK", "Save the sheet as CSV"),
         ("a.json", '[{"text": "a"}]', "JSON list"),
         ("a.csv", "", "empty"),

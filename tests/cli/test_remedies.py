@@ -10,7 +10,7 @@ import pytest
 
 import textcat
 from textcat import errors
-from textcat.cli.main import main
+from textcat.cli.main import _describe_error, main
 from textcat.errors import TextcatError
 
 PACKAGE = Path(textcat.__file__).parent
@@ -79,7 +79,9 @@ def test_messages_of_broken_experiments_end_with_what_to_do(
     kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[TextcatError] = []
-    monkeypatch.setattr("textcat.cli.main._print_traceback", seen.append)
+    monkeypatch.setattr(
+        "textcat.cli.main._describe_error", lambda error: seen.append(error) or _describe_error(error)
+    )
     experiment = tmp_path / "mine.yaml"
     experiment.write_text(BROKEN[kind])
     with pytest.raises(SystemExit):

@@ -77,10 +77,13 @@ def test_the_page_has_what_the_report_has_and_escapes_it(folder: Path) -> None:
     assert "<script" not in source
     assert "&lt;b&gt;blue" in source
     assert report["learning_curve"]["answer"] in source
-    for name in ("score_against_time", "effects", "learning_curve", "calibration"):
+    known = any(effect for options in report["effects"].values() for effect in options.values())
+    assert ("do not show what a single choice is worth" in source) != known
+    figures = ["score_against_time", "learning_curve", "calibration", *(["effects"] if known else [])]
+    for name in figures:
         assert (folder / "questions-tuned" / "figures" / f"{name}.svg").exists()
     shown = dom(page, folder)
-    assert shown.count("<img") == 4
+    assert shown.count("<img") == len(figures)
     assert f"{report['best']['value']:.2f}" in shown
 
 

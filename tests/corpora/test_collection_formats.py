@@ -182,7 +182,7 @@ def test_other_labels_have_the_categories_that_occur(labels: str, tmp_path: Path
     if labels != "topics":
         vectors = open_vectors("rcv1-vectors", tmp_path, labels=labels)
         assert vectors.categories == ("I1", "I2")
-        assert vectors.Y.tolist() == [[True, True], [True, False]]
+        assert vectors.Y.toarray().tolist() == [[True, True], [True, False]]
 
 
 def test_a_vector_without_labels_is_damage(tmp_path: Path) -> None:

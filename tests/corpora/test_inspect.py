@@ -46,6 +46,7 @@ def test_labels_are_counted_as_by_hand(rows: list[tuple[list[str], str]]) -> Non
     assert counts.sides.total() == len(rows)
     assert counts.labels == sum(len(labels) for _, labels in used)
     assert counts.number_of_categories == len({label for _, labels in used for label in labels})
+    # A fiftieth of the documents may lack a label; the drawn examples are smaller than fifty.
     assert counts.is_single_label == (bool(used) and all(len(labels) == 1 for _, labels in used))
     several = [number for number, labels in used if len(labels) > 1]
     unlabelled = [number for number, labels in used if not labels]
@@ -57,7 +58,7 @@ def test_labels_are_counted_as_by_hand(rows: list[tuple[list[str], str]]) -> Non
     text = counts.report()
     assert text.startswith(f"{counts.number_of_categories} categories, ")
     assert ("have several" in text) == bool(several)
-    assert ("have none" in text) == bool(unlabelled)
+    assert ("have none" in text or "has none" in text) == bool(unlabelled)
     rare = [name for name in ("acq", "corn", "earn") if sum(name in labels for _, labels in used) == 1]
     assert counts.report_rare() == (
         []

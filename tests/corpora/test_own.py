@@ -246,12 +246,12 @@ def test_svmlight_with_several_labels(tmp_path: Path) -> None:
     (tmp_path / "test.svm").write_text("c 4:1\n")
     corpus = open_vectors("svmlight", tmp_path / "train.svm", test="test.svm")
     assert corpus.categories == ("a", "b", "c")
-    assert corpus.Y.astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
+    assert corpus.Y.toarray().astype(int).tolist() == [[1, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1]]
     assert corpus.split.tolist() == ["train", "train", "train", "test"]
     assert np.allclose(corpus.X.toarray(), [[0.5, 0, 2, 0], [0, 0.1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
     alone = open_vectors("svmlight", tmp_path / "train.svm", ratio=None, categories=["b"])
     assert alone.split.tolist() == ["train"] * 3
-    assert alone.Y.tolist() == [[True], [True], [False]]
+    assert alone.Y.toarray().tolist() == [[True], [True], [False]]
     (tmp_path / "train.svm").write_text("a 1:0.5\nb 2:x\n")
     with pytest.raises(BadDataError, match=r"train\.svm:2"):
         open_vectors("svmlight", tmp_path / "train.svm")

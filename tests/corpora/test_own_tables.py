@@ -202,7 +202,7 @@ def test_columns_are_found_by_their_names_in_any_case_and_order(
     for order in itertools.permutations([text, label, own_id, side]):
         found = guess([{name: row[name] for name in order} for row in rows])
         assert [column.name for column in found.text] == [text]
-        assert (found.label.name, found.id.name, found.side.column.name) == (label, own_id, side)
+        assert (found.labels[0].name, found.id.name, found.side.column.name) == (label, own_id, side)
         assert found.side.rows == {"train": 6, "test": 6}
         assert found.separator is None
         assert found.not_sides == {}
@@ -212,7 +212,7 @@ def test_without_names_the_longest_values_are_text_and_the_most_repeated_are_lab
     rows = [{"p": f"{PROSE} {n}", "q": "ab"[n % 2], "r": f"{n}", "s": "klmn"[n % 4]} for n in range(40)]
     found = guess(rows)
     assert [column.name for column in found.text] == ["p"]
-    assert (found.label.name, found.id, found.side) == ("q", None, None)
+    assert (found.labels[0].name, found.id, found.side) == ("q", None, None)
 
 
 def test_an_id_is_unique_and_present_in_every_row() -> None:
@@ -250,7 +250,7 @@ def test_words_of_sides_make_a_split_of_any_column_but_labels() -> None:
     assert guess(rows).side.column.name == "part_of"
     as_labels = [{"text": f"{PROSE} {n}", "label": ("train", "test")[n % 2]} for n in range(8)]
     assert guess(as_labels).side is None
-    assert guess(as_labels).label.name == "label"
+    assert guess(as_labels).labels[0].name == "label"
 
 
 def test_tables_without_text_or_labels_have_no_guess() -> None:
@@ -313,7 +313,7 @@ def test_labels_have_fewer_than_five_words(words: int, found: str | None) -> Non
     """A column of repeated values that are as long as text is no column of labels."""
     values_ = [" ".join([letter] * words) for letter in "ab"]
     guessed = guess([{"body": f"{PROSE} {n}", "name": values_[n % 2]} for n in range(20)])
-    assert (guessed and guessed.label.name) == found
+    assert (guessed and guessed.labels[0].name) == found
 
 
 def test_means_count_present_values_only() -> None:
@@ -372,7 +372,6 @@ def test_the_format_is_that_of_the_first_line_with_content(
     ("name", "content", "message"),
     [
         ("d.json", b'[{"text": 1}]', "a JSON list"),
-        ("d.csv", b"text;label\n", "separated by semicolons"),
         ("d.csv", b"only words here\n", "neither a header"),
         ("d.csv", b" \n\n", "the file is empty"),
         ("d.csv", b"t\0e\0x\0t\0", "utf-16"),

@@ -34,7 +34,7 @@ def test_counts_by_category_are_those_of_the_decisions(place: Place) -> None:
     context = RunContext(place.data)
     plan, _ = run_experiment(load_experiment(place.experiment), context)
     chains = {chain.run: chain for chain in plan.chains}
-    labels = read_vectors(chains["svm"].vectorized.build_folder(context)).test_labels
+    labels = read_vectors(chains["svm"].vectorized.build_folder(context)).test_labels.toarray()
     right = [
         read_mask(chains[run].evaluated.build_folder(context), "decisions") == labels
         for run in ("svm", "bayes")

@@ -11,7 +11,7 @@ import pytest
 
 from tests.experiment.small import write_small_collection
 from textcat.experiment.context import RunContext
-from textcat.experiment.run import early_compile
+from textcat.experiment.run import runner
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 
@@ -27,20 +27,20 @@ class NeverSet(threading.Event):
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The learners that are trained early, with the name of the thread."""
     found: list[tuple[str, str]] = []
-    find = early_compile.find_learner
+    find = runner.find_learner
 
     def watched(name: str) -> Any:
         found.append((name, threading.current_thread().name))
         return find(name)
 
-    monkeypatch.setattr(early_compile, "find_learner", watched)
+    monkeypatch.setattr(runner, "find_learner", watched)
     return found
 
 
 def test_learners_with_kernels_are_trained_early_once_and_only_if_models_are_missing(
     tmp_path: Path, trained: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(early_compile, "Event", NeverSet)
+    monkeypatch.setattr(runner, "Event", NeverSet)
     experiment = load_experiment(str(write_small_collection(tmp_path)))
     context = RunContext(tmp_path / "data", jobs=2, offline=True)
     run_experiment(experiment, context)
@@ -56,7 +56,7 @@ def test_an_error_in_the_thread_leaves_the_run_alone(tmp_path: Path, monkeypatch
     def fail(name: str) -> Any:
         raise ValueError(f"cannot train {name}")
 
-    monkeypatch.setattr(early_compile, "find_learner", fail)
+    monkeypatch.setattr(runner, "find_learner", fail)
     experiment = load_experiment(str(write_small_collection(tmp_path)))
     plan, timings = run_experiment(experiment, RunContext(tmp_path / "data", jobs=2, offline=True))
     assert timings.built["evaluate"] == len(plan.chains)

@@ -20,8 +20,8 @@ from textcat.experiment.run.results_file import (
     get_run_measures,
     merge_timings,
     read_results,
+    write_results_folder,
 )
-from textcat.experiment.run.results_folder import write_results_folder
 from textcat.experiment.spec.loading import load_experiment
 
 TWO = {

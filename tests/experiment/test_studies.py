@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from tests.experiment.own_table import results_of
 from textcat.errors import UsageError
@@ -30,7 +31,7 @@ def subject() -> StudyInput:
     draw = np.random.default_rng(0)
     X, Y = draw.normal(size=(40, 5)), draw.random((40, 2)) < 0.4
     W = draw.normal(size=(5, 2))
-    vectors = Vectors(X, X, Y, Y, CATEGORIES, list("vwxyz"), [""] * 40, [""] * 40)
+    vectors = Vectors(X, X, csr_array(Y), csr_array(Y), CATEGORIES, list("vwxyz"), [""] * 40, [""] * 40)
     run = RunSettings(learner="linear", parameters={"lam": 0.01})
     return StudyInput(run, vectors, X @ W, X @ W, W, {})
 
@@ -42,7 +43,7 @@ def looking_at(subject: StudyInput, category: str) -> StudyInput:
 
 def test_margins_count_every_document_on_its_side(subject: StudyInput) -> None:
     found = study_margins(looking_at(subject, "a"))
-    positives = int(subject.vectors.train_labels[:, 0].sum())
+    positives = int(subject.train_labels[:, 0].sum())
     assert sum(found.series["margins.counts"]) == 40
     assert sum(found.series["scores.positive"]) == positives
     assert sum(found.series["scores.negative"]) == 40 - positives
@@ -50,7 +51,7 @@ def test_margins_count_every_document_on_its_side(subject: StudyInput) -> None:
 
 
 def test_the_upper_tail_is_beyond_three_deviations_on_the_right_side_only(subject: StudyInput) -> None:
-    labels = np.ones((1000, 2), dtype=bool)
+    labels = csr_array(np.ones((1000, 2), dtype=bool))
     vectors = replace(subject.vectors, train_labels=labels, test_labels=labels)
     scores = np.ones((1000, 2))
     scores[:5], scores[5:11] = 50.0, -50.0
@@ -59,7 +60,7 @@ def test_the_upper_tail_is_beyond_three_deviations_on_the_right_side_only(subjec
 
 
 def test_sides_that_are_apart_do_not_overlap_and_equal_ones_do_wholly(subject: StudyInput) -> None:
-    labels = subject.vectors.train_labels
+    labels = subject.train_labels
     apart = replace(subject, train_scores=np.where(labels, 1.0, -1.0))
     alike = replace(subject, train_scores=np.zeros(labels.shape))
     assert study_margins(apart).measures["margins.overlap"] == 0
@@ -70,7 +71,7 @@ def test_the_approximation_lies_within_its_bounds_and_reaches_them_on_the_margin
     found = study_objectives(subject).measures
     assert found["approximation.least_excess"] >= 0
     assert found["approximation.greatest_excess_times_gamma"] <= np.log(2) + 1e-12
-    signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
+    signs = np.where(subject.train_labels, 1.0, -1.0)
     on_the_margin = study_objectives(replace(subject, train_scores=signs)).measures
     assert on_the_margin["approximation.greatest_excess_times_gamma"] == pytest.approx(np.log(2))
     assert on_the_margin["approximation.least_excess"] == pytest.approx(np.log(2) / GAMMAS[-1])
@@ -83,7 +84,7 @@ def test_the_svm_objective_is_its_definition(subject: StudyInput) -> None:
         losses = [
             max(0.0, 1 - (1 if label else -1) * score)
             for score, label in zip(
-                subject.train_scores[:, column], subject.vectors.train_labels[:, column], strict=True
+                subject.train_scores[:, column], subject.train_labels[:, column], strict=True
             )
         ]
         expected = sum(losses) / 40 + 0.01 * sum(float(w) ** 2 for w in subject.weights[:, column])

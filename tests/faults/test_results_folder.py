@@ -13,8 +13,7 @@ import pytest
 
 from tests.experiment.place import Place
 from tests.faults.workplace import report_contents
-from textcat.experiment.run.results_file import read_timings
-from textcat.experiment.run.results_folder import FILES, MANIFEST
+from textcat.experiment.run.results_file import FILES, MANIFEST, read_timings
 
 SVG = "figures/largest_categories.svg"
 PNG = "figures/largest_categories.png"

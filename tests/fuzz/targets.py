@@ -122,7 +122,9 @@ def packed(data: bytes, scratch: Path) -> None:
 def _own(kind: str) -> Target:
     def read(data: bytes, scratch: Path) -> None:
         _sound(OwnDocuments(kind, _placed(data, scratch, f"own.{kind}")).documents())
-        _sound(OwnDocuments(kind, scratch / f"own.{kind}", ratio=None, side="side").documents())
+        # Lines with prefixed labels have no column for the side.
+        side = None if kind == "fasttext" else "side"
+        _sound(OwnDocuments(kind, scratch / f"own.{kind}", ratio=None, side=side).documents())
 
     return read
 
@@ -162,6 +164,7 @@ TARGETS: dict[str, Target] = {
     "packed": packed,
     "csv": _own("csv"),
     "jsonl": _own("jsonl"),
+    "fasttext": _own("fasttext"),
     "new_csv": _new("csv"),
     "new_jsonl": _new("jsonl"),
     "yaml": yaml,

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, strip_accents_unicode
 
+from textcat.serving.document_files import NewDocument
 from textcat.serving.explain import find_spans
-from textcat.serving.training import LabelledText
 from textcat.text.counting import DocumentCounter, count_terms
 from textcat.text.text_settings import TextSettings, clean_with_places, make_cleaner, remove_accents
 
@@ -51,7 +51,7 @@ def settings(**more: Any) -> TextSettings:
 
 def test_counts_are_those_of_scikit_learn() -> None:
     documents = [
-        LabelledText(str(k), {"text": text}, ("a",)) for k, text in enumerate(TEXTS[:2] + TEXTS[3:4])
+        NewDocument(str(k), {"text": text}, ("a",), "train") for k, text in enumerate(TEXTS[:2] + TEXTS[3:4])
     ]
     counted = count_terms(documents, settings(strip_accents=True, digits="hash"))
     theirs = CountVectorizer(
@@ -67,7 +67,7 @@ def test_counts_are_those_of_scikit_learn() -> None:
 @pytest.mark.parametrize("groups", [(), ({"ngrams": (1, 2)}, {"analyzer": "char_wb", "ngrams": (2, 3)})])
 def test_new_documents_are_cleaned_as_in_training(groups: Any) -> None:
     chosen = settings(strip_accents=True, digits="drop", groups=groups)
-    documents = [LabelledText(str(k), {"text": text}, ("a",)) for k, text in enumerate(TEXTS)]
+    documents = [NewDocument(str(k), {"text": text}, ("a",), "train") for k, text in enumerate(TEXTS)]
     counted = count_terms(documents, chosen)
     counts = DocumentCounter(chosen, counted.terms, counted.group_ends).counts(documents)
     assert np.array_equal(counts.toarray(), counted.counts.toarray())

@@ -135,6 +135,29 @@ def test_fields_have_n_grams_of_their_own() -> None:
     ]
 
 
+def test_a_group_counts_only_its_fields() -> None:
+    """The body's words and the title's pairs are features; the title has a weight of its own."""
+    news = [SmallDocument("1", {"title": "corn up", "body": "wheat up"})]
+    chosen = make_settings(
+        {"fields": ["merged"]},
+        {"ngrams": [1, 2], "fields": ["title"], "weight": 0.5},
+        fields=["title", "body"],
+        separate_fields=["title"],
+    )
+    counted = count_terms(news, chosen)
+    assert counted.terms == ["up", "wheat", "title:corn", "title:corn up", "title:up"]
+    assert counted.counts.toarray().tolist() == [[1, 1, 1, 1, 1]]
+    vectors = VectorSettings(weighting="tf", cosine=True)
+    row = Vectorizer.fit(counted, settings=vectors, groups=chosen.groups).transform(counted).toarray()[0]
+    np.testing.assert_allclose(row, [0.5**0.5] * 2 + [0.5 / 3**0.5] * 3)
+    again = DocumentCounter(chosen, counted.terms, counted.group_ends).counts(news)
+    assert (again != counted.counts).nnz == 0
+    (word, _) = find_spans("corn up", "title", chosen)
+    assert word.terms == ("title:corn", "title:corn up")
+    assert "fields" not in make_settings({}).dump_for_counting()["groups"][0]
+    assert chosen.dump_for_counting()["groups"][1]["fields"] == ["title"]
+
+
 def test_each_group_is_weighted_and_scaled_on_its_own() -> None:
     chosen = make_settings(
         {"ngrams": [1, 2], "weight": 3.0}, {"analyzer": "char_wb", "ngrams": [2, 3], "minimum_documents": 2}
@@ -200,6 +223,9 @@ def test_spans_name_the_n_grams_of_a_word() -> None:
         ([{"ngrams": [2, 1]}], "from 1 to 5"),
         ([{"analyzer": "char", "ngrams": [0, 2]}], "from 1 to 8"),
         ([{"ngrams": [1, 2]}, {"ngrams": [2, 3]}], "groups 1 and 2"),
+        ([{"fields": ["merged"]}, {"fields": ["body"]}], "a group counts body; it can count merged"),
+        ([{}, {"fields": ["merged"]}], "groups 1 and 2"),
+        ([{"fields": ["merged"], "bits": 9}, {"fields": ["title"]}], "groups 1 and 2"),
     ],
 )
 def test_wrong_groups_are_refused(groups: list[dict[str, Any]], message: str) -> None:

@@ -8,21 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import Duration, FolderToWrite
+from textcat.cli.options import Duration, add_data_option
 
 if TYPE_CHECKING:
     from textcat.store.housekeeping import Clearing, StoredArtifact
 
 _UNKNOWN = "(no experiment known)"
 
-
-_data_option = click.option(
-    "--data",
-    type=FolderToWrite(),
-    envvar="TEXTCAT_DATA",
-    default=Path("data"),
-    help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",
-)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -31,7 +23,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
     invoke_without_command=True,
     epilog="Example:  textcat cache clear --older-than 30d --dry-run",
 )
-@_data_option
+@add_data_option
 @_json_option
 @click.pass_context
 def cache_command(context: click.Context, data: Path, as_json: bool) -> None:
@@ -47,7 +39,7 @@ def cache_command(context: click.Context, data: Path, as_json: bool) -> None:
 
 @cache_command.command("list", epilog="Example:  textcat cache list --experiment reuters_modapte")
 @click.option("--experiment", help="Only the artifacts that this experiment uses.")
-@_data_option
+@add_data_option
 @_json_option
 @click.pass_context
 def list_command(context: click.Context, experiment: str | None, data: Path, as_json: bool) -> None:
@@ -76,7 +68,7 @@ def list_command(context: click.Context, experiment: str | None, data: Path, as_
 )
 @click.option("--all", "everything", is_flag=True, help="Delete everything.")
 @click.option("--dry-run", is_flag=True, help="Print what would be deleted, and delete nothing.")
-@_data_option
+@add_data_option
 @_json_option
 @click.pass_context
 def clear_command(
@@ -104,7 +96,15 @@ def clear_command(
     for message in done.errors:
         click.echo(f"Error: {message}", err=True)
     if as_json:
-        click.echo(json.dumps(_describe_clearing(done, dry_run), indent=1))
+        facts = {
+            "dry_run": dry_run,
+            "deleted": [artifact.describe() for artifact in done.deleted],
+            "bytes": done.bytes,
+            "kept_in_use": len(done.in_use),
+            "kept_shared": len(done.shared),
+            "errors": done.errors,
+        }
+        click.echo(json.dumps(facts, indent=1))
     else:
         _print_clearing(done, dry_run)
     return 4 if done.errors else 0
@@ -161,17 +161,6 @@ def _format_artifact(artifact: StoredArtifact) -> str:
     users = ", ".join(artifact.experiments) or _UNKNOWN
     state = "  unfinished" if artifact.unfinished else ""
     return f"{artifact.stage:<10} {artifact.key[:12]}  {format_bytes(artifact.bytes):>9}  {built}  {users}{state}"
-
-
-def _describe_clearing(done: Clearing, dry_run: bool) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        "deleted": [artifact.describe() for artifact in done.deleted],
-        "bytes": done.bytes,
-        "kept_in_use": len(done.in_use),
-        "kept_shared": len(done.shared),
-        "errors": done.errors,
-    }
 
 
 def _print_clearing(done: Clearing, dry_run: bool) -> None:

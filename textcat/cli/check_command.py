@@ -9,8 +9,7 @@ import click
 
 from textcat.cli.options import (
     CommandSettings,
-    add_folder_options,
-    add_verbosity_options,
+    add_common_options,
     read_command_settings,
 )
 from textcat.cli.output import print_json
@@ -26,8 +25,7 @@ if TYPE_CHECKING:
 @click.argument("where", nargs=-1, type=click.Path(path_type=Path, exists=True), metavar="[RESULTS]...")
 @click.option("--json", "as_json", is_flag=True, help="Print every cell and its verdict as JSON.")
 @click.option("--pin", is_flag=True, help="Accept the measured numbers as the new pinned values.")
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings: Any) -> int:
     """Compare measured numbers with published and pinned ones.
 
@@ -79,8 +77,12 @@ def _print_baselines(baselines: Sequence[JudgedMark], options: CommandSettings) 
         options.print_unless_quiet(f"\n{describe_counts(count_marks(baselines))}")
     for entry in baselines:
         if entry.failed:
-            now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
-            click.echo(f"FAILED {entry.id}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True)
+            _print_failure(entry.id, entry)
+
+
+def _print_failure(name: str, entry: CellVerdict | JudgedMark) -> None:
+    now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
+    click.echo(f"FAILED {name}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True)
 
 
 def _print_verdicts(
@@ -92,12 +94,7 @@ def _print_verdicts(
 
     facts = summarize_verdicts(verdicts)
     rows = [
-        [
-            name,
-            table["run"],
-            *(table["verdicts"].get(verdict, 0) for verdict in VERDICTS[:-1]),
-            table["not_run"],
-        ]
+        [name, table["run"], *(table["verdicts"].get(each, 0) for each in VERDICTS[:-1]), table["not_run"]]
         for name, table in facts["tables"].items()
     ]
     options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
@@ -109,10 +106,7 @@ def _print_verdicts(
         if facts[group]["cells"]:
             options.print_unless_quiet(f"\n{_describe_counts(name, facts[group])}")
     for entry in list_failed(verdicts):
-        now = "missing" if entry.measured is None else f"{entry.measured:.4g}"
-        click.echo(
-            f"FAILED {entry.cell.id}: pinned {entry.pinned:.4g}, now {now} ({entry.verdict})", err=True
-        )
+        _print_failure(entry.cell.id, entry)
 
 
 def _describe_counts(name: str, counts: dict[str, Any]) -> str:

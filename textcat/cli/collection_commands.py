@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,11 +12,16 @@ from textcat.cli.completion import complete_collections
 from textcat.cli.options import (
     CommandSettings,
     FolderToWrite,
-    add_folder_options,
-    add_verbosity_options,
+    add_common_options,
     add_work_options,
+    make_download_bar,
+    make_progress_bar,
     read_command_settings,
 )
+from textcat.errors import UsageError
+
+if TYPE_CHECKING:
+    from textcat.corpora.document import Document
 
 
 @click.command("fetch", epilog="Example:  textcat fetch reuters21578 --from /media/disk/collections")
@@ -61,8 +65,6 @@ def _fetch_collection(name: str, source: str | None, export: Path | None, option
         load_card(name)
         click.echo(f"fetch {name}: {'ready' if is_fetched(name, options.data) else 'to do'}")
         return
-    from textcat.cli.options import make_download_bar
-
     report = fetch_corpus(
         name,
         options.data,
@@ -89,15 +91,13 @@ def _fetch_collection(name: str, source: str | None, export: Path | None, option
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, allow_dash=True), default="-")
 @click.option("--split", default="", help="Split of the collection.  [default: its first]")
 @click.option("--offline", is_flag=True, help="Do not use the network.")
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def export_command(corpus: str, file: Path, split: str, offline: bool, **settings: Any) -> None:
     """Write the documents of CORPUS to FILE or standard output as JSON Lines.
 
     Each line holds the id, the labels, the side (train, test or unused) and the fields of a document. The
     collection is fetched first if necessary.
     """
-    from textcat.cli.options import make_download_bar
     from textcat.corpora import fetch_corpus, open_corpus
     from textcat.store.files import STANDARD_OUTPUT, open_output
 
@@ -107,46 +107,50 @@ def export_command(corpus: str, file: Path, split: str, offline: bool, **setting
     )
     documents = open_corpus(corpus, fetched.folder, split=split or None).documents()
     with open_output(file) as stream:
-        number = sum(1 for line in _format_lines(documents) if stream.write(line.encode()))
+        number = sum(1 for document in documents if stream.write(_format_document(document)))
     if str(file) not in STANDARD_OUTPUT:
         click.echo(f"{file}: {number:,} documents")
 
 
-def _format_lines(documents: Iterator[Any]) -> Iterator[str]:
-    for document in documents:
-        about = {"id": document.id, "labels": list(document.labels), "side": document.split}
-        yield json.dumps(about | dict(document.fields), ensure_ascii=False) + "\n"
+def _format_document(document: Document) -> bytes:
+    about = {"id": document.id, "labels": list(document.labels), "side": document.split}
+    return (json.dumps(about | dict(document.fields), ensure_ascii=False) + "\n").encode()
 
 
 @click.command(
     "generate", epilog="Example:  textcat generate rcv1-like --documents 50000 --seed 1 --to data/rcv1-like"
 )
-@click.argument("what", type=click.Choice(["rcv1-like"]))
+@click.argument("what", type=click.Choice(["rcv1-like", "many-labels"]))
 @click.option("--documents", type=click.IntRange(min=2), required=True, help="Number of documents.")
 @click.option(
     "--training",
     type=click.IntRange(min=1),
-    help="Number of training documents.  [default: the share of RCV1-v2]",
+    help="Number of training documents of rcv1-like.  [default: the share of RCV1-v2]",
 )
 @click.option(
     "--seed", type=int, default=1, show_default=True, help="Random seed; the same seed gives the same files."
 )
 @click.option("--to", "target", type=FolderToWrite(), required=True, help="Folder to write.")
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def generate_command(
     what: str, documents: int, training: int | None, seed: int, target: Path, **settings: Any
 ) -> None:
-    """Generate a synthetic collection with the format and statistics of RCV1-v2, of any size.
+    """Generate a synthetic collection of any size: rcv1-like or many-labels.
 
-    Vocabulary growth, document lengths, topic frequencies and the topic hierarchy follow the real collection.
-    Words depend on topics, so learners can learn them. Use it to measure speed at full size. An experiment reads
-    it with `corpus: {name: rcv1-like, path: FOLDER}`, as in configs/rcv1_like.yaml.
+    rcv1-like has the format and statistics of RCV1-v2: vocabulary growth, document lengths, topic frequencies and
+    the topic hierarchy follow the real collection. Words depend on topics, so learners can learn them. Use it to
+    measure speed at full size. An experiment reads it with `corpus: {name: rcv1-like, path: FOLDER}`, as in
+    configs/rcv1_like.yaml.
+
+    many-labels has vectors with Zipf labels, three labels for 20 training documents, and one test document of
+    eleven. An experiment reads it with `corpus: {name: svmlight, path: train.svm, options: {test: test.svm}}`.
     """
-    from textcat.cli.options import make_progress_bar
     from textcat.corpora.generate import generate_rcv1_like
 
     options = read_command_settings(settings)
+    if what == "many-labels":
+        _generate_labels(documents, training, seed, target, options)
+        return
     bar = make_progress_bar()
     made = generate_rcv1_like(
         target,
@@ -158,3 +162,16 @@ def generate_command(
     options.print_unless_quiet(
         f"{made.folder}: {made.documents:,} documents ({made.training_documents:,} training), {made.tokens:,} tokens"
     )
+
+
+def _generate_labels(
+    documents: int, training: int | None, seed: int, target: Path, options: CommandSettings
+) -> None:
+    from textcat.corpora.generate_labels import write_generated_labels
+
+    if training is not None:
+        raise UsageError(
+            "--training is for rcv1-like", hint="One document of eleven of many-labels is for test."
+        )
+    known, labels = write_generated_labels(target, documents, seed)
+    options.print_unless_quiet(f"{target}: {documents:,} documents ({known:,} training), {labels:,} labels")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from textcat.cli.completion import complete_runs
 from textcat.cli.options import add_work_options, read_command_settings
 from textcat.cli.output import make_visible, print_json
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 @click.command("compare", epilog="Example:  textcat compare reuters_modapte:svm logistic")
@@ -89,42 +86,27 @@ def _print_comparison(facts: dict[str, Any], number: int) -> None:
         for name, each in facts["tests"].items()
     ]
     click.echo("\n" + tabulate(tests, ["test", "left better", "right better", "p"]))
-    rows = sorted(facts["categories"], key=_compute_importance)[:number]
+    # By p-value, then by difference in errors.
+    rows = sorted(
+        facts["categories"],
+        key=lambda row: (row.get("p", 1.0), -abs(row["left_errors"] - row["right_errors"])),
+    )[:number]
     if rows:
-        click.echo("\n" + tabulate([_format_row(row) for row in rows], _make_headers(rows[0])))
+        headers = ["category", "documents", "F1 left", "F1 right", "errors left", "errors right"]
+        if "p" in rows[0]:
+            headers += ["only left correct", "only right correct", "p", "adjusted p"]
+        click.echo("\n" + tabulate([_format_row(row) for row in rows], headers))
     for note in facts["notes"]:
         click.echo(f"Note: {note}.", err=True)
 
 
-def _compute_importance(row: dict[str, Any]) -> tuple[float, int]:
-    """Order by p-value, then by difference in errors."""
-    return row.get("p", 1.0), -abs(row["left_errors"] - row["right_errors"])
-
-
-def _make_headers(row: dict[str, Any]) -> Sequence[str]:
-    plain = ["category", "documents", "F1 left", "F1 right", "errors left", "errors right"]
-    return [*plain, "only left correct", "only right correct", "p", "adjusted p"] if "p" in row else plain
-
-
 def _format_row(row: dict[str, Any]) -> list[Any]:
-    shown = [
-        row["category"],
-        row["documents"],
-        *(_format_percent(row[side]) for side in ("left_f1", "right_f1")),
-    ]
-    shown += [row["left_errors"], row["right_errors"]]
+    percents = ["-" if row[side] is None else f"{row[side]:.1f}" for side in ("left_f1", "right_f1")]
+    shown = [row["category"], row["documents"], *percents, row["left_errors"], row["right_errors"]]
     if "p" in row:
-        shown += [
-            row["only_left_is_right"],
-            row["only_right_is_right"],
-            _format_p_value(row["p"]),
-            _format_p_value(row["p_adjusted"]),
-        ]
+        shown += [row["only_left_is_right"], row["only_right_is_right"]]
+        shown += [_format_p_value(row["p"]), _format_p_value(row["p_adjusted"])]
     return shown
-
-
-def _format_percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.1f}"
 
 
 def _format_interval(each: dict[str, Any]) -> str:

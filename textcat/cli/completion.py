@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 import textcat
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 
 _TABLE = re.compile(r"^  (\w+):", re.MULTILINE)
 
@@ -44,11 +44,6 @@ def list_table_names() -> list[str]:
         _, _, tables = path.read_text(encoding="utf-8").partition("\ntables:\n")
         found += [f"{path.stem}.{name}" for name in _TABLE.findall(tables)]
     return found
-
-
-def find_model_folders(data: Path) -> list[str]:
-    """List the model directories in a data folder."""
-    return [str(path.parent) for path in sorted((data / "models").rglob("categorizer.json"))]
 
 
 def list_run_names(results: Path, incomplete: str) -> list[str]:
@@ -85,17 +80,15 @@ complete_cited_names = _make_completer(
 
 def complete_models(context: click.Context, _parameter: click.Parameter, incomplete: str) -> CompletionItems:
     """Complete model directories or any folder."""
-    return _complete_names(find_model_folders(_get_data_folder(context)), incomplete, otherwise="dir")
+    data = Path(context.params.get("data") or "data")
+    names = [str(path.parent) for path in sorted((data / "models").rglob("categorizer.json"))]
+    return _complete_names(names, incomplete, otherwise="dir")
 
 
 def complete_runs(context: click.Context, _parameter: click.Parameter, incomplete: str) -> CompletionItems:
     """Complete EXPERIMENT:RUN or any folder."""
     results = Path(context.params.get("results") or "results")
     return _complete_names(list_run_names(results, incomplete), incomplete, otherwise="dir")
-
-
-def _get_data_folder(context: click.Context) -> Path:
-    return Path(context.params.get("data") or "data")
 
 
 def _complete_names(names: Iterable[str], incomplete: str, otherwise: str) -> CompletionItems:
@@ -109,8 +102,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 @click.command("completion", epilog='Example:  eval "$(textcat completion bash)"')
 @click.argument("shell", type=click.Choice(SHELLS))
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def completion_command(shell: str, **settings: Any) -> None:
     """Print a completion script for commands, options, experiments, collections, tables and models.
 

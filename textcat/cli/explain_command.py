@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from textcat.cli.completion import complete_models
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 from textcat.cli.output import make_visible, print_json
 
 if TYPE_CHECKING:
@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     "--id", "wanted", help="The document to explain, in a CSV, TSV or JSON Lines file.  [default: the first]"
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def explain_command(
     model: Path,
     document: BinaryIO | None,

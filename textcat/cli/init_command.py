@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 
 
 @click.command("init", epilog="Example:  textcat init documents.csv")
@@ -20,14 +20,19 @@ from textcat.cli.options import add_folder_options, add_verbosity_options, read_
     type=click.Path(path_type=Path),
     help="File to write; - is standard output.  [default: the name of DOCUMENTS with .yaml]",
 )
-@add_folder_options
-@add_verbosity_options
-def init_command(documents: Path, target: Path | None, **settings: Any) -> None:
+@click.option(
+    "--test",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A second file of the same format with the test documents.  [default: drawn at random, or as a column says]",
+)
+@add_common_options
+def init_command(documents: Path, target: Path | None, test: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 
-    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, or a folder with one folder per class. The command reads
-    all of it, guesses which columns hold text, labels, ids and the split and what separates labels, and prints
-    its guesses. Existing files are not overwritten.
+    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, one with lines such as `__label__price What does it cost?`,
+    or a folder with one folder per class. The command reads all of it, guesses which columns hold text, labels, ids
+    and the split and what separates labels, and prints its guesses. Existing files are not overwritten.
     """
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.loading import load_experiment
@@ -37,7 +42,7 @@ def init_command(documents: Path, target: Path | None, **settings: Any) -> None:
     written = target or Path(f"{choose_name(documents)}.yaml")
     if not _is_stream(written):
         _refuse_to_overwrite(written)
-    inspection = inspect_documents(documents)
+    inspection = inspect_documents(documents, test)
     folder = Path.cwd() if _is_stream(written) else written.resolve().parent
     path = os.path.relpath(documents.resolve(), folder)
     text = render_first_experiment(inspection, choose_name(documents), path)

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from textcat.cli.completion import complete_cited_names, complete_shown_names
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 from textcat.cli.output import print_json
 
 KINDS = ("corpora", "experiments", "tables", "learners", "methods")
@@ -17,8 +17,7 @@ KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 @click.command("list", epilog="Example:  textcat list corpora")
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def list_command(kind: str, as_json: bool, **settings: Any) -> None:
     """List corpora, experiments, published tables, learners or methods.
 
@@ -127,8 +126,7 @@ def _list_methods(_data: Path) -> list[dict[str, Any]]:
 @click.argument("name", required=False, shell_complete=complete_shown_names)
 @click.option("--schema", is_flag=True, help="Print the JSON Schema of experiment files.")
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON instead of YAML.")
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def show_command(name: str | None, schema: bool, as_json: bool, **settings: Any) -> None:
     """Show a corpus, a document format, an experiment, a published table or a learner in detail.
 
@@ -224,8 +222,7 @@ def _describe_table(cells: list[Any]) -> dict[str, Any]:
 
 @click.command("cite", epilog="Example:  textcat cite zhang_oles_2001/table1 >> paper.bib")
 @click.argument("name", default="textcat", shell_complete=complete_cited_names)
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def cite_command(name: str, **settings: Any) -> None:
     """Print BibTeX for textcat, a paper, a collection or an experiment.
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
+import traceback
 from importlib import import_module
 from typing import Any
 
@@ -130,9 +132,9 @@ def _run_command(command: click.Command, program: str, arguments: list[str] | No
     """Run a command, print an error as one message, and return the exit code."""
     try:
         with restore_broken_pipes():
-            result: Any = command.main(
-                args=arguments, prog_name=program, standalone_mode=False, color=_detect_colours()
-            )
+            # NO_COLOR: see no-color.org; with None click checks for a terminal.
+            color = False if os.environ.get("NO_COLOR") else None
+            result: Any = command.main(args=arguments, prog_name=program, standalone_mode=False, color=color)
     except BrokenPipeError:
         raise
     except (click.exceptions.Abort, KeyboardInterrupt):
@@ -141,7 +143,8 @@ def _run_command(command: click.Command, program: str, arguments: list[str] | No
         error.show()
         return error.exit_code
     except Exception as error:
-        _print_traceback(error)
+        if logging.getLogger("textcat").isEnabledFor(logging.DEBUG):
+            traceback.print_exception(error)
         return _print_error(*_describe_error(error))
     return result if isinstance(result, int) else 0
 
@@ -156,21 +159,6 @@ def _describe_error(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY_MESSAGE, 4
     return f"Error: internal error in textcat: {type(error).__name__}: {error}\n{FAULT_HINT}", 4
-
-
-def _detect_colours() -> bool | None:
-    """Return False if NO_COLOR is set (no-color.org), else None: click checks for a terminal."""
-    return False if os.environ.get("NO_COLOR") else None
-
-
-def _print_traceback(error: BaseException) -> None:
-    """Print the traceback with -vv."""
-    import logging
-
-    if logging.getLogger("textcat").isEnabledFor(logging.DEBUG):
-        import traceback
-
-        traceback.print_exception(error)
 
 
 def _print_error(message: str, code: int) -> int:

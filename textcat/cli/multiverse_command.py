@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from textcat.cli.options import (
     add_backend_options,
     add_work_options,
     read_command_settings,
+    start_context,
 )
 from textcat.cli.output import print_json
 
@@ -116,16 +116,14 @@ def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
         experiment = load_experiment(name)
         if experiment.paper != paper or not experiment.tables:
             continue
-        if place.dry_run:
-            if not explain_unavailable(experiment.corpus.name):
-                found.append(name)
+        if place.dry_run and explain_unavailable(experiment.corpus.name):
             continue
         try:
-            fetch_documents(experiment, place)
+            if not place.dry_run:
+                fetch_documents(experiment, place)
+            found.append(name)
         except DataNotAvailableError as error:
             click.echo(f"{name} is left out: {error.what}", err=True)
-        else:
-            found.append(name)
     if not found:
         raise DataNotAvailableError(
             "no collection of this paper is available",
@@ -146,10 +144,8 @@ def _run_multiverse(
     as_json: bool,
 ) -> int:
     """Run the readings of one paper; return the exit code, 4 where a reading failed."""
-    from textcat.cli.options import make_download_bar, make_progress_bar
     from textcat.experiment.run.multiverse import Multiverse
     from textcat.experiment.spec.loading import load_experiment
-    from textcat.parallel import start_workers
     from textcat.report.multiverse_page import format_summary, read_summary, write_multiverse
 
     folder = place.results / (readings.paper or load_experiment(names[0]).name)
@@ -163,10 +159,7 @@ def _run_multiverse(
             counted = f"{done}/{total}" if selection.budget is None else f"{done}, at most {total}"
             click.echo(f"[{counted}] {what}", err=True)
 
-    with start_workers(place.backend, place.jobs, place.scheduler) as executor:
-        context = replace(
-            place, progress=make_progress_bar(), download_progress=make_download_bar(), executor=executor
-        )
+    with start_context(place) as context:
         multiverse.run(context, report, keep=keep)
     summary = write_multiverse(folder, multiverse.summarize())
     if as_json:

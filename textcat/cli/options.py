@@ -7,8 +7,9 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -132,70 +133,77 @@ class Duration(click.ParamType[float]):
         return float(found[1]) * _SECONDS[found[2]]
 
 
-def add_verbosity_options(command: CommandFunction) -> CommandFunction:
-    """Add -v and -q."""
-    command = click.option("-v", "--verbose", count=True, help="Print more messages; -vv prints all.")(
-        command
-    )
-    return click.option("-q", "--quiet", is_flag=True, help="Print nothing on success.")(command)
+def _join_options(*options: CommandFunction) -> CommandFunction:
+    """Return a decorator that adds options in the order in which `--help` lists them."""
+
+    def add(command: CommandFunction) -> CommandFunction:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
-def add_folder_options(command: CommandFunction) -> CommandFunction:
-    """Add the options for folders; each has an environment variable and a default."""
-    command = click.option(
-        "--mirror",
-        type=click.Path(path_type=Path),
-        envvar="TEXTCAT_MIRROR",
-        help="Folder with copies of collections.  [env: TEXTCAT_MIRROR]",
-    )(command)
-    command = click.option(
+_verbosity = (
+    click.option("-q", "--quiet", is_flag=True, help="Print nothing on success."),
+    click.option("-v", "--verbose", count=True, help="Print more messages; -vv prints all."),
+)
+add_data_option = click.option(
+    "--data",
+    type=FolderToWrite(),
+    envvar="TEXTCAT_DATA",
+    default=Path("data"),
+    help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",
+)
+# Each folder has an environment variable and a default.
+_folders = (
+    add_data_option,
+    click.option(
         "--results",
         type=FolderToWrite(),
         envvar="TEXTCAT_RESULTS",
         default=Path("results"),
         help="Folder for reports.  [env: TEXTCAT_RESULTS; default: results]",
-    )(command)
-    return click.option(
-        "--data",
-        type=FolderToWrite(),
-        envvar="TEXTCAT_DATA",
-        default=Path("data"),
-        help="Folder for collections and the cache.  [env: TEXTCAT_DATA; default: data]",
-    )(command)
-
-
-def add_work_options(command: CommandFunction) -> CommandFunction:
-    """Add the options of commands that do work: folders, --jobs, --offline, --dry-run and verbosity."""
-    command = click.option(
-        "--dry-run", is_flag=True, help="Print what would be done for each stage, and do nothing."
-    )(command)
-    command = click.option("--offline", is_flag=True, help="Do not use the network.")(command)
-    command = click.option(
+    ),
+    click.option(
+        "--mirror",
+        type=click.Path(path_type=Path),
+        envvar="TEXTCAT_MIRROR",
+        help="Folder with copies of collections.  [env: TEXTCAT_MIRROR]",
+    ),
+)
+# For all commands: folders and verbosity.
+add_common_options = _join_options(*_folders, *_verbosity)
+# For commands that do work: also --jobs, --offline and --dry-run.
+add_work_options = _join_options(
+    *_verbosity,
+    *_folders,
+    click.option(
         "-j",
         "--jobs",
         type=click.IntRange(min=1),
         envvar="TEXTCAT_JOBS",
         help="Number of threads.  [default: all cores]",
-    )(command)
-    return add_verbosity_options(add_folder_options(command))
-
-
-def add_backend_options(command: CommandFunction) -> CommandFunction:
-    """Add --backend and --scheduler."""
-    command = click.option(
-        "--scheduler",
-        metavar="ADDRESS",
-        envvar="TEXTCAT_SCHEDULER",
-        help="Address of a running Dask scheduler, such as tcp://host:8786. Without it, --backend dask starts --jobs "
-        "local workers.  [env: TEXTCAT_SCHEDULER]",
-    )(command)
-    return click.option(
+    ),
+    click.option("--offline", is_flag=True, help="Do not use the network."),
+    click.option("--dry-run", is_flag=True, help="Print what would be done for each stage, and do nothing."),
+)
+add_backend_options = _join_options(
+    click.option(
         "--backend",
         type=click.Choice(["threads", "processes", "dask"]),
         envvar="TEXTCAT_BACKEND",
         help="How to run independent work (text chunks, folds, grid points, category blocks) in parallel.  "
         "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; plugin tokenizers in --jobs processes]",
-    )(command)
+    ),
+    click.option(
+        "--scheduler",
+        metavar="ADDRESS",
+        envvar="TEXTCAT_SCHEDULER",
+        help="Address of a running Dask scheduler, such as tcp://host:8786. Without it, --backend dask starts --jobs "
+        "local workers.  [env: TEXTCAT_SCHEDULER]",
+    ),
+)
 
 
 def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
@@ -203,7 +211,9 @@ def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
     quiet, verbose = settings.pop("quiet", False), settings.pop("verbose", 0)
     set_up_logging(verbose, quiet)
     if settings.get("jobs"):
-        limit_library_threads(settings["jobs"])
+        # BLAS libraries read these variables when they are loaded.
+        for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+            os.environ.setdefault(name, str(settings["jobs"]))
     return CommandSettings(
         data=settings.pop("data"),
         results=settings.pop("results"),
@@ -218,10 +228,15 @@ def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
     )
 
 
-def limit_library_threads(jobs: int) -> None:
-    """Limit the threads of BLAS libraries, which read these variables when they are loaded."""
-    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-        os.environ.setdefault(name, str(jobs))
+@contextmanager
+def start_context(settings: CommandSettings) -> Iterator[CommandSettings]:
+    """Yield the settings with progress bars and running workers, which stop at the end of the block."""
+    from textcat.parallel import start_workers
+
+    with start_workers(settings.backend, settings.jobs, settings.scheduler) as executor:
+        yield replace(
+            settings, progress=make_progress_bar(), download_progress=make_download_bar(), executor=executor
+        )
 
 
 def set_up_logging(verbose: int, quiet: bool) -> None:

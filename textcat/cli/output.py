@@ -41,17 +41,15 @@ def make_visible(value: Any) -> Any:
         return value.translate(_SIGNS)
     if isinstance(value, dict):
         return {
-            make_visible(key): _make_lines_visible(inner) if key == "document" else make_visible(inner)
+            make_visible(key): {
+                make_visible(field): text.replace("\r\n", " \n").translate(_SIGNS_IN_TEXT)
+                for field, text in inner.items()
+            }
+            if key == "document"
+            else make_visible(inner)
             for key, inner in value.items()
         }
     return [make_visible(inner) for inner in value] if isinstance(value, list | tuple) else value
-
-
-def _make_lines_visible(fields: dict[str, str]) -> dict[str, str]:
-    return {
-        make_visible(field): text.replace("\r\n", " \n").translate(_SIGNS_IN_TEXT)
-        for field, text in fields.items()
-    }
 
 
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
@@ -121,15 +119,17 @@ def _exit_after_write_error(error: OSError) -> NoReturn:
     """Exit with the code for output that could not be written, without a second error when Python ends."""
     ended = error.errno == errno.EPIPE and (_has_lost_reader(1) or _has_lost_reader(2))
     if not ended:
-        what = (
-            "a pipe to another process broke"
-            if error.errno == errno.EPIPE
-            else "cannot write standard output"
-        )
+        broken_pipe = error.errno == errno.EPIPE
+        what = "a pipe to another process broke" if broken_pipe else "cannot write standard output"
         click.echo(
             f"Error: {what}: {error.strerror}\nRun the command again; finished work is kept.", err=True
         )
-    _discard_output()
+    # Discard what is still buffered.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    if _has_lost_reader(2):
+        os.dup2(nowhere, 2)
+    os.close(nowhere)
     sys.exit(READER_ENDED if ended else WRITE_FAILED)
 
 
@@ -138,12 +138,3 @@ def _has_lost_reader(descriptor: int) -> bool:
     poll = select.poll()
     poll.register(descriptor, 0)
     return any(event & (select.POLLERR | select.POLLHUP) for _, event in poll.poll(0))
-
-
-def _discard_output() -> None:
-    """Discard what is still buffered."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    if _has_lost_reader(2):
-        os.dup2(nowhere, 2)
-    os.close(nowhere)

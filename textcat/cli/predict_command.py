@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from textcat.cli.completion import complete_models
-from textcat.cli.options import add_folder_options, add_verbosity_options, read_command_settings
+from textcat.cli.options import add_common_options, read_command_settings
 
 if TYPE_CHECKING:
     from textcat.errors import BadDataError
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["lines", "csv", "tsv", "jsonl"]),
+    type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext"]),
     help="Format of FILE.  [default: by its suffix, else one document per line]",
 )
 @click.option(
@@ -48,8 +48,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="At a broken document: answer those before it and stop, or leave it out and go on.",
 )
-@add_folder_options
-@add_verbosity_options
+@add_common_options
 def predict_command(
     model: Path,
     file: BinaryIO,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,8 @@ from textcat.cli.options import (
     CommandSettings,
     add_backend_options,
     add_work_options,
-    make_download_bar,
-    make_progress_bar,
     read_command_settings,
+    start_context,
 )
 
 if TYPE_CHECKING:
@@ -61,17 +59,9 @@ def run_experiments(
     `quote` is whether reports quote documents (None: only the user's own).
     """
     from textcat.errors import DataNotAvailableError, TextcatError
-    from textcat.parallel import start_workers
 
-    workers = start_workers(settings.backend, settings.jobs, settings.scheduler)
     worst = 0
-    with nullcontext() if settings.dry_run else workers as executor:
-        context = replace(
-            settings,
-            progress=make_progress_bar(),
-            download_progress=make_download_bar(),
-            executor=executor,
-        )
+    with nullcontext(settings) if settings.dry_run else start_context(settings) as context:
         for name in experiments:
             try:
                 _run_experiment(name, context, until, rebuild=rebuild, quote=quote)
@@ -118,8 +108,7 @@ def _report_results(
     """Bring results/EXPERIMENT/ up to date and print the tables."""
     from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.results import collect_results
-    from textcat.experiment.run.results_file import add_timings, collect_timings
-    from textcat.experiment.run.results_folder import write_results_folder
+    from textcat.experiment.run.results_file import add_timings, collect_timings, write_results_folder
     from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
     from textcat.report.writer import format_for_terminal, write_report
@@ -146,8 +135,7 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
     """Print the state of each step; the steps of a collection that is not on this machine are not known."""
     from textcat.experiment.run.runner import list_step_states, plan_experiment
 
-    corpus = experiment.corpus.name
-    plan = plan_experiment(experiment, context)
+    corpus, plan = experiment.corpus.name, plan_experiment(experiment, context)
     if plan is None:
         click.echo(f"fetch {corpus}: to do")
         click.echo("all later stages: to do, once the collection is here")
@@ -238,11 +226,7 @@ def report_command(experiments: tuple[str, ...], matrix: bool, excerpts: bool | 
     if not experiments and not matrix:
         raise click.UsageError("Give an experiment, or use --matrix.")
     place = read_command_settings(settings)
-    code = (
-        run_experiments(experiments, place, until="report", rebuild=True, quote=excerpts)
-        if experiments
-        else 0
-    )
+    code = run_experiments(experiments, place, until="report", rebuild=True, quote=excerpts)
     if matrix:
         from textcat.report.gate import find_results
         from textcat.report.matrix import write_matrix

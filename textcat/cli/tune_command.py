@@ -24,6 +24,12 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 @click.command("tune", epilog="Example:  textcat tune documents.csv --time 5m")
 @click.argument("documents", metavar="FILE|EXPERIMENT", shell_complete=complete_experiments)
 @click.option(
+    "--test",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="A second file with the test documents.  [default: drawn at random, or as a column says]",
+)
+@click.option(
     "--time", "seconds", type=Duration(), help="Time for the search, such as 90s, 5m or 1h.  [default: 5m]"
 )
 @click.option(
@@ -49,6 +55,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 @add_work_options
 def tune_command(
     documents: str,
+    test: Path | None,
     seconds: float | None,
     metric: str | None,
     folds: int,
@@ -60,9 +67,10 @@ def tune_command(
 ) -> int:
     """Find the best model for your documents.
 
-    FILE is what `textcat init` reads: a CSV, TSV, JSON Lines or svmlight file or a folder with one folder per class.
-    EXPERIMENT is an experiment file or name. Features, learner and thresholds are chosen on training documents only,
-    by cross-validation; test documents are used once, at the end.
+    FILE is what `textcat init` reads: a CSV, TSV, JSON Lines or svmlight file, one with lines such as
+    `__label__price What does it cost?`, or a folder with one folder per class. EXPERIMENT is an experiment file
+    or name. Features, learner and thresholds are chosen on training documents only, by cross-validation; test
+    documents are used once, at the end.
 
     The folder gets tuned.yaml (an experiment for `textcat run`), a model for `textcat predict`, tune.json and
     tune.html. Ctrl-C ends the search and keeps the best so far (exit code 0); a second Ctrl-C stops the command
@@ -76,9 +84,9 @@ def tune_command(
     target = output or Path(f"{_choose_name(documents)}-tuned")
     if place.dry_run:
         with TemporaryDirectory() as folder:
-            _print_plan(_read_experiment(documents, Path(folder), place), options, target)
+            _print_plan(_read_experiment(documents, test, Path(folder), place), options, target)
         return 0
-    experiment = _read_experiment(documents, target, place)
+    experiment = _read_experiment(documents, test, target, place)
     result = _tune(experiment, options, target, place)
     if as_json:
         print_json(result.report)
@@ -94,21 +102,25 @@ def _choose_name(documents: str) -> str:
     return choose_name(Path(documents))
 
 
-def _read_experiment(documents: str, target: Path, place: CommandSettings) -> Experiment:
+def _read_experiment(documents: str, test: Path | None, target: Path, place: CommandSettings) -> Experiment:
     """Return the experiment of a YAML file or a name, or the one that `textcat init` would write for documents."""
     import os
 
+    from textcat.errors import UsageError
     from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment
 
     path = Path(documents)
     if not path.exists() or path.suffix in (".yaml", ".yml") or documents in find_experiment_files():
+        if test is not None:
+            hint = "Write `test` below `corpus.options` of the experiment."
+            raise UsageError("--test goes with a file of documents", where=documents, hint=hint)
         return load_experiment(documents)
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.schema import render_first_experiment
     from textcat.store.files import write_atomically
 
-    inspection = inspect_documents(path)
+    inspection = inspect_documents(path, test)
     for line in inspection.report:
         if not place.quiet:
             click.echo(line, err=True)

@@ -13,18 +13,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from textcat.errors import UsageError
+from textcat.settings import StrictSettings
 from textcat.store.files import hash_file, write_atomically
 from textcat.yaml_reader import read_packaged_yaml
 
 
-class _StrictModel(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RemoteFile(_StrictModel):
+class RemoteFile(StrictSettings):
     """One published file, and other names that it may have in a mirror."""
 
     name: str
@@ -35,7 +32,7 @@ class RemoteFile(_StrictModel):
     optional: bool = False
 
 
-class ContentFile(_StrictModel):
+class ContentFile(StrictSettings):
     """One file of an unpacked collection, with the hash of its contents."""
 
     path: str
@@ -43,14 +40,14 @@ class ContentFile(_StrictModel):
     sha256: str
 
 
-class NpmPackage(_StrictModel):
+class NpmPackage(StrictSettings):
     """A package that the npm client can download."""
 
     package: str
     version: str
 
 
-class Package(_StrictModel):
+class Package(StrictSettings):
     """One complete set of files of a collection.
 
     members: patterns of the files to keep.
@@ -70,7 +67,7 @@ class Package(_StrictModel):
     max_bytes: int = 2_000_000_000
 
 
-class CorpusCard(_StrictModel):
+class CorpusCard(StrictSettings):
     """The description of a collection."""
 
     name: str
@@ -85,7 +82,7 @@ class CorpusCard(_StrictModel):
     size: int | None
     splits: dict[str, str]
     packages: tuple[Package, ...] = ()
-    counts: dict[str, int] = {}
+    counts: dict[str, int] = Field(default_factory=dict)
     fingerprints: tuple[str, ...] = ()
     kind: Literal["text", "vectors"] = "text"
     by_hand: str = ""

@@ -87,11 +87,11 @@ def require_choice(option: str, value: object, allowed: Collection[str]) -> None
 
 def find_side_by_name(word: str) -> str | None:
     """Return train, test, validation or unused for a word such as `Training` or `dev`, and None for other words."""
-    return _sides_by_word().get(word.strip().lower())
+    return _load_side_words().get(word.strip().lower())
 
 
 @cache
-def _sides_by_word() -> dict[str, str]:
+def _load_side_words() -> dict[str, str]:
     sides = read_packaged_yaml("corpora/lists/side_words.yaml")
     return {word: side for side, words in sides.items() for word in words}
 

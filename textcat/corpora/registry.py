@@ -18,7 +18,7 @@ from textcat.corpora.collections import clinc150, eurlex57k, newsgroups20, ohsum
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
 from textcat.corpora.own.documents import SAME_NAMES
-from textcat.corpora.own.tables import Problems
+from textcat.corpora.own.tables import TABLES, Problems
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
 from textcat.plugins import (
@@ -90,10 +90,7 @@ _TEXT_READERS: dict[str, Callable[..., Corpus]] = {
     "rcv1-like": rcv1.Rcv1,
     "reuters21578": reuters21578.Reuters21578,
     "webkb": webkb.WebKB,
-    "csv": partial(own.OwnDocuments, "csv"),
-    "tsv": partial(own.OwnDocuments, "tsv"),
-    "jsonl": partial(own.OwnDocuments, "jsonl"),
-    "folders": partial(own.OwnDocuments, "folders"),
+    **{form: partial(own.OwnDocuments, form) for form in (*TABLES, "folders")},
 }
 _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
     "rcv1-subset": rcv1.open_rcv1_subset,
@@ -102,8 +99,8 @@ _VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
 }
 # Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
 # `textcat generate` writes).
-OWN_FORMATS = ("csv", "tsv", "jsonl", "folders", "svmlight", "rcv1-like")
-OWN_TEXT_FORMATS = ("csv", "tsv", "jsonl", "folders")
+OWN_TEXT_FORMATS = (*TABLES, "folders")
+OWN_FORMATS = (*OWN_TEXT_FORMATS, "svmlight", "rcv1-like")
 _COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
     "20newsgroups": newsgroups20.count_newsgroups,
     "clinc150": clinc150.count_clinc150,
@@ -180,17 +177,6 @@ def _open(
     return readers[name](folder, **options)
 
 
-def list_reader_options(name: str) -> dict[str, Any]:
-    """Return the options of a collection's reader except `split`, with their defaults."""
-    reader = _TEXT_READERS.get(name) or _VECTOR_READERS[name]
-    taken = {
-        key: each.default
-        for key, each in signature(reader).parameters.items()
-        if key in _list_keyword_options(reader)
-    }
-    return {key: default for key, default in taken.items() if key != "split"}
-
-
 def load_option_descriptions(name: str) -> dict[str, str]:
     """Return the description of each option of a collection's reader."""
     table = read_packaged_yaml("corpora/options.yaml")
@@ -205,12 +191,8 @@ def fingerprint_corpus(name: str, folder: Path, **options: Any) -> str:
     """Return the sha256 of the contents of the files that are read with these options."""
     if name == "svmlight":
         return fingerprint_svmlight(folder, options.get("test"))
-    corpus = (
-        open_vectors(name, folder, **options)
-        if name in _VECTOR_READERS
-        else open_corpus(name, folder, **options)
-    )
-    return corpus.fingerprint()
+    opening: Any = open_vectors if name in _VECTOR_READERS else open_corpus
+    return str(opening(name, folder, **options).fingerprint())
 
 
 def count_corpus(name: str, folder: Path) -> dict[str, int]:
@@ -266,9 +248,10 @@ class _Options(BaseModel):
 
 class _OwnOptions(_Options):
     text: str | Names = "text"
-    label: str = "label"
+    label: str | Names = "label"
     id: str | None = None
     side: str | None = None
+    test: Annotated[str, Field(min_length=1)] | None = None
     validation: Literal["train", "test", "unused"] = "unused"
     label_separator: Annotated[str, Field(min_length=1)] | None = ","
     encoding: Annotated[str, AfterValidator(_check_encoding)] = "utf-8"
@@ -327,7 +310,7 @@ class _Rcv1SubsetOptions(_Options):
 
 
 _OPTIONS: dict[str, type[_Options]] = {
-    **dict.fromkeys(("csv", "tsv", "jsonl", "folders"), _OwnOptions),
+    **dict.fromkeys(OWN_TEXT_FORMATS, _OwnOptions),
     **dict.fromkeys(("rcv1", "rcv1-like", "rcv1-vectors"), _Rcv1Options),
     "clinc150": _Clinc150Options,
     "eurlex57k": _EurlexOptions,
@@ -351,8 +334,8 @@ class OptionFault:
     hint: str
 
 
-def get_option_defaults(name: str) -> dict[str, object]:
-    """Return the options of a built-in collection or format with their defaults."""
+def list_reader_options(name: str) -> dict[str, Any]:
+    """Return the options of the reader of a built-in collection or format, except `split`, with their defaults."""
     return {key: field.default for key, field in _OPTIONS[name].model_fields.items()}
 
 
@@ -366,11 +349,9 @@ def find_option_fault(name: str, options: dict[str, object]) -> OptionFault | No
         fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         key = str(fault["loc"][0])
         if fault["type"] == "extra_forbidden":
-            hint = (
-                "Write `split` beside `options`."
-                if key == "split"
-                else suggest_names(key, get_option_defaults(name))
-            )
+            hint = suggest_names(key, list_reader_options(name))
+            if key == "split":
+                hint = "Write `split` beside `options`."
             return OptionFault([key], f"{name} has no option {key!r}", hint)
         message = fault["msg"].removeprefix("Value error, ")
         now = f"It is {fault['input']!r} now." if isinstance(fault["input"], str | int | float) else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,11 @@ _TWO_COLONS = re.compile(r":[^\s:]*+:")
 
 @dataclass(frozen=True)
 class VectorCorpus:
-    """Documents as vectors: X is documents x terms, Y documents x categories, `split` the side of each row."""
+    """Documents as vectors: X is documents x terms, Y documents x categories (bool), `split` the side of each row."""
 
     name: str
     X: csr_matrix
-    Y: NDArray[np.bool_]
+    Y: csr_matrix
     ids: tuple[str, ...]
     split: NDArray[np.str_]
     categories: tuple[str, ...]
@@ -46,15 +47,20 @@ class VectorCorpus:
 
 @dataclass(frozen=True)
 class VectorLines:
-    """Parsed lines HEAD TERM:WEIGHT ...: the heads as written, and one row of X for each line."""
+    """Parsed lines HEAD TERM:WEIGHT ...: the heads as written, and one row of X for each line.
+
+    `file_ends` holds the number of lines up to the end of each file.
+    """
 
     heads: list[str]
     X: csr_matrix
+    file_ends: tuple[int, ...]
 
 
 def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     """Read whole files without blank lines and # comments; term id n is column n - 1."""
     heads: list[str] = []
+    ends: list[int] = []
     lengths: list[NDArray[np.int64]] = []
     columns: list[NDArray[np.int32]] = []
     weights: list[NDArray[np.float32]] = []
@@ -64,6 +70,7 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
             lengths.append(parsed[0])
             columns.append(parsed[1])
             weights.append(parsed[2])
+        ends.append(len(heads))
     starts = np.zeros(len(heads) + 1, dtype=np.int64)
     np.cumsum(np.concatenate(lengths) if lengths else [], out=starts[1:])
     indices = np.concatenate(columns) if columns else np.zeros(0, dtype=np.int32)
@@ -71,7 +78,7 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     width = int(indices.max()) + 1 if indices.size else 0
     X = csr_matrix((data, indices, starts), shape=(len(heads), width))
     X.sum_duplicates()
-    return VectorLines(heads, X)
+    return VectorLines(heads, X, tuple(ends))
 
 
 def _read_numbered_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
@@ -151,12 +158,13 @@ def make_vector_corpus(
 ) -> VectorCorpus:
     """Return a collection of vectors; documents without `ids` are numbered, labels not in `categories` are left out."""
     column = {category: number for number, category in enumerate(categories)}
-    Y = np.zeros((len(labels), len(categories)), dtype=bool)
-    for row, found in enumerate(labels):
-        Y[row, [column[label] for label in found if label in column]] = True
-    rows, columns = (tuple(str(number + 1) for number in range(size)) for size in X.shape)
+    known = [sorted({column[label] for label in found if label in column}) for found in labels]
+    starts = np.cumsum([0, *map(len, known)])
+    columns = np.fromiter(chain.from_iterable(known), dtype=np.int32, count=starts[-1])
+    Y = csr_matrix((np.ones(len(columns), dtype=np.bool_), columns, starts), (len(labels), len(categories)))
+    rows, terms = (tuple(str(number + 1) for number in range(size)) for size in X.shape)
     known_ids = rows if ids is None else tuple(ids)
-    return VectorCorpus(name, X, Y, known_ids, split, tuple(categories), columns, contents_sha256)
+    return VectorCorpus(name, X, Y, known_ids, split, tuple(categories), terms, contents_sha256)
 
 
 def open_svmlight(
@@ -173,11 +181,9 @@ def open_svmlight(
     by seed, and with `ratio=None` all documents are training documents. Labels that are not in `categories` are left
     out.
     """
-    paths = _list_svmlight_files(path, test)
-    training_lines = read_vector_lines(paths[:1])
-    lines = read_vector_lines(paths) if test is not None else training_lines
+    lines = read_vector_lines(_list_svmlight_files(path, test))
     documents = len(lines.heads)
-    training = np.arange(documents) < len(training_lines.heads)
+    training = np.arange(documents) < lines.file_ends[0]
     if test is None and ratio is not None:
         training = draw_training_mask(documents, seed=seed, ratio=ratio)
     labels = [[label for label in head.split(",") if label] for head in lines.heads]

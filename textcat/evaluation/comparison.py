@@ -7,7 +7,6 @@ adjusted for the number of categories (Benjamini & Hochberg, 1995). Over all cat
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +23,7 @@ from textcat.evaluation.measures import (
     f1,
     macro_f1,
     micro_f1,
+    replace_nan,
 )
 from textcat.evaluation.significance import (
     PairedIntervals,
@@ -124,37 +124,31 @@ def describe_overall(comparison: Comparison, zero_division: ZeroDivision) -> dic
     facts = {}
     for name, measure in (("micro.f1", micro_f1), ("macro.f1", macro_f1)):
         left, right = (measure(table, zero_division) for table in (comparison.left, comparison.right))
-        facts[name] = {
-            "left": _finite_or_none(left),
-            "right": _finite_or_none(right),
-            "difference": _finite_or_none(left - right),
-        }
+        found = {"left": left, "right": right, "difference": left - right}
         if comparison.intervals:
             interval = comparison.intervals[name].difference
-            facts[name]["low"], facts[name]["high"] = (
-                _finite_or_none(interval.low),
-                _finite_or_none(interval.high),
-            )
+            found |= {"low": interval.low, "high": interval.high}
+        facts[name] = replace_nan(found)
     return facts
 
 
 def describe_tests(comparison: Comparison) -> dict[str, dict[str, float | int | None]]:
     """Return for each test how often either side is better, and the two-sided p."""
+    paired = {
+        "micro sign test": comparison.micro_sign,
+        "macro sign test": comparison.macro_sign,
+        "macro t-test": comparison.macro_t,
+    }
+    found = {
+        name: (test.left_better, test.right_better, test.two_sided)
+        for name, test in paired.items()
+        if test is not None
+    }
     wilcoxon = comparison.wilcoxon
-    tests = (
-        {}
-        if comparison.micro_sign is None
-        else {"micro sign test": _describe_paired_test(comparison.micro_sign)}
-    )
+    found["Wilcoxon, errors"] = (wilcoxon.left_less, wilcoxon.left_more, wilcoxon.p_value)
     return {
-        **tests,
-        "macro sign test": _describe_paired_test(comparison.macro_sign),
-        "macro t-test": _describe_paired_test(comparison.macro_t),
-        "Wilcoxon, errors": {
-            "left_better": wilcoxon.left_less,
-            "right_better": wilcoxon.left_more,
-            "p": _finite_or_none(wilcoxon.p_value),
-        },
+        name: {"left_better": left, "right_better": right, **replace_nan({"p": p})}
+        for name, (left, right, p) in found.items()
     }
 
 
@@ -166,8 +160,9 @@ def describe_categories(comparison: Comparison) -> list[dict[str, Any]]:
         row: dict[str, Any] = {
             "category": name,
             "documents": int(left.tp[k] + left.fn[k]),
-            "left_f1": _finite_or_none(comparison.left_f1[k]),
-            "right_f1": _finite_or_none(comparison.right_f1[k]),
+            **replace_nan(
+                {"left_f1": float(comparison.left_f1[k]), "right_f1": float(comparison.right_f1[k])}
+            ),
             "left_errors": int(left.errors[k]),
             "right_errors": int(right.errors[k]),
         }
@@ -180,15 +175,3 @@ def describe_categories(comparison: Comparison) -> list[dict[str, Any]]:
             }
         rows.append(row)
     return rows
-
-
-def _describe_paired_test(test: PairedTest) -> dict[str, float | int | None]:
-    return {
-        "left_better": test.left_better,
-        "right_better": test.right_better,
-        "p": _finite_or_none(test.two_sided),
-    }
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if math.isfinite(value) else None

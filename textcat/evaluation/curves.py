@@ -90,6 +90,11 @@ class MicroCurve:
         self._found += np.take_along_axis(hits, accepted - 1, axis=0).sum(axis=1, dtype=np.int64)
         self._accepted += accepted.sum(axis=1)
 
+    def merge(self, other: MicroCurve) -> None:
+        """Add the categories of another part of the same curve."""
+        self._found += other._found
+        self._accepted += other._accepted
+
     def points(self) -> PrecisionRecallCurve:
         """Return the curve of the categories added."""
         if not self._positives:

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, UsageError
@@ -18,8 +19,31 @@ from textcat.errors import BadDataError, UsageError
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+# Labels of many documents and categories, without duplicates and with sorted columns.
+SparseLabels = sp.csr_array[Any]
 ZeroDivision = Literal[1, 0, "skip"]
 _ZERO_DIVISION_VALUES = {1: 100.0, 0: 0.0, "skip": float("nan")}
+
+
+def take_columns(labels: SparseLabels, categories: Ints) -> SparseLabels:
+    """Return the labels of some categories, in the given order."""
+    taken = sp.csr_array(labels[:, categories])
+    taken.sort_indices()
+    return taken
+
+
+def make_dense_labels(labels: Any, first: int = 0, stop: int | None = None) -> Bools:
+    """Return the labels of consecutive categories, sparse or not, as a bool array."""
+    block = labels[:, first:stop]
+    return np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), dtype=np.bool_)
+
+
+def count_positives(labels: Any) -> Ints:
+    """Return the number of documents of each category, of labels that are CSR or an array."""
+    if isinstance(labels, np.ndarray):
+        return np.asarray(np.count_nonzero(labels, axis=0), dtype=np.int64)
+    counts: Ints = np.bincount(labels.indices, minlength=labels.shape[1]).astype(np.int64)
+    return counts
 
 
 @dataclass(frozen=True)
@@ -70,13 +94,6 @@ def count_contingency(decisions: Bools, labels: Bools) -> ContingencyTable:
         np.count_nonzero(each, axis=0).astype(np.int64) for each in (decisions & labels, decisions, labels)
     )
     return ContingencyTable.from_totals(tp, accepted, positive, len(labels))
-
-
-def sum_tables(tables: Sequence[ContingencyTable]) -> ContingencyTable:
-    """Return the sum of the tables of several sets of documents."""
-    return ContingencyTable(
-        *(np.sum([getattr(table, kind) for table in tables], axis=0) for kind in ("tp", "fp", "fn", "tn"))
-    )
 
 
 def compute_percentage(part: Ints, whole: Ints, zero_division: ZeroDivision) -> Floats:

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.evaluation.measures import Bools, Floats, Ints
+from textcat.evaluation.measures import Bools, Floats, Ints, SparseLabels
 
 # Equal parts of [0, 1] in which the mean probability is compared with the share of right answers.
 RELIABILITY_BINS = 15
@@ -21,8 +22,13 @@ Confusion = tuple[int, int, int]
 Reliability = tuple[float, float, int]
 
 
-def find_columns(chosen: Bools) -> Ints:
+def find_columns(chosen: Bools | SparseLabels) -> Ints:
     """Return the first chosen column of each row, or -1."""
+    if sp.issparse(chosen):
+        found = np.full(chosen.shape[0], -1, dtype=np.int64)
+        some = np.diff(chosen.indptr) > 0
+        found[some] = chosen.indices[chosen.indptr[:-1][some]]
+        return found
     first = np.argmax(chosen, axis=1)
     return np.where(chosen.any(axis=1), first, -1).astype(np.int64)
 

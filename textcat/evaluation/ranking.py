@@ -14,17 +14,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
-from textcat.evaluation.measures import Bools, Floats, Ints
+from textcat.evaluation.measures import Bools, Floats, Ints, SparseLabels
 
 PROPENSITY_A = 0.55
 PROPENSITY_B = 1.5
 # Scores are searched this many labels, and hits are counted this many documents at a time.
 BLOCK_LABELS = 512
 BLOCK_DOCUMENTS = 1024
-RANKING_KINDS = ("precision", "recall", "ndcg", "r_precision", "psp", "coverage")
 
 
 @dataclass
@@ -39,22 +39,33 @@ class TopLabels:
         """Return the ranking before the first block."""
         return cls(np.full((documents, k), -1, dtype=np.int64), np.full((documents, k), -np.inf))
 
-    def add(self, block: NDArray[Any], first: int) -> None:
-        """Merge the scores of the labels `first`, `first` + 1, ...; blocks come in the order of the labels."""
-        k = self.labels.shape[1]
-        kept = min(k, block.shape[1])
-        if not kept:
-            return
-        # Only scores that reach the k-th best of their block can enter; sorting is stable, so the first label wins.
+    @classmethod
+    def find(cls, block: NDArray[Any], first: int, k: int) -> TopLabels:
+        """Return the k best of the labels `first`, `first` + 1, ... with these scores."""
+        found = cls.make_empty(len(block), min(k, block.shape[1]))
+        if not found.labels.size:
+            return found
         for start in range(0, len(block), BLOCK_DOCUMENTS):
             rows = slice(start, start + BLOCK_DOCUMENTS)
-            best = _find_highest(np.asarray(block[rows], dtype=np.float64), kept)
-            scores = np.hstack([self.scores[rows], np.take_along_axis(block[rows], best, axis=1)])
-            labels = np.hstack([self.labels[rows], best + first])
-            # Places that no label has taken yet come after labels with a score of minus infinity.
-            order = np.lexsort((labels < 0, -scores), axis=1)[:, :k]
-            self.scores[rows] = np.take_along_axis(scores, order, axis=1)
-            self.labels[rows] = np.take_along_axis(labels, order, axis=1)
+            best = _find_highest(np.asarray(block[rows], dtype=np.float64), found.labels.shape[1])
+            found.scores[rows] = np.take_along_axis(block[rows], best, axis=1)
+            found.labels[rows] = best + first
+        return found
+
+    def merge(self, other: TopLabels) -> None:
+        """Merge the best of later labels; sorting is stable, so of ties the first label wins."""
+        k = self.labels.shape[1]
+        if not other.labels.shape[1]:
+            return
+        scores, labels = np.hstack([self.scores, other.scores]), np.hstack([self.labels, other.labels])
+        # Places that no label has taken yet come after labels with a score of minus infinity.
+        order = np.lexsort((labels < 0, -scores), axis=1)[:, :k]
+        self.scores = np.take_along_axis(scores, order, axis=1)
+        self.labels = np.take_along_axis(labels, order, axis=1)
+
+    def add(self, block: NDArray[Any], first: int) -> None:
+        """Merge the scores of the labels `first`, `first` + 1, ...; blocks come in the order of the labels."""
+        self.merge(TopLabels.find(block, first, self.labels.shape[1]))
 
 
 def _find_highest(scores: Floats, k: int) -> Ints:
@@ -95,12 +106,14 @@ def compute_inverse_propensities(train_counts: Ints, train_documents: int) -> Fl
 
 
 def measure_ranking(
-    top: TopLabels, labels: Bools, ks: Sequence[int], train_counts: Ints, train_documents: int
+    top: TopLabels, labels: Bools | SparseLabels, ks: Sequence[int], train_counts: Ints, train_documents: int
 ) -> dict[str, float]:
     """Return the measures at each k, and the numbers of documents measured, and skipped because they have no label.
 
     A document with fewer than k labels to choose from has misses in the places that are left.
     """
+    own = sp.csr_array(labels)
+    documents, number = own.shape[0], own.shape[1]
     if not ks or min(ks) < 1 or max(ks) > top.labels.shape[1]:
         raise UsageError(
             f"measures at {list(ks)} need rankings of as many labels, not of {top.labels.shape[1]}",
@@ -108,57 +121,57 @@ def measure_ranking(
         )
     inverse = compute_inverse_propensities(train_counts, train_documents)
     sums = {name: 0.0 for k in ks for name in _list_sums(k)}
-    measured, present = 0, np.zeros(labels.shape[1], dtype=np.bool_)
-    covered = {k: np.zeros(labels.shape[1], dtype=np.bool_) for k in ks}
-    for start in range(0, len(labels), BLOCK_DOCUMENTS):
-        rows = slice(start, start + BLOCK_DOCUMENTS)
-        labelled = labels[rows].any(axis=1)
-        measured += int(np.count_nonzero(labelled))
-        block = labels[rows][labelled]
-        best = top.labels[rows][labelled]
-        for name, value in _sum_block(best, block, ks, inverse).items():
+    measured, covered = 0, {k: np.zeros(number, dtype=np.bool_) for k in ks}
+    for start in range(0, documents, BLOCK_DOCUMENTS):
+        rows = np.arange(start, min(start + BLOCK_DOCUMENTS, documents))
+        labelled = rows[np.diff(own.indptr)[rows] > 0]
+        measured += len(labelled)
+        block, best = own[labelled], top.labels[labelled]
+        hits = _find_hits(best, block)
+        for name, value in _sum_block(best, hits, block, ks, inverse).items():
             sums[name] += value
-        present |= block.any(axis=0)
         for k in ks:
-            covered[k][best[:, :k][_find_hits(best[:, :k], block)]] = True
-    known = int(np.count_nonzero(present))
+            covered[k][best[:, :k][hits[:, :k]]] = True
+    known = int(np.count_nonzero(np.bincount(own.indices, minlength=number)))
     coverage = {
         f"coverage@{k}": 100.0 * int(np.count_nonzero(covered[k])) / known if known else float("nan")
         for k in ks
     }
-    return (
-        _divide_sums(sums, ks, measured)
-        | coverage
-        | {
-            "ranking.documents": float(measured),
-            "ranking.skipped": float(len(labels) - measured),
-        }
-    )
-
-
-def list_ranking_measures(ks: Sequence[int]) -> list[str]:
-    """Return the names of the measures, by kind and then by k."""
-    return [f"{kind}@{k}" for kind in RANKING_KINDS for k in ks]
+    counted = {"ranking.documents": float(measured), "ranking.skipped": float(documents - measured)}
+    return _divide_sums(sums, ks, measured) | coverage | counted
 
 
 def _list_sums(k: int) -> tuple[str, ...]:
     return f"precision@{k}", f"recall@{k}", f"ndcg@{k}", f"r_precision@{k}", f"gain@{k}", f"best_gain@{k}"
 
 
-def _find_hits(top: Ints, labels: Bools) -> Bools:
+def _find_hits(top: Ints, labels: SparseLabels) -> Bools:
     """Return which places of the rankings hold a label of their document."""
-    return np.take_along_axis(labels, np.maximum(top, 0), axis=1) & (top >= 0)
+    documents, number = labels.shape
+    rows = np.repeat(np.arange(documents), np.diff(labels.indptr))
+    wanted = np.arange(documents)[:, None] * number + top
+    return np.isin(wanted, rows * number + labels.indices) & (top >= 0)
 
 
-def _sum_block(top: Ints, labels: Bools, ks: Sequence[int], inverse: Floats) -> dict[str, float]:
+def _find_best_gains(labels: SparseLabels, inverse: Floats, k: int) -> Floats:
+    """Return the k largest inverse propensities of the labels of each document, 0 where it has fewer labels."""
+    rows = np.repeat(np.arange(labels.shape[0]), np.diff(labels.indptr))
+    gains = inverse[labels.indices]
+    order = np.lexsort((-gains, rows))
+    places = np.arange(len(rows)) - labels.indptr[rows]
+    kept = places < k
+    best = np.zeros((labels.shape[0], k))
+    best[rows[kept], places[kept]] = gains[order][kept]
+    return best
+
+
+def _sum_block(
+    top: Ints, hits: Bools, labels: SparseLabels, ks: Sequence[int], inverse: Floats
+) -> dict[str, float]:
     """Return the sums over some documents, each of which has a label."""
-    hits = _find_hits(top, labels)
-    number = labels.sum(axis=1)
+    number = np.diff(labels.indptr)
     gain = np.where(hits, inverse[np.maximum(top, 0)], 0.0)
-    widest = min(max(ks), labels.shape[1])
-    possible = np.where(labels, inverse, 0.0)
-    best = -np.partition(-possible, widest - 1, axis=1)[:, :widest]
-    best = -np.sort(-best, axis=1)
+    best = _find_best_gains(labels, inverse, min(max(ks), labels.shape[1]))
     discount = 1.0 / np.log2(np.arange(2, max(ks) + 2))
     ideal = np.cumsum(discount)
     sums: dict[str, float] = {}

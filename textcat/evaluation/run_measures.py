@@ -11,7 +11,15 @@ import numpy as np
 from textcat.errors import UsageError
 from textcat.evaluation import measures
 from textcat.evaluation.curves import BreakEven, find_break_even
-from textcat.evaluation.measures import Bools, ContingencyTable, Floats, Ints, ZeroDivision, count_contingency
+from textcat.evaluation.measures import (
+    Bools,
+    ContingencyTable,
+    Floats,
+    Ints,
+    SparseLabels,
+    ZeroDivision,
+    count_contingency,
+)
 from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking, split_labels
 from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 
@@ -80,12 +88,12 @@ def measure_all(
     top = None
     if settings.ranking and scores is not None:
         top = find_top_labels(split_labels(scores), len(scores), max(settings.ranking))
-    counts = EvaluationCounts(
-        count_contingency(decisions, labels),
-        _find_break_even_or_empty(scores, labels),
-        _compute_accuracy(scores, labels),
-        top,
-    )
+    nothing = np.zeros(labels.shape[1], dtype=np.int64)
+    ranked = BreakEven(nothing, nothing) if scores is None else find_break_even(scores, labels)
+    accuracy = float("nan")
+    if scores is not None and len(labels) and np.all(np.count_nonzero(labels, axis=1) == 1):
+        accuracy = measures.argmax_accuracy(scores, labels)
+    counts = EvaluationCounts(count_contingency(decisions, labels), ranked, accuracy, top)
     return measure_counts(counts, labels, categories, train_counts, settings, train_documents)
 
 
@@ -101,7 +109,7 @@ class EvaluationCounts:
 
 def measure_counts(
     counts: EvaluationCounts,
-    labels: Bools,
+    labels: Bools | SparseLabels,
     categories: Sequence[str],
     train_counts: Ints,
     settings: MeasureSettings,
@@ -133,20 +141,6 @@ def average_repetitions(runs: Sequence[Mapping[str, float]]) -> dict[str, float]
     return result
 
 
-def _find_break_even_or_empty(scores: Floats | None, labels: Bools) -> BreakEven:
-    if scores is not None:
-        return find_break_even(scores, labels)
-    nothing = np.zeros(labels.shape[1], dtype=np.int64)
-    return BreakEven(hits=nothing, positives=nothing)
-
-
-def _compute_accuracy(scores: Floats | None, labels: Bools) -> float:
-    single = len(labels) > 0 and bool(np.all(np.count_nonzero(labels, axis=1) == 1))
-    if scores is None or not single:
-        return float("nan")
-    return measures.argmax_accuracy(scores, labels)
-
-
 def _compute_averages(
     table: ContingencyTable, ranked: BreakEven, zero_division: ZeroDivision
 ) -> dict[str, float]:
@@ -175,9 +169,8 @@ def _compute_largest_and_rest(
     result: dict[str, float] = {}
     for name, chosen in parts.items():
         part = table.restrict(chosen)
-        known = len(chosen) > 0
         zero_division = settings.zero_division
-        result[f"micro.f1.{name}"] = measures.micro_f1(part, zero_division) if known else float("nan")
+        result[f"micro.f1.{name}"] = measures.micro_f1(part, zero_division) if len(chosen) else float("nan")
         result[f"micro.bep.{name}"] = ranked.micro(chosen)
         result[f"macro.f1.{name}"] = measures.macro_f1(part, zero_division)
         result[f"macro.f1_of_means.{name}"] = measures.f1_of_means(part, zero_division)

@@ -98,20 +98,16 @@ def macro_t_test(left: ArrayLike, right: ArrayLike) -> PairedTest:
     if len(difference) < 2:
         return PairedTest(float("nan"), float("nan"), better, worse)
     spread = float(difference.std(ddof=1))
+    mean = float(difference.mean())
     if spread == 0:
-        return _compute_limit_t_test(float(difference.mean()), better, worse)
-    statistic = float(difference.mean()) / (spread / np.sqrt(len(difference)))
+        # The limit when all differences are equal.
+        limit, p_value = (np.copysign(np.inf, mean), 0.0) if mean else (0.0, 0.5)
+        return PairedTest(float(limit), p_value, better, worse)
+    statistic = mean / (spread / np.sqrt(len(difference)))
     from scipy import stats  # noqa: PLC0415 - takes long to import
 
     p_value = float(stats.t.sf(abs(statistic), df=len(difference) - 1))
     return PairedTest(float(statistic), p_value, better, worse)
-
-
-def _compute_limit_t_test(mean: float, better: int, worse: int) -> PairedTest:
-    """Return the limit of the t-test when all differences are equal."""
-    if mean == 0:
-        return PairedTest(0.0, 0.5, better, worse)
-    return PairedTest(float(np.copysign(np.inf, mean)), 0.0, better, worse)
 
 
 def _subtract_pairs(left: ArrayLike, right: ArrayLike) -> Floats:
@@ -181,8 +177,14 @@ def paired_bootstrap(
     whole = np.ones((1, len(labels)), dtype=np.float32)
     values = np.stack([next(_compute_f1(side, labels, whole, zero_division)) for side in (left, right)])
     drawn = _resample_f1(left, right, labels, np.random.default_rng(seed), zero_division, samples)
-    names = ("micro.f1", "macro.f1")
-    return {name: _make_paired_intervals(values[:, k], drawn[:, :, k], level) for k, name in enumerate(names)}
+    # Left, right, and left minus right on the same resamples.
+    values, drawn = (np.stack([each[0], each[1], each[0] - each[1]]) for each in (values, drawn))
+    return {
+        name: PairedIntervals(
+            *(_compute_interval(float(values[i, k]), drawn[i, :, k], level) for i in range(3))
+        )
+        for k, name in enumerate(("micro.f1", "macro.f1"))
+    }
 
 
 def _resample_f1(
@@ -217,14 +219,6 @@ def _compute_f1(
     for hits, taken, wanted in zip(tp, accepted, positive, strict=True):
         table = ContingencyTable.from_totals(hits, taken, wanted, len(labels))
         yield np.array([micro_f1(table, zero_division), macro_f1(table, zero_division)])
-
-
-def _make_paired_intervals(values: Floats, drawn: Floats, level: float) -> PairedIntervals:
-    return PairedIntervals(
-        left=_compute_interval(float(values[0]), drawn[0], level),
-        right=_compute_interval(float(values[1]), drawn[1], level),
-        difference=_compute_interval(float(values[0] - values[1]), drawn[0] - drawn[1], level),
-    )
 
 
 def _compute_interval(value: float, drawn: Floats, level: float) -> Interval:

@@ -44,11 +44,12 @@ class RunContext:
     progress: ProgressReporter = ignore_progress
     download_progress: ProgressCallback | None = None
     executor: Executor | None = None
+    store_class: type[Store] = Store
 
     @cached_property
     def store(self) -> Store:
         """The cache of artifacts."""
-        return Store(self.data / "cache")
+        return self.store_class(self.data / "cache")
 
     @property
     def jobs_per_task(self) -> int:

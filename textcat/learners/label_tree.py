@@ -80,7 +80,11 @@ class LabelTree:
 
     def score_blocks(self, X: Any, width: int, jobs: int = 1) -> Iterator[tuple[int, Floats]]:
         """Yield the scores of `width` categories at a time, each block with its first category."""
-        found = sp.csc_matrix(self.find_labels(X, jobs))
+        yield from self.split_scores(self.find_labels(X, jobs), width)
+
+    def split_scores(self, scores: sp.csr_matrix, width: int) -> Iterator[tuple[int, Floats]]:
+        """Yield the scores of `find_labels` as those of all categories, `width` categories at a time."""
+        found = sp.csc_matrix(scores)
         for first in range(0, self.categories, width):
             part = found[:, first : first + width]
             dense = np.full(part.shape, UNREACHED)

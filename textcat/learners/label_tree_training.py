@@ -23,6 +23,7 @@ from textcat.learners.label_tree import LabelTree, LabelTreeSettings
 from textcat.linear import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
+from textcat.parallel import Executor
 from textcat.parallel.threads import run_in_threads
 
 Ints = NDArray[np.int64]
@@ -105,10 +106,29 @@ class _Node:
     children: list[int]
 
 
-def fit_label_tree(X: Any, Y: Any, settings: LabelTreeSettings, *, seed: int = 0, jobs: int = 1) -> LabelTree:
+@dataclass(frozen=True)
+class _Training:
+    """Inputs that all nodes share."""
+
+    X: sp.csr_matrix
+    Y: sp.csc_matrix
+    settings: LabelTreeSettings
+    roots: frozenset[int]
+    nodes: list[_Node]
+
+
+def fit_label_tree(
+    X: Any,
+    Y: Any,
+    settings: LabelTreeSettings,
+    *,
+    seed: int = 0,
+    jobs: int = 1,
+    executor: Executor | None = None,
+) -> LabelTree:
     """Train trees on documents x features and documents x labels, dense or sparse.
 
-    Labels without documents are left out.
+    Nodes are trained by the executor's workers, or in `jobs` threads. Labels without documents are left out.
     """
     rows = as_documents(X)
     labels: Any = Y if sp.issparse(Y) else as_labels(Y, rows.shape[0])
@@ -123,8 +143,11 @@ def fit_label_tree(X: Any, Y: Any, settings: LabelTreeSettings, *, seed: int = 0
         roots.append(len(nodes))
         _divide(nodes, centroids, known, settings, np.random.default_rng([seed, tree]))
     # The first nodes are the largest: they start first.
-    work = partial(_train_node, rows, positive, settings, frozenset(roots), nodes)
-    models = run_in_threads(jobs, [partial(work, number) for number in range(len(nodes))])
+    training, numbers = _Training(rows, positive, settings, frozenset(roots), nodes), range(len(nodes))
+    if executor is None:
+        models = run_in_threads(jobs, [partial(_train_node, training, number) for number in numbers])
+    else:
+        models = list(executor.map_items(_train_node, training, numbers))
     return _join(nodes, roots, models, settings, positive.shape[1])
 
 
@@ -153,18 +176,11 @@ def _divide(
             waiting.append((cluster, child))
 
 
-def _train_node(
-    X: sp.csr_matrix,
-    Y: sp.csc_matrix,
-    settings: LabelTreeSettings,
-    roots: frozenset[int],
-    nodes: list[_Node],
-    number: int,
-) -> LinearModel:
+def _train_node(training: _Training, number: int) -> LinearModel:
     """Train the classifiers of a node on the documents with a label below it, a root on all documents."""
-    node = nodes[number]
-    below = Y[:, np.concatenate(node.clusters)]
-    documents = np.arange(Y.shape[0]) if number in roots else np.unique(below.indices)
+    node, X, settings = training.nodes[number], training.X, training.settings
+    below = training.Y[:, np.concatenate(node.clusters)]
+    documents = np.arange(X.shape[0]) if number in training.roots else np.unique(below.indices)
     targets = np.zeros((len(documents), len(node.clusters)), dtype=np.bool_)
     cluster_of = np.repeat(np.arange(len(node.clusters)), [len(cluster) for cluster in node.clusters])
     targets[np.searchsorted(documents, below.indices), np.repeat(cluster_of, np.diff(below.indptr))] = True

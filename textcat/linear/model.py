@@ -42,6 +42,10 @@ class LinearModel:
 
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the scores, documents x categories, of a sparse or dense matrix."""
+        return self.scores_in_threads(X, 1)
+
+    def scores_in_threads(self, X: Any, jobs: int) -> NDArray[np.float64]:
+        """Return the same scores; sparse documents and weights are multiplied in that many threads."""
         if X.shape[1] != self.coef.shape[0]:
             raise UsageError(
                 f"the documents have {X.shape[1]} features, the model was trained on {self.coef.shape[0]}",
@@ -49,7 +53,7 @@ class LinearModel:
             )
         documents: Any = X if sp.issparse(X) else np.asarray(X)
         if sp.issparse(X) and sp.issparse(self.coef):
-            product = self._labels_by_feature.multiply(X)
+            product = self._labels_by_feature.multiply(X, jobs)
             product += self.intercept
             return np.asarray(product)
         return np.asarray(documents @ self.coef + self.intercept, dtype=np.float64)
@@ -64,15 +68,8 @@ class LinearModel:
 
         They are those of `scores`, except for rounding where X is dense.
         """
-        sparse = sp.issparse(X) and sp.issparse(self.coef)
         for first in range(0, self.coef.shape[1], width):
-            part = self.select_categories(first, first + width)
-            if not sparse:
-                yield first, part.scores(X)
-                continue
-            product = SparseWeights(part.coef).multiply(X, jobs)
-            product += part.intercept
-            yield first, product
+            yield first, self.select_categories(first, first + width).scores_in_threads(X, jobs)
 
     def select_categories(self, first: int, stop: int) -> LinearModel:
         """Return the model of consecutive categories."""

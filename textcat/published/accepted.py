@@ -5,35 +5,27 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-
-from textcat.errors import UsageError
+from textcat.published.printed_tables import validate_contents
+from textcat.settings import StrictSettings
 from textcat.yaml_reader import read_packaged_yaml, read_yaml
-
-Contents = TypeVar("Contents")
 
 PINNED_HEADER = """# The measured value of each cell that was accepted last, in the unit of our measures.
 # A value that moves by more than its kind allows (0.05 unless tolerances.yaml says otherwise) fails.
 """
 
 
-class Variant(BaseModel):
+class Variant(StrictSettings):
     """A variant that was tried, and its figures."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     variant: str
     figures: dict[str, float]
 
 
-class Deviation(BaseModel):
+class Deviation(StrictSettings):
     """Explanation of cells that differ from print; `*` in `cells` matches any characters."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     cells: str
     reason: str
@@ -47,13 +39,12 @@ class Deviation(BaseModel):
 
 def load_deviations(path: Path | None = None) -> list[Deviation]:
     """Load the known deviations from the package, or from `path`."""
-    data = _read_data("deviations.yaml", path) or []
-    return _validate(_deviations_adapter(), data, path or "deviations.yaml")
+    return list(_load(list[Deviation], "deviations.yaml", path, []))
 
 
 def load_pinned(path: Path | None = None) -> dict[str, float]:
     """Load the pinned values from the package, or from `path`."""
-    return _validate(_pinned_adapter(), _read_data("pinned.yaml", path) or {}, path or "pinned.yaml")
+    return dict(_load(dict[str, float], "pinned.yaml", path, {}))
 
 
 def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
@@ -73,26 +64,6 @@ def _format_value(value: float) -> str:
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
 
 
-def _read_data(packaged_name: str, path: Path | None) -> Any:
-    return read_packaged_yaml(f"published/{packaged_name}") if path is None else read_yaml(path).data
-
-
-def _validate(adapter: TypeAdapter[Contents], contents: object, name: Path | str) -> Contents:
-    try:
-        return adapter.validate_python(contents)
-    except ValidationError as problem:
-        raise UsageError(
-            f"invalid contents: {problem}",
-            where=str(name),
-            hint="Correct it as textcat/published/README.md describes.",
-        ) from problem
-
-
-@cache
-def _deviations_adapter() -> TypeAdapter[list[Deviation]]:
-    return TypeAdapter(list[Deviation])
-
-
-@cache
-def _pinned_adapter() -> TypeAdapter[dict[str, float]]:
-    return TypeAdapter(dict[str, float])
+def _load(kind: Any, packaged_name: str, path: Path | None, empty: Any) -> Any:
+    data = read_packaged_yaml(f"published/{packaged_name}") if path is None else read_yaml(path).data
+    return validate_contents(kind, data or empty, "contents", str(path or packaged_name))

@@ -15,11 +15,13 @@ from functools import cache
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from textcat.errors import UsageError
 from textcat.published.check import MeasuresByExperiment
+from textcat.published.printed_tables import validate_contents
 from textcat.published.verdicts import ROUNDING_MARGIN, read_printed
+from textcat.settings import StrictSettings
 from textcat.yaml_reader import read_packaged_yaml
 
 MarkVerdict = Literal["above", "below", "not run"]
@@ -32,11 +34,7 @@ PINNED_HEADER = """# The value held against each baseline when last accepted, an
 """
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class Mark(_Strict):
+class Mark(StrictSettings):
     """A published percentage of one system, and the run and measure of our number."""
 
     system: str
@@ -46,7 +44,7 @@ class Mark(_Strict):
     measure: str
 
 
-class BaselineCollection(_Strict):
+class BaselineCollection(StrictSettings):
     """A collection, the experiment of ours, and the published marks on its authors' parts.
 
     `choices` says which of our settings were chosen with test results in view.
@@ -64,7 +62,7 @@ class BaselineCollection(_Strict):
         return f"{self.collection}[{mark.system}][{mark.name}][{mark.run}]"
 
 
-class PinnedBaselines(_Strict):
+class PinnedBaselines(StrictSettings):
     """Accepted values of one experiment by mark, and the fingerprint of its corpus files."""
 
     corpus: str
@@ -141,11 +139,9 @@ def load_baselines() -> tuple[BaselineCollection, ...]:
 
 def validate_baselines(contents: object, name: str) -> tuple[BaselineCollection, ...]:
     """Return the baselines in plain values read from YAML; `name` is the source in error messages."""
-    hint = "Correct it as textcat/published/README.md describes."
-    try:
-        found = TypeAdapter(tuple[BaselineCollection, ...]).validate_python(contents)
-    except ValidationError as problem:
-        raise UsageError(f"invalid baselines: {problem}", where=name, hint=hint) from problem
+    found: tuple[BaselineCollection, ...] = validate_contents(
+        tuple[BaselineCollection, ...], contents, "baselines", name
+    )
     ids = Counter(each.name_mark(mark) for each in found for mark in each.marks)
     repeated = [mark for mark, number in ids.items() if number > 1]
     if repeated:

@@ -179,13 +179,13 @@ def judge_cells(
     """
     partners = _find_partners(published)
     judged = [_judge_cell(cell, measured, pinned, deviations, partners.get(cell.id)) for cell in published]
-    return [_add_documents(entry, document_counts or {}) for entry in judged]
-
-
-def _add_documents(entry: CellVerdict, counts: Mapping[str, float]) -> CellVerdict:
-    if entry.difference is None or entry.cell.id not in counts:
-        return entry
-    return replace(entry, documents=round(entry.difference * counts[entry.cell.id] / 100.0))
+    counts = document_counts or {}
+    return [
+        replace(entry, documents=round(entry.difference * counts[entry.cell.id] / 100.0))
+        if entry.difference is not None and entry.cell.id in counts
+        else entry
+        for entry in judged
+    ]
 
 
 def list_failed(verdicts: Sequence[CellVerdict]) -> list[CellVerdict]:
@@ -200,29 +200,24 @@ def _judge_cell(
     deviations: Sequence[Deviation],
     partner: PublishedCell | None,
 ) -> CellVerdict:
-    value = measured.get(cell.id)
+    value, kind = measured.get(cell.id), find_measure_kind(cell.kind)
     found = _judge_value(cell, measured, partner)
-    lost = (
-        cell.id in measured and _judge_value(cell, pinned, partner) == "reproduced" and found != "reproduced"
-    )
+    before = _judge_value(cell, pinned, partner)
+    state: CellState = "cannot run" if cell.cannot_run else "not run"
+    if cell.id in measured and not (cell.not_run and value is None):
+        state = "run"
     return CellVerdict(
         cell=cell,
-        state=_find_state(cell, measured),
+        state=state,
         measured=value,
         difference=subtract_printed(value, cell.printed, cell.unit),
         verdict=found,
-        gated=find_measure_kind(cell.kind).gated and cell.printed is not None,
+        gated=kind.gated and cell.printed is not None,
         pinned=pinned.get(cell.id),
         drifted=_has_drifted(cell, measured, pinned),
-        lost=lost and find_measure_kind(cell.kind).gated,
+        lost=kind.gated and cell.id in measured and before == "reproduced" and found != "reproduced",
         deviation=next((entry for entry in deviations if entry.covers(cell.id)), None),
     )
-
-
-def _find_state(cell: PublishedCell, measured: CellValues) -> CellState:
-    if cell.id in measured and not (cell.not_run and measured[cell.id] is None):
-        return "run"
-    return "cannot run" if cell.cannot_run else "not run"
 
 
 def _judge_value(cell: PublishedCell, measured: CellValues, partner: PublishedCell | None) -> Verdict:
@@ -250,13 +245,11 @@ def _find_partners(published: Sequence[PublishedCell]) -> dict[str, PublishedCel
 
 def _has_drifted(cell: PublishedCell, measured: CellValues, pinned: CellValues) -> bool:
     """Return whether a cell drifted: a number that disappeared did; a cell not run or not gated did not."""
-    before = pinned.get(cell.id)
-    if before is None or cell.id not in measured or not find_measure_kind(cell.kind).gated:
+    before, kind = pinned.get(cell.id), find_measure_kind(cell.kind)
+    if before is None or cell.id not in measured or not kind.gated:
         return False
-    now = measured[cell.id]
-    if now is None or math.isnan(now):
-        return True
-    return abs(now - before) > find_measure_kind(cell.kind).drift + ROUNDING_MARGIN
+    now = _nan_to_none(measured[cell.id])
+    return now is None or abs(now - before) > kind.drift + ROUNDING_MARGIN
 
 
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "close", "above", "differs", "missing", "ungated")
@@ -346,33 +339,27 @@ def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] |
     }
 
 
+_CELL_KEYS = ("id", "paper", "table", "group", "row", "column", "kind", "unit", "experiment", "run", "measure",
+              "printed", "repeats", "where")  # fmt: skip
+_VERDICT_KEYS = (
+    "state",
+    "measured",
+    "difference",
+    "documents",
+    "verdict",
+    "gated",
+    "pinned",
+    "drifted",
+    "lost",
+)
+
+
 def describe_cell(entry: CellVerdict) -> dict[str, Any]:
     """Return one cell as plain values."""
     cell = entry.cell
     return {
-        "id": cell.id,
-        "paper": cell.paper,
-        "table": cell.table,
-        "group": cell.group,
-        "row": cell.row,
-        "column": cell.column,
-        "kind": cell.kind,
-        "unit": cell.unit,
-        "experiment": cell.experiment,
-        "run": cell.run,
-        "measure": cell.measure,
-        "printed": cell.printed,
-        "repeats": cell.repeats,
-        "where": cell.where,
-        "state": entry.state,
-        "measured": entry.measured,
-        "difference": entry.difference,
-        "documents": entry.documents,
-        "verdict": entry.verdict,
-        "gated": entry.gated,
-        "pinned": entry.pinned,
-        "drifted": entry.drifted,
-        "lost": entry.lost,
+        **{name: getattr(cell, name) for name in _CELL_KEYS},
+        **{name: getattr(entry, name) for name in _VERDICT_KEYS},
         "deviation": entry.deviation.reason if entry.deviation else None,
         "cannot_run": cell.cannot_run if entry.state == "cannot run" else None,
         "reason": cell.not_run if entry.state == "not run" else None,

@@ -87,13 +87,9 @@ def name_measure(measure: str) -> str:
 
 def format_amount(value: float, unit: str) -> str:
     """Format a number with its unit."""
-    whole = float(value).is_integer()
-    text = f"{value:.0f}" if whole else f"{value:.2f}" if unit in ("%", "points") else _format_decimals(value)
+    digits = ".4g" if abs(value) < 1 and unit not in ("%", "points") else ".2f"
+    text = format(value, ".0f" if float(value).is_integer() else digits)
     return f"{text} {unit}".rstrip()
-
-
-def _format_decimals(value: float) -> str:
-    return f"{value:.4g}" if abs(value) < 1 else f"{value:.2f}"
 
 
 def format_difference(value: float, unit: str) -> str:

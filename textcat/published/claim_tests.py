@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from textcat.published.claim_sentences import (
     NamedNumber,
@@ -25,14 +25,9 @@ from textcat.published.claim_sentences import (
     name_measure,
 )
 from textcat.published.verdicts import ROUNDING_MARGIN
+from textcat.settings import StrictSettings
 
 NameOrNames = str | tuple[str, ...]
-
-
-class StrictModel(BaseModel):
-    """Part of claims.yaml; unknown keys are refused."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)
@@ -47,7 +42,7 @@ class ResultPlace:
 Lookup = Callable[[ResultPlace], float]
 
 
-class NumberSelection(StrictModel):
+class NumberSelection(StrictSettings):
     """Numbers by experiment, run and measure.
 
     Each field is one name or a list; lists are multiplied in the order written. With `minus`, that measure of the
@@ -108,13 +103,13 @@ class ClaimAnswer:
     sentence: str
 
 
-class _OneSide(StrictModel):
+class _OneSide(StrictSettings):
     """A test of one list of numbers."""
 
     numbers: NumberSelection
 
 
-class _TwoSides(StrictModel):
+class _TwoSides(StrictSettings):
     """A test that compares numbers on the left with numbers on the right."""
 
     left: NumberSelection
@@ -270,7 +265,7 @@ class Rises(_OneSide):
         )
 
 
-class LosesMore(StrictModel):
+class LosesMore(StrictSettings):
     """From `before` to `after`, each number falls by more than its partner in the others, by more than `by`."""
 
     test: Literal["loses_more"]
@@ -308,7 +303,7 @@ class VariesMore(_TwoSides):
         return ClaimAnswer(left > right, f"The range is {first}, against {second}.")
 
 
-class Significant(StrictModel):
+class Significant(StrictSettings):
     """Every p-value is below the level; with `wanted: false`, none is."""
 
     test: Literal["significant"]

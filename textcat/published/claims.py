@@ -8,24 +8,21 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
-
 from textcat.errors import UsageError
 from textcat.published.check import MeasuresByExperiment
 from textcat.published.claim_tests import ClaimTest, NumberSelection, ResultPlace
-from textcat.published.printed_tables import PAPERS
+from textcat.published.printed_tables import PAPERS, validate_contents
+from textcat.settings import StrictSettings
 from textcat.yaml_reader import read_packaged_yaml
 
 ClaimOutcome = Literal["holds", "fails", "not run"]
 
 
-class Claim(BaseModel):
+class Claim(StrictSettings):
     """One conclusion of a paper in our words; it holds when all its tests hold.
 
     An `identity` follows from definitions and cannot fail if the program is correct; it is not counted.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str
     paper: str
@@ -106,7 +103,9 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
             outcomes.append("holds" if answer.holds else "fails")
             figures.append(answer.sentence)
     evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
-    return ClaimResult(claim, _combine_outcomes(outcomes), tuple(figures), evidence)
+    worst_first: tuple[ClaimOutcome, ...] = ("fails", "not run", "holds")
+    outcome: ClaimOutcome = next((each for each in worst_first if each in outcomes), "holds")
+    return ClaimResult(claim, outcome, tuple(figures), evidence)
 
 
 def evaluate_claims(claims: Sequence[Claim], results: MeasuresByExperiment) -> list[ClaimResult]:
@@ -137,22 +136,9 @@ def list_claim_experiments(claim: Claim) -> list[str]:
     return list(dict.fromkeys(place.experiment for place in list_places(claim)))
 
 
-def _combine_outcomes(outcomes: Sequence[ClaimOutcome]) -> ClaimOutcome:
-    if "fails" in outcomes:
-        return "fails"
-    return "not run" if "not run" in outcomes else "holds"
-
-
 def validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
     """Return the claims in plain values read from YAML; `name` is the source in error messages."""
-    try:
-        claims = _claims_adapter().validate_python(contents)
-    except ValidationError as problem:
-        raise UsageError(
-            f"invalid claims: {problem}",
-            where=name,
-            hint="Correct it as textcat/published/README.md describes.",
-        ) from problem
+    claims: tuple[Claim, ...] = validate_contents(tuple[Claim, ...], contents, "claims", name)
     for claim in claims:
         if claim.paper not in PAPERS or not claim.id.startswith(f"{claim.paper}."):
             raise UsageError(
@@ -167,8 +153,3 @@ def validate_claims(contents: object, name: str) -> tuple[Claim, ...]:
     if len({claim.id for claim in claims}) != len(claims):
         raise UsageError("two claims have the same id", where=name, hint="Give each claim a unique id.")
     return claims
-
-
-@cache
-def _claims_adapter() -> TypeAdapter[tuple[Claim, ...]]:
-    return TypeAdapter(tuple[Claim, ...])

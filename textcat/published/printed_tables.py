@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from textcat.errors import UsageError
+from textcat.settings import StrictSettings
 from textcat.yaml_reader import read_packaged_yaml
 
 Unit = Literal["percent", "fraction", "count", "seconds", "p_value", "power_of_ten", "text"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class CellAttributes(_Strict):
+class CellAttributes(StrictSettings):
     """Attributes that a table, row or column gives its cells; README.md explains how they are merged."""
 
     experiment: str | None = None
@@ -46,11 +43,11 @@ class PublishedTable(CellAttributes):
     columns: dict[str, CellAttributes]
     rows: dict[str, CellAttributes]
     values: dict[str, list[str | None]]
-    repeats: dict[str, str] = {}
+    repeats: dict[str, str] = Field(default_factory=dict)
     note: str | None = None
 
 
-class Paper(_Strict):
+class Paper(StrictSettings):
     """A paper and its printed tables."""
 
     paper: str
@@ -62,7 +59,7 @@ class Paper(_Strict):
     tables: dict[str, PublishedTable]
 
 
-class PublishedCell(_Strict):
+class PublishedCell(StrictSettings):
     """A printed number, and the experiment, run and measure of our number."""
 
     paper: str
@@ -132,19 +129,26 @@ def load_all_cells() -> tuple[PublishedCell, ...]:
 
 def list_cells(paper: Paper) -> list[PublishedCell]:
     """List every entry of every table, including those where the paper prints nothing."""
-    return [cell for name in paper.tables for cell in _list_table_cells(paper, name)]
+    return [
+        _make_cell(paper, name, row, column, position)
+        for name, table in paper.tables.items()
+        for row in table.rows
+        for position, column in enumerate(table.columns)
+    ]
+
+
+def validate_contents(kind: Any, contents: object, what: str, name: str) -> Any:
+    """Return plain values read from YAML as a type; `what` and `name`, the source, are named in error messages."""
+    try:
+        return TypeAdapter(kind).validate_python(contents)
+    except ValidationError as problem:
+        hint = "Correct it as textcat/published/README.md describes."
+        raise UsageError(f"invalid {what}: {problem}", where=name, hint=hint) from problem
 
 
 def validate_paper(contents: object, name: str) -> Paper:
     """Return the paper in plain values read from YAML; `name` is the source in error messages."""
-    try:
-        paper = Paper.model_validate(contents)
-    except ValidationError as problem:
-        raise UsageError(
-            f"invalid tables: {problem}",
-            where=name,
-            hint="Correct it as textcat/published/README.md describes.",
-        ) from problem
+    paper: Paper = validate_contents(Paper, contents, "tables", name)
     for table_name, table in paper.tables.items():
         _check_shape(table, f"{name}, {table_name}")
     return paper
@@ -164,15 +168,6 @@ def _check_shape(table: PublishedTable, where: str) -> None:
                 where=where,
                 hint="Write one entry per column, null where nothing is printed.",
             )
-
-
-def _list_table_cells(paper: Paper, name: str) -> list[PublishedCell]:
-    table = paper.tables[name]
-    return [
-        _make_cell(paper, name, row, column, position)
-        for row in table.rows
-        for position, column in enumerate(table.columns)
-    ]
 
 
 def _make_cell(paper: Paper, name: str, row: str, column: str, position: int) -> PublishedCell:

@@ -117,29 +117,25 @@ def compute_main_effects(
         for cell in choose_compared_cells(cells)
         if all(m.values.get(cell.id) is not None for m in measured)
     ]
-    seen = {name: _list_seen_options(name, measured) for name in questions}
+    # The default's option is first, since its reading is.
+    seen = {name: list(dict.fromkeys(each.reading[name] for each in measured)) for name in questions}
     columns = [(name, option) for name, options in seen.items() for option in options[1:]]
+    unknown: dict[str, Any] = {name: {"effect": None, "options": {}} for name in seen}
     if not compared or not columns:
-        return {name: {"effect": None, "options": {}} for name in seen}
+        return unknown
     design = np.array(
         [[1.0, *(float(m.reading[name] == option) for name, option in columns)] for m in measured]
     )
     values = np.array([[m.values[cell.id] for cell in compared] for m in measured], dtype=np.float64)
     coefficients, _, rank, _ = np.linalg.lstsq(design, values, rcond=None)
     if rank < design.shape[1]:
-        return {name: {"effect": None, "options": {}} for name in seen}
+        return unknown
     shifts = {column: coefficients[1 + place] for place, column in enumerate(columns)}
-    return {
+    return unknown | {
         name: _describe_effect(name, options, shifts, compared)
-        if len(options) > 1
-        else {"effect": None, "options": {}}
         for name, options in seen.items()
+        if len(options) > 1
     }
-
-
-def _list_seen_options(name: str, measured: Sequence[MeasuredReading]) -> list[str]:
-    """Return the options that any reading takes; the default's is first, since its reading is."""
-    return list(dict.fromkeys(each.reading[name] for each in measured))
 
 
 def _describe_effect(

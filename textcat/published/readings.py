@@ -13,10 +13,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from textcat.errors import UsageError
 from textcat.published.printed_tables import PAPERS
+from textcat.settings import StrictSettings
 from textcat.yaml_reader import YamlSource, make_yaml_error, parse_yaml, read_yaml
 
 Support = Literal["paper", "author", "training", "convention", "none"]
@@ -28,11 +29,7 @@ Assignment = Mapping[str, str]
 """One reading: question -> option."""
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ReadingOption(_Strict):
+class ReadingOption(StrictSettings):
     """One answer to a question: the settings it changes, and what speaks for it.
 
     `fitted`: the answer was once chosen by tables of test results, and is kept to show what it does.
@@ -52,7 +49,7 @@ class ReadingOption(_Strict):
         return self.implemented and not self.contradicted
 
 
-class Question(_Strict):
+class Question(StrictSettings):
     """One thing that a paper leaves open; `experiments` are patterns of the experiments it concerns."""
 
     question: str = Field(min_length=1)
@@ -89,7 +86,7 @@ class Question(_Strict):
         return any(fnmatchcase(experiment, pattern) for pattern in self.experiments)
 
 
-class Readings(_Strict):
+class Readings(StrictSettings):
     """All open questions of one paper, or of a user's own experiment (then `paper` is empty)."""
 
     paper: str = ""
@@ -108,14 +105,11 @@ class Readings(_Strict):
             for path in {path for option in question.options.values() for path in option.patch}:
                 other = owner.setdefault(path, name)
                 both = [self.questions[each].experiments for each in (other, name)]
-                if other != name and not _are_disjoint(*both):
+                # Patterns are compared as names of each other.
+                overlap = any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in both[0] for b in both[1])
+                if other != name and overlap:
                     raise ValueError(f"the questions {other} and {name} both set {path}")
         return self
-
-
-def _are_disjoint(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
-    """Return whether no experiment matches both lists; patterns are compared as names of each other."""
-    return not any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in left for b in right)
 
 
 @cache
@@ -123,14 +117,9 @@ def load_readings(paper: str) -> Readings:
     """Return the readings of a paper."""
     if paper not in PAPERS:
         raise UsageError(f"there are no readings of '{paper}'", hint=f"The papers are {', '.join(PAPERS)}.")
-    return _validate(load_readings_source(paper), paper)
-
-
-def load_readings_source(paper: str) -> YamlSource:
-    """Return a paper's readings as plain data with the place of every key."""
     name = f"readings/{paper}.yaml"
     text = files("textcat.published").joinpath(name).read_text(encoding="utf-8")
-    return parse_yaml(text, Path(name))
+    return _validate(parse_yaml(text, Path(name)), paper)
 
 
 def read_readings(path: Path) -> Readings:

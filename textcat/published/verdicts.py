@@ -21,10 +21,9 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from textcat.errors import UsageError
 from textcat.published.printed_tables import Unit
+from textcat.settings import StrictSettings
 from textcat.yaml_reader import read_packaged_yaml
 
 Verdict = Literal["reproduced", "close", "differs", "above", "missing", "ungated"]
@@ -37,10 +36,8 @@ _POWER_OF_TEN = re.compile(r"10\^\{?(-?\d+)\}?")
 _NUMBER = re.compile(r"-?(\d[\d,]*)?(\.\d+)?")
 
 
-class MeasureKind(BaseModel):
+class MeasureKind(StrictSettings):
     """How numbers of one kind are compared; tolerances.yaml explains the fields."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     rule: ComparisonRule
     tolerance: float = 0.0
@@ -112,7 +109,8 @@ def judge_number(measured: float | None, printed: str | None, kind: str, unit: U
         return "ungated"
     number = read_printed(printed, unit)
     if judged.rule == "side":
-        return _judge_side(measured, number.value, judged.tolerance)
+        level = judged.tolerance
+        return "reproduced" if (measured < level) == (number.value < level) else "differs"
     if judged.rule == "decades":
         return _judge_decades(measured, number.value)
     if judged.rule == "ratio":
@@ -139,10 +137,6 @@ def subtract_printed(measured: float | None, printed: str | None, unit: Unit) ->
     if measured is None or printed is None or unit == "text" or math.isnan(measured):
         return None
     return measured - read_printed(printed, unit).value
-
-
-def _judge_side(measured: float, printed: float, level: float) -> Verdict:
-    return "reproduced" if (measured < level) == (printed < level) else "differs"
 
 
 def _judge_decades(measured: float, printed: float) -> Verdict:

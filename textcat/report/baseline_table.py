@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tabulate import tabulate
-
 from textcat.published.baselines import JudgedMark, count_marks, describe_counts
 from textcat.published.check import count_decimals
-from textcat.report.escaping import escape_markdown
+from textcat.report.escaping import escape_markdown, format_markdown_table
 
 TITLE = "Published baselines of today"
 RULE = (
@@ -79,11 +77,8 @@ def baselines_as_markdown(summary: Mapping[str, Any]) -> list[str]:
             f"### {each['collection']}\n",
             f"{each['documents']}. Published by: {each['source']}. {each['choices']}. "
             f"`textcat run {each['experiment']}`\n",
-            tabulate(
-                [[escape_markdown(cell) for cell in row] for row in list_baseline_rows(each)],
-                headers=HEADERS,
-                tablefmt="github",
-                disable_numparse=True,
+            format_markdown_table(
+                [[escape_markdown(cell) for cell in row] for row in list_baseline_rows(each)], HEADERS
             )
             + "\n",
         ]

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from tabulate import tabulate
-
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
-from textcat.report.escaping import escape_markdown
+from textcat.report.escaping import escape_markdown, format_markdown_table
 from textcat.report.runs_table import find_value_or_mean, format_number
 
 # With more categories than this the page has shorter tables and an index.
@@ -53,7 +51,7 @@ class CategorySection:
 
     tables: Sequence[CategoryTable] = ()
     groups: Sequence[CategoryRow] = ()
-    index: Sequence[CategoryTable] = field(default_factory=tuple)
+    index: Sequence[CategoryTable] = ()
     omitted: int = 0
 
 
@@ -217,16 +215,8 @@ def _make_row(name: str, train: int, measures: Mapping[str, float | None], confu
 
     test = int((get("tp") or 0) + (get("fn") or 0))
     # Of a class without test documents, recall and F1 are not known.
-    known = test > 0
-    return ClassRow(
-        name,
-        train,
-        test,
-        get("precision"),
-        get("recall") if known else None,
-        get("f1") if known else None,
-        confused,
-    )
+    recall, f1 = (get("recall"), get("f1")) if test > 0 else (None, None)
+    return ClassRow(name, train, test, get("precision"), recall, f1, confused)
 
 
 def sort_worst_first(rows: Sequence[ClassRow]) -> list[ClassRow]:
@@ -248,16 +238,12 @@ def class_tables_as_markdown(tables: ClassTables) -> str:
     ]
     parts = [
         f"## Classes of {escape_markdown(tables.run)}, the worst first",
-        _as_markdown(classes, CLASS_HEADERS),
+        format_markdown_table(classes, CLASS_HEADERS),
         "## Confused classes",
-        _as_markdown(pairs, ("label", "given instead", "documents", "% of the label"))
+        format_markdown_table(pairs, ("label", "given instead", "documents", "% of the label"))
         if pairs
         else "No test document is given a wrong class.",
     ]
     if tables.calibration:
         parts.append(escape_markdown(tables.calibration))
     return "\n\n".join(parts)
-
-
-def _as_markdown(rows: Sequence[Sequence[str]], headers: Sequence[str]) -> str:
-    return tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True)

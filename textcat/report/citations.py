@@ -137,5 +137,4 @@ def _escape_bibtex(text: str) -> str:
 
 @cache
 def _load_method_keys() -> dict[str, Any]:
-    table: dict[str, Any] = read_packaged_yaml("report/references.yaml")
-    return table
+    return dict(read_packaged_yaml("report/references.yaml"))

@@ -9,13 +9,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tabulate import tabulate
-
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.published.accepted import load_deviations
 from textcat.published.check import REPEATS_SIGN, SIGNS, CellVerdict, find_cell_values, judge_cells
 from textcat.published.printed_tables import load_all_cells, load_paper
-from textcat.report.escaping import escape_markdown
+from textcat.report.escaping import escape_markdown, format_markdown_table
 
 
 @dataclass(frozen=True)
@@ -57,8 +55,7 @@ def table_as_text(table: ComparedTable, style: str = "github") -> str:
         [name(row), *(format_cell(table.cells.get((row, column))) for column in table.columns)]
         for row in table.rows
     ]
-    headers = ["", *map(name, table.columns)]
-    return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
+    return format_markdown_table(rows, ["", *map(name, table.columns)], style)
 
 
 def format_legend() -> str:

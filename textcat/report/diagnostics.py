@@ -16,7 +16,7 @@ import numpy as np
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
 from textcat.evaluation.curves import PrecisionRecallCurve, compute_micro_curve
-from textcat.evaluation.measures import Bools, Floats
+from textcat.evaluation.measures import Floats, SparseLabels, make_dense_labels
 from textcat.evaluation.one_label import find_columns, rank_label_errors
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
@@ -79,14 +79,6 @@ def find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[Prob
     ]
 
 
-def choose_chain_with_held_out(
-    chains: Sequence[Chain], accuracies: Mapping[str, float | None]
-) -> Chain | None:
-    """Return the calibrated run with the highest accuracy, or None."""
-    calibrated = [chain for chain in chains if chain.calibrated]
-    return max(calibrated, key=lambda chain: accuracies.get(chain.run) or 0.0, default=None)
-
-
 MAX_EXCERPT_LENGTH = 240
 MAX_MISTAKES = 6
 MAX_WORDS = 8
@@ -98,15 +90,15 @@ MIN_POINT_DISTANCE = 0.8
 
 @dataclass(frozen=True)
 class ScoredDecisions:
-    """Scores, decisions and true labels of a run on the test documents.
+    """Scores, decisions and true labels of a run on the test documents; decisions and labels are sparse.
 
     With many categories the scores are sparse: those of accepted, true and highest categories.
     """
 
     scores: Any
-    decisions: Bools
+    decisions: SparseLabels
     thresholds: Floats
-    labels: Bools
+    labels: SparseLabels
     documents: Sequence[str]
     categories: Sequence[str]
 
@@ -196,17 +188,17 @@ def _find_label_errors(
     """Return the probable label errors that the best calibrated run shows, for one label per document."""
     if not describes_one_label(plan.experiment):
         return []
-    accuracies = {name: _get_main_measure(run["measures"]) for name, run in measures.items()}
-    chain = choose_chain_with_held_out(chains, accuracies)
-    return find_label_errors(chain, context, plan.experiment.seed) if chain else []
+    calibrated = [chain for chain in chains if chain.calibrated]
+    best = max(calibrated, key=lambda c: _get_main_measure(measures[c.run]["measures"]), default=None)
+    return find_label_errors(best, context, plan.experiment.seed) if best else []
 
 
-def find_worst_decisions(decided: ScoredDecisions, wrong: Bools, most: int) -> list[MistakeLocation]:
+def find_worst_decisions(decided: ScoredDecisions, wrong: SparseLabels, most: int) -> list[MistakeLocation]:
     """Return the wrong decisions furthest from their threshold, at most one per document.
 
     Equal margins keep the order of documents and categories.
     """
-    rows, columns = np.nonzero(wrong)
+    rows, columns = (places.astype(np.int64) for places in wrong.nonzero())
     margins = select_scores(decided.scores, rows, columns) - decided.thresholds[columns]
     order = np.argsort(-np.abs(margins), kind="stable")
     found: dict[int, MistakeLocation] = {}
@@ -220,11 +212,12 @@ def find_worst_decisions(decided: ScoredDecisions, wrong: Bools, most: int) -> l
 
 def find_worst_confusions(decided: ScoredDecisions, most: int) -> list[MistakeLocation]:
     """Return single-label confusions with the largest score difference between assigned and true category."""
-    rows = np.flatnonzero((decided.decisions & ~decided.labels).any(axis=1) & decided.labels.any(axis=1))
-    given = np.argmax(decided.decisions[rows], axis=1)
-    own = np.argmax(decided.labels[rows], axis=1)
+    decisions, labels = map(make_dense_labels, (decided.decisions, decided.labels))
+    rows = np.flatnonzero((decisions & ~labels).any(axis=1) & labels.any(axis=1))
+    given = np.argmax(decisions[rows], axis=1)
+    own = np.argmax(labels[rows], axis=1)
     if isinstance(decided.scores, np.ndarray):
-        own = np.argmax(np.where(decided.labels[rows], decided.scores[rows], -np.inf), axis=1)
+        own = np.argmax(np.where(labels[rows], decided.scores[rows], -np.inf), axis=1)
     margins = select_scores(decided.scores, rows, given) - select_scores(decided.scores, rows, own)
     order = np.argsort(-margins, kind="stable")[:most]
     return [MistakeLocation(int(rows[k]), int(given[k]), float(margins[k]), int(own[k])) for k in order]
@@ -265,17 +258,16 @@ def _find_curve(chain: Chain, context: RunContext) -> Points:
     decided = _read_decisions(chain, context)
     if decided.scores.size > MAX_CURVE_SCORES:
         return []
-    return _thin_curve(compute_micro_curve(decided.scores, decided.labels))
+    return _thin_curve(compute_micro_curve(decided.scores, make_dense_labels(decided.labels)))
 
 
 def _thin_curve(curve: PrecisionRecallCurve) -> Points:
     points: Points = []
+    last = (-np.inf, -np.inf)
     for recall, precision in zip(curve.recall, curve.precision, strict=True):
-        if (
-            not points
-            or max(abs(recall - points[-1][0]), abs(precision - points[-1][1])) >= MIN_POINT_DISTANCE
-        ):
-            points.append((round(float(recall), 1), round(float(precision), 1)))
+        if max(abs(recall - last[0]), abs(precision - last[1])) >= MIN_POINT_DISTANCE:
+            last = (round(float(recall), 1), round(float(precision), 1))
+            points.append(last)
     return points
 
 
@@ -285,10 +277,10 @@ def collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, context: 
     if plan.experiment.corpus.single_label:
         locations = {"Wrong category": find_worst_confusions(decided, 2 * MAX_MISTAKES)}
     else:
-        assigned, labels = decided.decisions, decided.labels
+        wrong = decided.decisions.astype(np.int8) - decided.labels.astype(np.int8)
         locations = {
-            "False positives": find_worst_decisions(decided, assigned & ~labels, MAX_MISTAKES),
-            "False negatives": find_worst_decisions(decided, ~assigned & labels, MAX_MISTAKES),
+            "False positives": find_worst_decisions(decided, wrong > 0, MAX_MISTAKES),
+            "False negatives": find_worst_decisions(decided, wrong < 0, MAX_MISTAKES),
         }
     others = [chain for chain in chains if chain is not best]
     runs, agreeing = _count_agreement(locations, decided, others, context)
@@ -350,7 +342,7 @@ def _describe_mistake(
         document=decided.documents[location.row],
         category=names[location.column],
         instead="" if location.own is None else names[location.own],
-        labels=tuple(names[int(k)] for k in np.flatnonzero(decided.labels[location.row])),
+        labels=tuple(names[int(k)] for k in decided.labels[[location.row]].indices),
         margin=location.margin,
         words=weights.find_words(location),
         others=others,

@@ -1,8 +1,11 @@
-"""Escape external text for LaTeX, Markdown and figures."""
+"""Escape external text for LaTeX, Markdown and figures, and format Markdown tables."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+
+from tabulate import tabulate
 
 _LATEX_ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -46,6 +49,13 @@ def format_latex_number(text: str) -> str:
 def escape_markdown(text: str) -> str:
     """Escape a text so that it stays in its Markdown table cell and contains no markup."""
     return _MARKDOWN_SPECIAL.sub(r"\\\1", join_lines(text)).replace("<", "&lt;")
+
+
+def format_markdown_table(
+    rows: Sequence[Sequence[str]], headers: Sequence[str], style: str = "github"
+) -> str:
+    """Format cells as a table without reading numbers in them; `style` is a table format of tabulate."""
+    return tabulate(rows, headers=headers, tablefmt=style, disable_numparse=True)
 
 
 def escape_figure_label(text: str) -> str:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 import yaml
@@ -67,14 +68,13 @@ def make_curve_lines(
     drawn = [name for name, points in curves.items() if len(points) > 1]
     best = sorted(drawn, key=lambda name: -(runs[name]["measures"].get("micro.bep") or 0.0))[:MAX_CURVES]
     return [
-        CurveLine(runs[name]["title"] or name, _format_svg_points(curves[name]))
+        CurveLine(
+            runs[name]["title"] or name,
+            " ".join(f"{recall:g},{100 - precision:.4g}" for recall, precision in curves[name]),
+        )
         for name in drawn
         if name in set(best)
     ]
-
-
-def _format_svg_points(points: Sequence[tuple[float, float]]) -> str:
-    return " ".join(f"{recall:g},{100 - precision:.4g}" for recall, precision in points)
 
 
 def collect_facts(results: Mapping[str, Any], seconds: Mapping[str, float]) -> dict[str, str]:
@@ -112,25 +112,23 @@ class Picture:
         return base64.b64encode(self.svg).decode("ascii")
 
 
-def make_template_environment() -> Environment:
-    """Return the template environment with autoescaping."""
-    return Environment(
+def _read_trusted(name: str) -> Markup:
+    """Return a file of this package's templates, which is not escaped."""
+    folder = files("textcat.report").joinpath("templates")
+    return Markup(folder.joinpath(name).read_text(encoding="utf-8"))  # noqa: S704
+
+
+def render_template(template: str, **values: Any) -> str:
+    """Render a template with the shared style; values are escaped."""
+    environment = Environment(
         loader=PackageLoader("textcat.report", "templates"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def render_template(template: str, **values: Any) -> str:
-    """Render a template with the shared style."""
-    loaded = make_template_environment()
-    source = loaded.loader.get_source(loaded, "style.css")[0] if loaded.loader else ""
-    # The style sheet is a file of this package, not external text.
-    style = Markup(source)  # noqa: S704
-    return loaded.get_template(template).render(
-        style=style, version=textcat.__version__, signs=SIGNS, **values
+    return environment.get_template(template).render(
+        style=_read_trusted("style.css"), version=textcat.__version__, signs=SIGNS, **values
     )
 
 
@@ -146,13 +144,6 @@ class PageScript:
         return "sha256-" + base64.b64encode(hashlib.sha256(self.source.encode()).digest()).decode("ascii")
 
 
-def load_sort_script() -> PageScript:
-    """Return the script that sorts tables, from the templates folder."""
-    loaded = make_template_environment()
-    source = loaded.loader.get_source(loaded, "sort.js")[0] if loaded.loader else ""
-    return PageScript(Markup(source))  # noqa: S704
-
-
 def render_experiment_page(
     results: Mapping[str, Any],
     tables: Sequence[ComparedTable],
@@ -166,7 +157,7 @@ def render_experiment_page(
 
     `choices` says how the open questions of a paper were answered.
     """
-    diagnostics = diagnostics or Diagnostics()
+    diagnostics, name = diagnostics or Diagnostics(), results["experiment"]
     summary: Counter[str] = Counter()
     for table in tables:
         summary.update(table.counts())
@@ -175,13 +166,13 @@ def render_experiment_page(
     return render_template(
         "experiment.html",
         title=results["title"],
-        kicker=results["experiment"],
+        kicker=name,
         summary=dict(sorted(summary.items())),
         choices=choices,
         tables=tables,
         deviations=group_deviations(tables),
         headline=columns,
-        runs=[_describe_run(name, run, columns) for name, run in results["runs"].items()],
+        runs=[_describe_run(key, run, columns) for key, run in results["runs"].items()],
         figures=pictures,
         single_label=bool(results["settings"]["corpus"]["single_label"]),
         # With one label per document, accuracy and risk against coverage take the place of the break-even point.
@@ -190,20 +181,20 @@ def render_experiment_page(
         classes=classes,
         class_headers=CLASS_HEADERS,
         label_errors=diagnostics.label_errors,
-        script=load_sort_script() if classes else None,
+        script=PageScript(_read_trusted("sort.js")) if classes else None,
         mistakes=diagnostics.mistakes,
         quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),
-        command=f"textcat run {_name_for_command(results['experiment'])}",
+        # A name for experiments in configs/, else a file.
+        command=f"textcat run {name if name in find_experiment_files() else f'{name}.yaml'}",
         facts=collect_facts(results, seconds) | ({"terms": diagnostics.empty} if diagnostics.empty else {}),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
-        bibtex=cite_results(results),
+        bibtex=cite_experiment(
+            results["paper"],
+            results["corpus"]["name"],
+            [run["settings"] for run in results["runs"].values()],
+        ),
     )
-
-
-def _name_for_command(experiment: str) -> str:
-    """Return the command-line name of an experiment: a name for those in configs/, else a file."""
-    return experiment if experiment in find_experiment_files() else f"{experiment}.yaml"
 
 
 def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) -> list[dict[str, str]]:
@@ -219,12 +210,6 @@ def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) ->
         {"cells": ", ".join(ids), "reason": reason, "evidence": "; ".join(evidence[reason])}
         for reason, ids in cells.items()
     ]
-
-
-def cite_results(results: Mapping[str, Any]) -> str:
-    """Return BibTeX for textcat, the paper, the collection and the methods."""
-    runs = [run["settings"] for run in results["runs"].values()]
-    return cite_experiment(results["paper"], results["corpus"]["name"], runs)
 
 
 def _describe_run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:

@@ -110,8 +110,9 @@ def load_pinned_sources() -> dict[str, str]:
 def pin_values(results: ResultsByExperiment) -> Path:
     """Pin the measured values; cells that were not run keep their pinned values."""
     folder = Path(str(files("textcat.published")))
+    printed = [cell.id for cell in load_all_cells() if cell.printed is not None]
     measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
-    write_atomically(folder / "pinned.yaml", render_pinned(measured, _list_printed_ids()))
+    write_atomically(folder / "pinned.yaml", render_pinned(measured, printed))
     corpora = {name: one["corpus"]["fingerprint"] for name, one in results.items()}
     baselines = render_pinned_baselines(
         load_pinned_baselines(), judge_baselines(results, everything=False), corpora
@@ -120,7 +121,3 @@ def pin_values(results: ResultsByExperiment) -> Path:
     sources = load_pinned_sources() | corpora
     write_atomically(folder / SOURCES_FILE, yaml.safe_dump(sources))
     return folder / "pinned.yaml"
-
-
-def _list_printed_ids() -> Sequence[str]:
-    return [cell.id for cell in load_all_cells() if cell.printed is not None]

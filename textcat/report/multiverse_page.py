@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,19 +31,7 @@ def write_multiverse(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]
 
 def _join_number_lists(text: str) -> str:
     """Put each list of numbers on one line."""
-    lines: list[str] = []
-    inside: list[str] | None = None
-    for line in text.split("\n"):
-        if line.rstrip().endswith('"values": ['):
-            inside = [line]
-        elif inside is not None:
-            inside.append(line.strip())
-            if line.strip().startswith("]"):
-                lines.append(inside[0] + " ".join(inside[1:-1]) + inside[-1])
-                inside = None
-        else:
-            lines.append(line)
-    return "\n".join(lines)
+    return re.sub(r'("values": \[)([^\]]*)\]', lambda found: f"{found[1]}{' '.join(found[2].split())}]", text)
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
@@ -159,14 +149,8 @@ def rank_effects(experiment: Mapping[str, Any]) -> list[tuple[str, Any]]:
 def count_verdicts(experiment: Mapping[str, Any]) -> dict[str, tuple[int, int, int]]:
     """Map readings to the number of cells reproduced, close, and judged."""
     judged = [cell for cell in experiment["cells"].values() if cell["within_tolerance"] is not None]
-    return {
-        which: (
-            sum(cell[f"{which}_verdict"] == "reproduced" for cell in judged),
-            sum(cell[f"{which}_verdict"] == "close" for cell in judged),
-            len(judged),
-        )
-        for which in ("default", "nearest")
-    }
+    counts = {which: Counter(cell[f"{which}_verdict"] for cell in judged) for which in ("default", "nearest")}
+    return {which: (n["reproduced"], n["close"], len(judged)) for which, n in counts.items()}
 
 
 def format_summary(summary: Mapping[str, Any]) -> str:
@@ -175,10 +159,11 @@ def format_summary(summary: Mapping[str, Any]) -> str:
 
     parts = []
     for name, experiment in summary["experiments"].items():
-        rows = [
-            [question, _format_effect(effect["effect"]), _format_options(effect["options"])]
-            for question, effect in rank_effects(experiment)
-        ]
+        rows = []
+        for question, effect in rank_effects(experiment):
+            size = "-" if effect["effect"] is None else f"{effect['effect']:.2f}"
+            options = list(effect["options"].items())[1:]
+            rows.append([question, size, ", ".join(f"{name} {value:+.2f}" for name, value in options)])
         counts = count_verdicts(experiment)
         lines = [f"{name}: {len(experiment['readings'])} readings"]
         if experiment["failed"]:
@@ -198,11 +183,3 @@ def format_summary(summary: Mapping[str, Any]) -> str:
     for claim_id, claim in summary["claims"].items():
         parts.append(f"{claim_id}: holds in {100 * claim['holds']:.0f}% of {claim['readings']} readings")
     return "\n\n".join(parts)
-
-
-def _format_effect(effect: float | None) -> str:
-    return "-" if effect is None else f"{effect:.2f}"
-
-
-def _format_options(options: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:+.2f}" for name, value in list(options.items())[1:])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isclose
 from typing import Any
 
-from tabulate import tabulate
+from textcat.report.escaping import format_markdown_table
 
 HEADLINE_MEASURES = {
     "micro P": "micro.precision",
@@ -47,7 +47,7 @@ def choose_headline_columns(results: Mapping[str, Any], *, every: bool = False) 
         if rejecting := _list_present_columns(results, REJECT_MEASURES):
             usual = [*rejecting, "macro F1"]
     else:
-        usual = _find_usual_columns(results)
+        usual = _list_present_columns(results, HEADLINE_MEASURES)
     usual += _list_ranking_columns(results)
     asked = [name for run in runs for name in run["settings"]["evaluation"].get("measures", [])]
     return [*usual, *dict.fromkeys(name for name in asked if name not in HEADLINE_MEASURES.values())]
@@ -71,16 +71,9 @@ def _list_present_columns(results: Mapping[str, Any], columns: Mapping[str, str]
     """Return the columns whose measure has a value in some run."""
     runs = [run["measures"] for run in results["runs"].values()]
     return [
-        column for column, name in columns.items() if any(measures.get(name) is not None for measures in runs)
-    ]
-
-
-def _find_usual_columns(results: Mapping[str, Any]) -> list[str]:
-    runs = results["runs"].values()
-    return [
-        name
-        for name, measure in HEADLINE_MEASURES.items()
-        if any(find_value_or_mean(run["measures"], measure) is not None for run in runs)
+        column
+        for column, name in columns.items()
+        if any(find_value_or_mean(measures, name) is not None for measures in runs)
     ]
 
 
@@ -96,7 +89,8 @@ def _find_measure(column: str) -> str:
     kind, at, k = column.partition("@")
     if at and kind in RANKING_COLUMNS:
         return f"{RANKING_COLUMNS[kind]}@{k}"
-    return HEADLINE_MEASURES.get(column) or TOP_MEASURES.get(column) or REJECT_MEASURES.get(column, column)
+    known = {**HEADLINE_MEASURES, **TOP_MEASURES, **REJECT_MEASURES, "wrong": "micro.errors"}
+    return known.get(column, column)
 
 
 def find_value_or_mean(measures: Mapping[str, float | None], measure: str) -> float | None:
@@ -114,18 +108,13 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
     """Format the numbers of one run; errors are whole numbers unless they are a mean."""
     found = []
     for column in columns:
-        value = _find_headline_value(measures, column)
+        value = find_value_or_mean(measures, _find_measure(column))
+        if column == "wrong" and value is not None:
+            # A wrong document is an error of the category that it has and of the one that it gets.
+            value /= 2
         counted = column in ("errors", "wrong") and value is not None and float(value).is_integer()
         found.append(format_number(value, 0 if counted else 1))
     return found
-
-
-def _find_headline_value(measures: Mapping[str, float | None], column: str) -> float | None:
-    if column != "wrong":
-        return find_value_or_mean(measures, _find_measure(column))
-    # A wrong document is an error of the category that it has and of the one that it gets.
-    errors = find_value_or_mean(measures, "micro.errors")
-    return None if errors is None else errors / 2
 
 
 def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *, every: bool = False) -> str:
@@ -135,4 +124,4 @@ def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *
         [name(run["title"] or key), *format_headline_numbers(run["measures"], columns)]
         for key, run in results["runs"].items()
     ]
-    return tabulate(rows, headers=["run", *columns], tablefmt="github", disable_numparse=True)
+    return format_markdown_table(rows, ["run", *columns])

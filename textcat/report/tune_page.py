@@ -108,14 +108,14 @@ def plot_history(report: Mapping[str, Any]) -> Figure | None:
 
 
 def plot_effects(report: Mapping[str, Any]) -> Figure | None:
-    """Plot the effect of each option against the first option of its choice."""
+    """Plot the effect of each option against the chosen option; None if no other option has a known effect."""
     rows = [
         (choice, option, effect)
         for choice, options in report["effects"].items()
         for option, effect in options.items()
         if effect is not None
     ]
-    if not rows:
+    if not any(effect for _, _, effect in rows):
         return None
     with make_axes(height=0.27 * len(rows) + 1.0) as (figure, axes):
         choices = list(report["effects"])
@@ -123,7 +123,7 @@ def plot_effects(report: Mapping[str, Any]) -> Figure | None:
             colour = COLOURS[choices.index(choice) % len(COLOURS)]
             axes.barh(place, effect, color=colour, height=0.6)
             axes.annotate(
-                f"{effect:+.2f}" if effect else "first",
+                f"{effect:+.2f}" if effect else "chosen",
                 (max(effect, 0.0), place),
                 xytext=(4, -3),
                 textcoords="offset points",

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from textcat.experiment.run.results_folder import list_figures
+from textcat.experiment.run.results_file import list_figures
 from textcat.published.check import CellVerdict
 from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (

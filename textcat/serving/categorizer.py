@@ -13,7 +13,7 @@ Arrays are read without pickle; no code in the directory is run. docs/models.md 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,9 +121,7 @@ class Categorizer:
         """
         from textcat.serving.training import train_categorizer  # noqa: PLC0415 - it imports this module
 
-        if isinstance(texts, str):
-            raise UsageError("texts are one text, not a list", hint="Write [text].")
-        return train_categorizer(list(texts), list(labels), settings, seed=seed, jobs=jobs)
+        return train_categorizer(_list_texts(texts), list(labels), settings, seed=seed, jobs=jobs)
 
     @classmethod
     def load(cls, folder: str | Path) -> Categorizer:
@@ -171,9 +169,7 @@ class Categorizer:
         """Return texts as documents, for `scores` and `vectors`."""
         from textcat.serving.training import make_documents  # noqa: PLC0415 - it imports this module
 
-        if isinstance(texts, str):
-            raise UsageError("texts are one text, not a list", hint="Write [text].")
-        return list(make_documents(list(texts), self.text.fields))
+        return list(make_documents(_list_texts(texts), self.text.fields))
 
     def _score_texts(self, texts: Any) -> NDArray[np.float64]:
         documents = self.make_documents(texts)
@@ -192,6 +188,12 @@ class Categorizer:
     def probabilities(self, scores: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return the calibrated probabilities or those of a logistic model; None if there are none."""
         return self.decision_rule.probabilities(self.model, scores)
+
+
+def _list_texts(texts: Any) -> list[Any]:
+    if isinstance(texts, str):
+        raise UsageError("texts are one text, not a list", hint="Write [text].")
+    return list(texts)
 
 
 def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
@@ -248,13 +250,20 @@ def read_categorizer(folder: Path) -> Categorizer:
                 hint=TRAIN_HINT,
             )
         verify_checksums(folder, expected="checksums" in facts)
+        run = RunSettings.model_validate(facts["run"])
         categorizer = Categorizer(
             experiment=str(facts["experiment"]),
             name=str(facts["name"]),
             categories=[str(name) for name in facts["categories"]],
             vectorizer=read_vectorizer(folder),
             model=load_model(folder),
-            decision_rule=_load_rule(folder, facts),
+            decision_rule=load_decision_rule(
+                run,
+                folder,
+                folder if run.calibration else None,
+                read_array(folder, "priors"),
+                single_label=bool(facts["single_label"]),
+            ),
             axes={
                 name: read_array(folder, name)
                 for name in ("axes", "singular_values")
@@ -262,9 +271,7 @@ def read_categorizer(folder: Path) -> Categorizer:
             },
             given_as_vectors=bool(facts.get("given_as_vectors", False)),
         )
-        _check_text(categorizer, TextSettings.model_validate(facts["text"]))
-        _check_stop_list(categorizer, facts.get("stop_list_sha256"))
-        _check_plugins(categorizer, facts.get("plugins", {}))
+        _check_text(categorizer, facts)
         _check_numbers(categorizer)
         _check_shapes(categorizer)
     except TextcatError as error:
@@ -277,35 +284,19 @@ def read_categorizer(folder: Path) -> Categorizer:
     return categorizer
 
 
-def _load_rule(folder: Path, facts: dict[str, Any]) -> DecisionRule:
-    run = RunSettings.model_validate(facts["run"])
-    calibrated = folder if run.calibration else None
-    priors = read_array(folder, "priors")
-    return load_decision_rule(run, folder, calibrated, priors, single_label=bool(facts["single_label"]))
-
-
-def _check_text(categorizer: Categorizer, written: TextSettings) -> None:
-    """Refuse a model whose text settings differ from those of its run."""
-    if written != categorizer.text:
+def _check_text(categorizer: Categorizer, facts: Mapping[str, Any]) -> None:
+    """Refuse other text settings, another stop list or another version of a tokenizer plugin than in training."""
+    text = categorizer.text
+    if TextSettings.model_validate(facts["text"]) != text:
+        what = "`text` differs from the text settings of the run it was trained with"
+        raise BadDataError(what, hint=TRAIN_AGAIN_HINT)
+    if stop_list_identity(text.stop_list).get("stop_list_sha256") != facts.get("stop_list_sha256"):
         raise BadDataError(
-            "`text` differs from the text settings of the run it was trained with",
-            hint=TRAIN_AGAIN_HINT,
-        )
-
-
-def _check_stop_list(categorizer: Categorizer, trained_with: Any) -> None:
-    """Refuse a stop list file that changed since training."""
-    name = categorizer.text.stop_list
-    if stop_list_identity(name).get("stop_list_sha256") != trained_with:
-        raise BadDataError(
-            f"the stop list {name} has changed since the model was trained",
+            f"the stop list {text.stop_list} has changed since the model was trained",
             hint="Restore the file, or train the model again with `textcat train EXPERIMENT`.",
         )
-
-
-def _check_plugins(categorizer: Categorizer, trained_with: Any) -> None:
-    """Refuse another version of a tokenizer plugin than in training."""
-    installed = collect_identities(("tokenizers", categorizer.text.tokenizer)).get("plugins", {})
+    trained_with = facts.get("plugins", {})
+    installed = collect_identities(("tokenizers", text.tokenizer)).get("plugins", {})
     if trained_with != installed:
         raise BadDataError(
             f"the model was trained with {trained_with}, but installed is {installed}",
@@ -320,7 +311,11 @@ def _check_shapes(categorizer: Categorizer) -> None:
     for name, values in (("thresholds", decider.thresholds), ("priors", decider.priors)):
         if values.shape != (categories,) or not np.issubdtype(values.dtype, np.floating):
             raise BadDataError(f"{name} do not fit the {categories} categories", hint=TRAIN_AGAIN_HINT)
-    scores = categorizer.model.scores(_make_empty_document(categorizer))
+    if categorizer.given_as_vectors:
+        empty = categorizer.project(csr_array((1, len(categorizer.vectorizer.terms))))
+    else:
+        empty = categorizer.vectors([NewDocument("", dict.fromkeys(categorizer.text.fields, ""))])
+    scores = categorizer.model.scores(empty)
     if scores.shape != (1, categories) or not np.issubdtype(scores.dtype, np.floating):
         raise BadDataError(f"the model does not score {categories} categories", hint=TRAIN_AGAIN_HINT)
     categorizer.decisions(scores)
@@ -340,10 +335,3 @@ def _check_numbers(categorizer: Categorizer) -> None:
             "concentration": categorizer.vectorizer.concentration,
         }
     )
-
-
-def _make_empty_document(categorizer: Categorizer) -> Any:
-    """Return the vector of a document without words."""
-    if categorizer.given_as_vectors:
-        return categorizer.project(csr_array((1, len(categorizer.vectorizer.terms))))
-    return categorizer.vectors([NewDocument("", dict.fromkeys(categorizer.text.fields, ""))])

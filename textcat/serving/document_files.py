@@ -14,7 +14,7 @@ from typing import Literal
 from textcat.corpora.own.tables import Problems, TableRow, decode_lines, read_rows
 from textcat.errors import BadDataError
 
-InputFormat = Literal["lines", "csv", "tsv", "jsonl"]
+InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
 
 log = logging.getLogger(__name__)
 

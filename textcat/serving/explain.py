@@ -63,6 +63,7 @@ def _find_spans_of_clean(text: str, field: str, settings: TextSettings) -> Itera
             group.name_term(prefix + name)
             for group, name in _list_ngrams_around(words, place, settings)
             for prefix in prefixes
+            if group.counts_field(prefix)
         ]
         yield Span(start, end, tuple(dict.fromkeys(named)))
 
@@ -93,6 +94,7 @@ def _find_character_spans(text: str, prefixes: Sequence[str], settings: TextSett
             group.name_term(group.prefix + prefix + padded[start : start + size])
             for group in groups
             for prefix in prefixes
+            if group.counts_field(prefix)
             for size in range(min(group.ngrams[0], len(padded)), group.ngrams[1] + 1)
             for start in range(len(padded) - size + 1)
         ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -32,6 +31,7 @@ from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer
+from textcat.serving.document_files import NewDocument
 from textcat.splits import assign_folds
 from textcat.text.counting import count_terms
 from textcat.text.vectorizer import Vectorizer
@@ -57,16 +57,6 @@ USUAL_DECISIONS: dict[bool, dict[str, Any]] = {
         "threshold": {"rule": "pcut", "per_document": "tuned", "cross_validated": True},
     },
 }
-
-
-@dataclass(frozen=True)
-class LabelledText:
-    """A document in memory."""
-
-    id: str
-    fields: Mapping[str, str]
-    labels: tuple[str, ...]
-    split: str = "train"
 
 
 def train_categorizer(
@@ -138,7 +128,7 @@ def _validate_run(merged: Mapping[str, Any], *, single_label: bool) -> RunSettin
     return run
 
 
-def make_documents(texts: Texts, fields: Sequence[str], labels: Labels | None = None) -> list[LabelledText]:
+def make_documents(texts: Texts, fields: Sequence[str], labels: Labels | None = None) -> list[NewDocument]:
     """Return texts as documents; a plain text is the last field, a mapping names its fields."""
     found = []
     for number, text in enumerate(texts):
@@ -150,7 +140,7 @@ def make_documents(texts: Texts, fields: Sequence[str], labels: Labels | None = 
         named = {fields[-1]: text} if isinstance(text, str) else text
         given: Any = () if labels is None else labels[number]
         own = (given,) if isinstance(given, str) else tuple(given)
-        found.append(LabelledText(str(number), dict.fromkeys(fields, "") | dict(named), own))
+        found.append(NewDocument(str(number), dict.fromkeys(fields, "") | dict(named), own, "train"))
     return found
 
 
@@ -178,7 +168,7 @@ def check_labels(texts: Sequence[Any], labels: Sequence[Any]) -> bool:
     return all(single)
 
 
-def _check_categories(categories: Sequence[str], documents: Sequence[LabelledText]) -> None:
+def _check_categories(categories: Sequence[str], documents: Sequence[NewDocument]) -> None:
     everywhere = [name for name in categories if all(name in document.labels for document in documents)]
     if len(everywhere) == len(categories):
         named = ", ".join(map(repr, categories))

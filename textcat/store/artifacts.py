@@ -146,13 +146,9 @@ class Store:
 
     def find_nearest_difference(self, recipe: Recipe) -> str | None:
         """Return the first setting in which a recipe differs from the most similar stored one, or None."""
-        best: list[str] | None = None
-        for other in self._read_recipes(recipe.stage):
-            if not isinstance(other, dict):
-                continue
-            paths = find_differences(recipe.as_dict(), other)
-            if best is None or len(paths) < len(best):
-                best = paths
+        others = [other for other in self._read_recipes(recipe.stage) if isinstance(other, dict)]
+        differences = [find_differences(recipe.as_dict(), other) for other in others]
+        best = min(differences, key=len, default=None)
         return best[0] if best else None
 
     def _read_recipes(self, stage: str) -> Iterator[dict[str, Any]]:
@@ -174,7 +170,9 @@ class Store:
         temporary = target.parent / f".{recipe.key}.{token_hex(8)}.part"
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            _remove_leftovers(target)
+            # Folders of killed builders of this artifact: the lock is held.
+            for leftover in target.parent.glob(f".{target.name}.*.part"):
+                shutil.rmtree(leftover, ignore_errors=True)
             temporary.mkdir()
             started = time.perf_counter()
             make(temporary)
@@ -196,12 +194,6 @@ class Store:
             shutil.rmtree(doomed, ignore_errors=True)
         except OSError as error:
             raise make_write_error(folder, error) from error
-
-
-def _remove_leftovers(target: Path) -> None:
-    """Delete the folders of killed builders of this artifact; only for the holder of its lock."""
-    for leftover in target.parent.glob(f".{target.name}.*.part"):
-        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _write_manifest(folder: Path, recipe: Recipe, seconds: float) -> None:

@@ -15,7 +15,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -117,15 +117,11 @@ def list_artifacts(root: Path) -> list[StoredArtifact]:
         if folder.is_dir() and not folder.is_symlink() and (artifact := _read_artifact(folder))
     ]
     users = _find_users(found, read_uses(root))
-    return [_with_experiments(artifact, users[artifact.key]) for artifact in found]
+    return [replace(each, experiments=tuple(sorted(users[each.key]))) for each in found]
 
 
 def _list_folder(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
-def _with_experiments(artifact: StoredArtifact, users: set[str]) -> StoredArtifact:
-    return StoredArtifact(**{**vars(artifact), "experiments": tuple(sorted(users))})
 
 
 def _read_artifact(folder: Path) -> StoredArtifact | None:

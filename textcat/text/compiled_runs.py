@@ -58,24 +58,15 @@ class RunTable:
         # Next byte, document, first entry of the document, next entry: the state when counting stops to grow the table.
         state = np.zeros(4, np.int64)
         self._entry[: self._known] = -1
-        while not self._resume_count(text, ends, (lengths, columns, counts), state):
-            self._grow()
+        done = False
+        while not done:
+            self._known, done = _count_runs(
+                text, ends, self._member, self._key, self._known, self._pool, self._ends, self._codes, self._entry,
+                self._slots, lengths, columns, counts, state,
+            )  # fmt: skip
+            if not done:
+                self._grow()
         return lengths, columns[: state[3]].copy(), counts[: state[3]].copy()
-
-    def _resume_count(
-        self,
-        text: NDArray[np.uint8],
-        ends: NDArray[np.int64],
-        found: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]],
-        state: NDArray[np.int64],
-    ) -> bool:
-        """Count on from `state`; return False if the table is full."""
-        lengths, columns, counts = found
-        self._known, done = _count_runs(
-            text, ends, self._member, self._key, self._known, self._pool, self._ends, self._codes, self._entry,
-            self._slots, lengths, columns, counts, state,
-        )  # fmt: skip
-        return bool(done)
 
     def _grow(self) -> None:
         """Double the table of runs and rehash it, or double the pool of their bytes if that is full."""

@@ -32,6 +32,7 @@ from textcat.text.piece_counts import (
     compile_piece_counter,
     count_chunk,
     count_chunks,
+    count_equal,
     make_piece_counter,
     make_vocabulary,
     number_pieces,
@@ -87,13 +88,16 @@ class CountedDocuments:
 
     def make_label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
         """Return labels as documents x categories; labels not among `categories` are left out."""
+        return np.asarray(self.make_sparse_labels(categories).toarray())
+
+    def make_sparse_labels(self, categories: Sequence[str]) -> csr_array[Any]:
+        """Return the same as a sparse matrix."""
         column = {category: index for index, category in enumerate(categories)}
-        matrix = np.zeros((len(self.labels), len(categories)), dtype=np.bool_)
-        for row, labels in enumerate(self.labels):
-            for label in labels:
-                if label in column:
-                    matrix[row, column[label]] = True
-        return matrix
+        rows = [sorted({column[label] for label in labels if label in column}) for labels in self.labels]
+        starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
+        columns = np.fromiter(chain.from_iterable(rows), dtype=np.int32, count=starts[-1])
+        shape = (len(rows), len(categories))
+        return csr_array((np.ones(len(columns), dtype=np.bool_), columns, starts), shape=shape)
 
 
 # Documents per chunk: the words of more documents do not fit the processor's cache.
@@ -263,15 +267,6 @@ def _refuse_unknown_fields(settings: TextSettings, present: set[str]) -> None:
 MAX_CACHED_PIECES = 500_000
 
 
-def _make_ngram_counter(
-    settings: TextSettings, terms: Sequence[str], group_ends: Sequence[int]
-) -> NgramDocumentCounter:
-    # Loading the compiler takes a while, which models of words should not wait for.
-    from textcat.text.ngrams import NgramDocumentCounter  # noqa: PLC0415
-
-    return NgramDocumentCounter(settings, terms, group_ends)
-
-
 class DocumentCounter:
     """Counts documents: known terms have their given columns, other terms get columns after them.
 
@@ -280,7 +275,12 @@ class DocumentCounter:
 
     def __init__(self, settings: TextSettings, terms: Sequence[str], group_ends: Sequence[int] = ()) -> None:
         self.settings, self.terms = settings, terms
-        self._ngrams = _make_ngram_counter(settings, terms, group_ends) if settings.groups else None
+        self._ngrams: NgramDocumentCounter | None = None
+        if settings.groups:
+            # Loading the compiler takes a while, which models of words should not wait for.
+            from textcat.text.ngrams import NgramDocumentCounter  # noqa: PLC0415
+
+            self._ngrams = NgramDocumentCounter(settings, terms, group_ends)
         self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
         self._clean = settings.cleaner or str
         self._known = {term: column for column, term in enumerate(terms)}
@@ -315,15 +315,9 @@ class DocumentCounter:
         if sum(len(pieces) for _, pieces in self._groups) > MAX_CACHED_PIECES:
             self._forget()
         found = [self._count_group(fields, known, documents) for fields, known in self._groups]
-        width = len(self.terms) + len(self._others)
-        keys = np.concatenate([rows * width + columns for rows, columns in found])
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        rows, columns = np.divmod(keys[starts], max(width, 1))
-        ends = np.zeros(len(documents) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(rows, minlength=len(documents)), out=ends[1:])
-        counted = np.diff(starts, append=len(keys)).astype(np.int32)
-        return csr_array((counted, columns.astype(np.int32), ends), shape=(len(documents), width))
+        shape = (len(documents), len(self.terms) + len(self._others))
+        rows, columns = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return _stack_counts([count_equal(rows, columns, shape)], *shape)
 
     def _count_group(
         self, fields: tuple[str, ...], known: PieceTable, documents: Sequence[TextDocument]

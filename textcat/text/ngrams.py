@@ -82,16 +82,9 @@ class _WordSequences:
 
     def __init__(self, settings: TextSettings) -> None:
         self._split = load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase)
-        self._make = make_term_extractor(settings)
-        self._numbers = make_vocabulary()
-        self._pieces = PieceTable(self._number_words)
-
-    def _number_words(self, piece: str) -> list[int]:
-        return [self._numbers[word] for word in self._make(piece)]
-
-    def list_words(self) -> list[str]:
-        """Return the words in the order of their numbers."""
-        return list(self._numbers)
+        make = make_term_extractor(settings)
+        self.numbers = make_vocabulary()
+        self._pieces = PieceTable(lambda piece: [self.numbers[word] for word in make(piece)])
 
     def read(self, texts: Sequence[str]) -> tuple[NDArray[np.uint32], Ints]:
         """Return the numbers of all words in order, and the end of each text's."""
@@ -170,7 +163,7 @@ class _GroupCounter:
         """Return the n-grams with these numbers as text; words are separated by spaces."""
         symbols, lengths = self.table.find_symbols(numbers)
         if self._words is not None:
-            words = self._words.list_words()
+            words = list(self._words.numbers)
             return [
                 " ".join([words[symbol] for symbol in row[length - 1 :: -1]]) if length > 1 else words[row[0]]
                 for row, length in zip(symbols.tolist(), lengths.tolist(), strict=True)
@@ -196,6 +189,8 @@ class NgramCounter:
 
     def __init__(self, settings: TextSettings) -> None:
         self._prepare = _make_character_reader(settings)
+        prefixes = [prefix for prefix, _ in settings.field_groups]
+        self._counted = [[group.counts_field(prefix) for prefix in prefixes] for group in settings.groups]
         of_words = any(group.analyzer == "word" for group in settings.groups)
         self._words = [_WordSequences(settings) if of_words else None for _ in settings.field_groups]
         self.counters = [
@@ -211,12 +206,14 @@ class NgramCounter:
             for words, texts in zip(self._words, columns, strict=True)
         ]
         prepared = [list(map(self._prepare, texts)) for texts in columns]
+        empty = [""] * len(chunk), (np.empty(0, np.uint32), np.zeros(len(chunk), np.int64))
+        fields = list(zip(prepared, sequences, strict=True))
         return [
             [
-                counter.count(texts, sequence)
-                for counter, texts, sequence in zip(counters, prepared, sequences, strict=True)
+                counter.count(*(field if counts else empty))
+                for counter, field, counts in zip(counters, fields, counted, strict=True)
             ]
-            for counters in self.counters
+            for counters, counted in zip(self.counters, self._counted, strict=True)
         ]
 
     @property

@@ -9,7 +9,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,18 +65,21 @@ class PieceTable(dict[str, int]):
         return lengths, columns[places]
 
 
-class PieceCounter(Protocol):
-    """Counts pieces of text, numbered in the order in which they first occur."""
-
-    def count(self, texts: Sequence[str]) -> ChunkCounts:
-        """Return the counts of some texts and number their new pieces."""
-
-    def list_pieces(self) -> list[str]:
-        """Return the pieces in the order of their numbers."""
+def count_equal(rows: NDArray[np.int64], columns: NDArray[Any], shape: tuple[int, int]) -> ChunkCounts:
+    """Return how often each place occurs, row by row; sorting brings equal places together."""
+    keys = rows * max(shape[1], 1) + columns
+    keys.sort()
+    starts = np.flatnonzero(np.diff(keys, prepend=-1))
+    rows, columns = np.divmod(keys[starts], max(shape[1], 1))
+    return ChunkCounts(
+        np.bincount(rows, minlength=shape[0]).astype(np.int32),
+        columns.astype(np.int32),
+        np.diff(starts, append=len(keys)).astype(np.int32),
+    )
 
 
 class SplitCounter:
-    """Counts the pieces of a splitter with a dictionary of numbers."""
+    """Counts the pieces of a splitter, numbered in the order in which they first occur."""
 
     def __init__(self, split: Callable[[str], list[str]]) -> None:
         self._split, self._numbers = split, make_vocabulary()
@@ -94,17 +97,7 @@ class SplitCounter:
             ends[row] = len(pieces)
         numbers = number_pieces(pieces, self._numbers)
         rows = np.repeat(np.arange(len(texts), dtype=np.int64), np.diff(ends))
-        # Sorting (row, number) keys groups equal pieces of a document; the length of a group is their count.
-        width = max(len(self._numbers), 1)
-        keys = rows * width + numbers
-        keys.sort()
-        starts = np.flatnonzero(np.diff(keys, prepend=-1))
-        rows, columns = np.divmod(keys[starts], width)
-        return ChunkCounts(
-            np.bincount(rows, minlength=len(texts)).astype(np.int32),
-            columns.astype(np.int32),
-            np.diff(starts, append=len(keys)).astype(np.int32),
-        )
+        return count_equal(rows, numbers, (len(texts), len(self._numbers)))
 
 
 class RunCounter:
@@ -125,6 +118,9 @@ class RunCounter:
     def count(self, texts: Sequence[str]) -> ChunkCounts:
         """Return the counts of some texts and number their new pieces."""
         return ChunkCounts(*self._table.count(list(map(self._encode, texts))))
+
+
+PieceCounter = SplitCounter | RunCounter
 
 
 def make_piece_counter(settings: TextSettings) -> PieceCounter:

@@ -51,8 +51,7 @@ class StopList:
 @cache
 def load_stop_list_entries() -> dict[str, StopListEntry]:
     """Return the entries of the bundled lists, by name."""
-    entries: dict[str, StopListEntry] = read_packaged_yaml("text/stop_lists/stop_lists.yaml")
-    return entries
+    return dict(read_packaged_yaml("text/stop_lists/stop_lists.yaml"))
 
 
 def load_stop_list(name: str) -> StopList:
@@ -60,11 +59,9 @@ def load_stop_list(name: str) -> StopList:
     entry = load_stop_list_entries().get(name)
     if entry is None:
         return _read_stop_list(name, Path(name).expanduser())
-    return (
-        StopList(name, frozenset(), _hash_content(b""))
-        if entry["file"] is None
-        else _read_stop_list(name, STOP_LIST_FOLDER / entry["file"])
-    )
+    if entry["file"] is None:
+        return StopList(name, frozenset(), hashlib.sha256(b"").hexdigest())
+    return _read_stop_list(name, STOP_LIST_FOLDER / entry["file"])
 
 
 def stop_list_identity(name: str) -> dict[str, str]:
@@ -99,7 +96,7 @@ def _read_stop_list(name: str, path: Path) -> StopList:
                 where=f"{path}:{number}",
                 hint="Put one word on a line.",
             )
-    return StopList(name, frozenset(filter(None, words)), _hash_content(content))
+    return StopList(name, frozenset(filter(None, words)), hashlib.sha256(content).hexdigest())
 
 
 def _make_unknown_error(name: str) -> UsageError:
@@ -110,10 +107,6 @@ def _make_unknown_error(name: str) -> UsageError:
         f"there is no stop list {name!r}, neither by name nor as a file",
         hint=f"{guess}Name one of {', '.join(names)}, or the path of a text file with one word per line.",
     )
-
-
-def _hash_content(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 # Name -> mode of NLTK's PorterStemmer.
@@ -196,7 +189,12 @@ def map_pieces_to_terms(
     made = [_list_terms(make, prefix, pieces) for prefix, pieces in groups]
     terms = sorted(set(chain.from_iterable(found for found, _ in made)))
     column = {term: number for number, term in enumerate(terms)}
-    return terms, [_make_term_matrix(found, ends, column) for found, ends in made]
+    matrices = []
+    for found, ends in made:
+        columns = np.array([column[term] for term in found], dtype=np.int32)
+        data = (np.ones(len(columns), dtype=np.int32), columns, np.array(ends, dtype=np.int32))
+        matrices.append(csr_array(data, shape=(len(ends) - 1, len(terms))))
+    return terms, matrices
 
 
 def _are_pieces_terms(settings: TextSettings) -> bool:
@@ -222,11 +220,3 @@ def _list_terms(
         found += [prefix + term for term in make(piece)]
         ends.append(len(found))
     return found, ends
-
-
-def _make_term_matrix(found: list[str], ends: list[int], column: dict[str, int]) -> csr_array:
-    columns = np.array([column[term] for term in found], dtype=np.int32)
-    return csr_array(
-        (np.ones(len(columns), dtype=np.int32), columns, np.array(ends, dtype=np.int32)),
-        shape=(len(ends) - 1, len(column)),
-    )

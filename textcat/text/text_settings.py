@@ -29,13 +29,15 @@ TextCleaner = Callable[[str], str]
 Analyzer = Literal["word", "char_wb", "char"]
 LONGEST = {"word": 5, "char_wb": 8, "char": 8}
 # The keys of a group that decide what is counted; the others decide how counts become vectors.
-COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents", "bits"})
+COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents", "bits", "fields"})
+# The name, in `TermGroup.fields`, of the fields that are not separate.
+MERGED = "merged"
 
 
 class TermGroup(GrowingSettings):
     """A group of n-grams that are features together with those of other groups."""
 
-    later = ("weighting", "norm", "bits")
+    later = ("weighting", "norm", "bits", "fields")
 
     analyzer: Analyzer = Field(
         "word",
@@ -67,6 +69,12 @@ class TermGroup(GrowingSettings):
         "UTF-8 bytes; minimum_documents and maximum_share are those of features. Default: a feature for each n-gram.",
     )
 
+    fields: tuple[str, ...] = Field(
+        (),
+        description="Count only the text of these `text.separate_fields`, or of the other fields: `merged`; "
+        "default: of all fields.",
+    )
+
     @model_validator(mode="after")
     def _check_lengths(self) -> TermGroup:
         shortest, longest = self.ngrams
@@ -82,6 +90,17 @@ class TermGroup(GrowingSettings):
         """The prefix of the names of the terms: words have none."""
         return "" if self.analyzer == "word" else f"{self.analyzer}:"
 
+    def counts_field(self, prefix: str) -> bool:
+        """Return whether the group counts the fields whose terms have this prefix."""
+        return not self.fields or (prefix.removesuffix(":") or MERGED) in self.fields
+
+    def shares_ngrams(self, other: TermGroup) -> bool:
+        """Return whether a feature may belong to both groups; hashed features do not name their field."""
+        lengths = self.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= self.ngrams[1]
+        apart = self.fields and other.fields and set(self.fields).isdisjoint(other.fields)
+        fields = not apart or self.bits or other.bits
+        return self.analyzer == other.analyzer and lengths and bool(fields)
+
     def name_term(self, ngram: str) -> str:
         """Return the term of an n-gram that has its prefixes: itself, or its feature if the group is hashed.
 
@@ -96,8 +115,7 @@ class TermGroup(GrowingSettings):
 def check_groups_differ(groups: Sequence[TermGroup]) -> None:
     """Refuse groups that share n-grams."""
     for (i, one), (j, other) in combinations(enumerate(groups, start=1), 2):
-        overlap = one.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= one.ngrams[1]
-        if one.analyzer == other.analyzer and overlap:
+        if one.shares_ngrams(other):
             raise ValueError(f"groups {i} and {j} both contain n-grams of {one.analyzer} of the same length")
 
 
@@ -185,6 +203,12 @@ class TextSettings(GrowingSettings):
     @model_validator(mode="after")
     def _check_groups(self) -> TextSettings:
         check_groups_differ(self.groups)
+        known = {prefix.removesuffix(":") or MERGED for prefix, _ in self.field_groups}
+        if unknown := {name for group in self.groups for name in group.fields} - known:
+            raise ValueError(
+                f"a group counts {', '.join(sorted(unknown))}; it can count {', '.join(sorted(known))}: "
+                "name fields in separate_fields to count them apart"
+            )
         return self
 
     @property

@@ -44,7 +44,9 @@ class Tokenizer:
     def make_splitter(self, *, lowercase: bool) -> Callable[[str], list[str]]:
         """Return a function from a text to its pieces of one or more words."""
         if self.characters:
-            return _make_run_splitter(self.characters, self.make_encoder(lowercase=lowercase))
+            # Translating bytes is twice as fast as a regular expression.
+            table, encode = _make_table(self.characters), self.make_encoder(lowercase=lowercase)
+            return lambda text: encode(text).translate(table).decode("latin-1").split()
         fold = self.folds_first(lowercase=lowercase)
         if self.ascii_characters:
             return _make_ascii_splitter(self.ascii_characters, fold=fold)
@@ -108,15 +110,14 @@ def reads_latin_only(name: str) -> bool:
     return isinstance(tokenizer, Tokenizer) and bool(tokenizer.characters)
 
 
-def _make_run_splitter(characters: bytes, encode: Callable[[str], bytes]) -> Callable[[str], list[str]]:
-    """Return a function that finds runs of characters by translating bytes, twice as fast as a regular expression."""
-    table = bytes(code if code in characters else 0x20 for code in range(256))
-    return lambda text: encode(text).translate(table).decode("latin-1").split()
+def _make_table(characters: bytes) -> bytes:
+    """Return the table of `bytes.translate` that replaces all other characters by spaces."""
+    return bytes(code if code in characters else 0x20 for code in range(256))
 
 
 def _make_ascii_splitter(characters: bytes, *, fold: bool) -> Callable[[str], list[str]]:
     """Return a function that divides ASCII text into runs of characters, and other text at white space."""
-    table = bytes(code if code in characters else 0x20 for code in range(256))
+    table = _make_table(characters)
 
     def split(text: str) -> list[str]:
         folded = text.lower() if fold else text

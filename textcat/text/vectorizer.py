@@ -254,31 +254,25 @@ class Vectorizer:
         seen, kept = unpack_json(arrays["seen"]), arrays["kept"]
         containing, concentration = arrays["containing"], arrays["concentration"]
         if not isinstance(seen, list) or not all(isinstance(term, str) for term in seen):
-            raise BadDataError(
-                "the terms are not a list of words", where="vectorizer", hint="Train the model again."
-            )
+            raise _make_damage_error("the terms are not a list of words")
         counted = np.issubdtype(containing.dtype, np.integer) and kept.dtype == np.bool_
         whole = counted and np.issubdtype(concentration.dtype, np.floating)
         shapes = {containing.shape, concentration.shape, kept.shape}
         if not whole or shapes != {(len(seen),)}:
-            raise BadDataError(
-                f"its parts do not fit its {len(seen)} terms",
-                where="vectorizer",
-                hint="Train the model again.",
-            )
+            raise _make_damage_error(f"its parts do not fit its {len(seen)} terms")
         settings = VectorSettings.model_validate(description["settings"])
         groups = tuple(map(TermGroup.model_validate, description.get("groups", ())))
         ends = tuple(map(int, description.get("group_ends", ())))
         if len(ends) != len(groups) or (groups and [*ends, len(seen)] != sorted([*ends, ends[-1]])):
-            raise BadDataError(
-                "its groups do not fit its terms", where="vectorizer", hint="Train the model again."
-            )
+            raise _make_damage_error("its groups do not fit its terms")
         lengths = tuple(map(float, description.get("average_lengths", ())))
         fitted = cls(
             settings, seen, containing, concentration, int(arrays["documents"]), kept, lengths, groups, ends
         )
         if any(part.weighting == "bm25" for part in fitted.parts) and len(lengths) != len(fitted.parts):
-            raise BadDataError(
-                "the mean lengths of documents are missing", where="vectorizer", hint="Train the model again."
-            )
+            raise _make_damage_error("the mean lengths of documents are missing")
         return fitted
+
+
+def _make_damage_error(what: str) -> BadDataError:
+    return BadDataError(what, where="vectorizer", hint="Train the model again.")

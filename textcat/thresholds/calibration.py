@@ -16,14 +16,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 from scipy.special import expit, softmax
 
 from textcat.errors import BadDataError
+from textcat.settings import StrictSettings
 from textcat.thresholds.tuning import Bools, Floats
 
 MAX_NEWTON_STEPS = 100
@@ -257,10 +258,8 @@ def normalize_probabilities(probabilities: Floats) -> Floats:
     return np.asarray(np.where(total > 0, probabilities / np.where(total > 0, total, 1.0), equal))
 
 
-class CalibrationSettings(BaseModel):
+class CalibrationSettings(StrictSettings):
     """How scores become probabilities, for learners without probabilities of their own."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     method: Literal["platt", "isotonic", "temperature"] = Field(
         default="platt",
@@ -275,20 +274,13 @@ class CalibrationSettings(BaseModel):
     )
 
 
-class Calibration(Protocol):
-    """A fitted function from scores to probabilities."""
-
-    def probabilities(self, scores: Floats) -> Floats:
-        """Return probabilities, documents x categories, nondecreasing in the score."""
-        ...
-
-    def select_categories(self, first: int, stop: int) -> Calibration:
-        """Return the calibration of consecutive categories."""
-        ...
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all numbers as arrays."""
-        ...
+Calibration = Platt | Isotonic | Temperature
+_KINDS: dict[str, type[Calibration]] = {"platt": Platt, "isotonic": Isotonic, "temperature": Temperature}
+_FITTERS: dict[str, Callable[[Floats, Bools], Calibration]] = {
+    "platt": fit_platt,
+    "isotonic": fit_isotonic,
+    "temperature": fit_temperature,
+}
 
 
 def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools) -> Calibration:
@@ -310,18 +302,6 @@ def join_calibrations(parts: Sequence[Calibration]) -> Calibration:
         return Platt(joined["slope"], joined["intercept"])
     steps = np.concatenate([np.diff(each["ends"]) for each in arrays])
     return Isotonic(joined["knots"], joined["levels"], np.concatenate([[0], np.cumsum(steps)]))
-
-
-_FITTERS: dict[str, Callable[[Floats, Bools], Calibration]] = {
-    "platt": fit_platt,
-    "isotonic": fit_isotonic,
-    "temperature": fit_temperature,
-}
-_KINDS: dict[str, type[Platt | Isotonic | Temperature]] = {
-    "platt": Platt,
-    "isotonic": Isotonic,
-    "temperature": Temperature,
-}
 
 
 def list_calibration_arrays(method: str) -> list[str]:

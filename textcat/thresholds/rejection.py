@@ -12,16 +12,15 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from textcat.errors import UsageError
+from textcat.settings import StrictSettings
 from textcat.thresholds.tuning import Bools, Floats
 
 
-class RejectSettings(BaseModel):
+class RejectSettings(StrictSettings):
     """Which documents get no class although each document has one."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     coverage: float = Field(
         default=0.975,

@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import Field, model_validator
 
 from textcat.errors import UsageError
-from textcat.plugins import KnownName, Plugin, find_plugin, load_plugin, wrap_numeric_function
+from textcat.plugins import KnownName, find_plugin, load_plugin, wrap_numeric_function
 from textcat.settings import GrowingSettings
 from textcat.thresholds.tuning import (
     BBR_RULE,
@@ -330,7 +330,8 @@ def set_thresholds(
     """
     plugin = find_plugin("thresholds", settings.rule, THRESHOLD_RULES)
     if plugin is not None:
-        return _set_by_plugin(plugin, settings, scores, labels)
+        shape = (scores.shape[1],)
+        return wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: shape)(scores, labels, settings)
     if settings.rule == "expected-f1" and settings.cross_validated and probabilities is not None:
         return tune_expected_f1_thresholds(scores, probabilities, labels, settings.tuning)
     return _set_by_scores(settings, scores, labels, fold_of_document)
@@ -350,16 +351,9 @@ def _set_by_scores(
     if settings.rule == "scut-fbr":
         return scut_fbr(scores, labels, settings.least_f1, settings.fallback, settings.tuning)
     if settings.rule == "pcut" and settings.cross_validated:
-        return find_proportional_thresholds(
-            scores, labels, set_categories_per_document(settings, scores, labels), settings.tuning
-        )
+        per_document = set_categories_per_document(settings, scores, labels)
+        return find_proportional_thresholds(scores, labels, per_document, settings.tuning)
     return np.full(scores.shape[1], settings.value, dtype=np.float64)
-
-
-def _set_by_plugin(plugin: Plugin, settings: ThresholdSettings, scores: Floats, labels: Bools) -> Floats:
-    """Return the thresholds of a plugin, checked: one for each category."""
-    rule = wrap_numeric_function(plugin, load_plugin(plugin), lambda *_: (scores.shape[1],))
-    return rule(scores, labels, settings)
 
 
 def set_categories_per_document(settings: ThresholdSettings, scores: Floats, labels: Bools) -> float:

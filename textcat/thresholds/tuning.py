@@ -260,14 +260,11 @@ def cross_validate_thresholds(
         thresholds = tune_thresholds(held_out_scores[inside], labels[inside], rule)
         is_used = labels[inside].any(axis=0) & np.isfinite(thresholds)
         by_fold.append(np.where(is_used, thresholds, np.nan))
-    return _combine_folds(np.array(by_fold), rule, combination)
-
-
-def _combine_folds(by_fold: Floats, rule: TuningRule, combination: FoldCombination) -> Floats:
-    result = np.full(by_fold.shape[1], rule.no_positives)
-    known = ~np.isnan(by_fold).all(axis=0)
+    together = np.array(by_fold)
+    result = np.full(together.shape[1], rule.no_positives)
+    known = ~np.isnan(together).all(axis=0)
     combine = np.nanmean if combination == "mean_of_folds" else np.nanmedian
-    result[known] = combine(by_fold[:, known], axis=0)
+    result[known] = combine(together[:, known], axis=0)
     return result
 
 

@@ -12,6 +12,7 @@ from textcat.experiment.tune.findings import answer_more_labels, estimate_effect
 from textcat.experiment.tune.journal import Journal
 from textcat.experiment.tune.search import Search
 from textcat.experiment.tune.space import Configuration, Space
+from textcat.report.tune_page import plot_effects
 
 WORTH = {"characters": {"char_wb 2-5": 2.0, "char_wb 1-6": 1.0}, "loss": {"logistic": 0.5, "hinge": -1.0}}
 
@@ -144,17 +145,38 @@ def test_neighbours_differ_in_one_choice() -> None:
 
 
 def test_main_effects_of_a_sum_are_its_terms(tmp_path: Path) -> None:
+    """Effects are differences from the options of the best configuration."""
     search = search_with(tmp_path, Evaluator(), most=80)
+    assert search.best is not None
+    chosen = search.best.configuration.chosen
     effects = estimate_effects(search)
     for choice, options in effects.items():
+        worth = WORTH.get(choice, {})
         for option, effect in options.items():
-            expected = WORTH.get(choice, {}).get(option, 0.0)
+            expected = worth.get(option, 0.0) - worth.get(chosen[choice], 0.0)
             assert effect == pytest.approx(expected, abs=0.02), (choice, option)
 
 
-def test_options_that_were_not_tried_have_no_effect(tmp_path: Path) -> None:
-    effects = estimate_effects(search_with(tmp_path, Evaluator(), most=1))
-    assert effects["loss"] == {"squared_hinge": 0.0, "logistic": None, "hinge": None, "softmax": None}
+@pytest.mark.parametrize("number", range(1, 13))
+def test_effects_that_the_candidates_do_not_determine_are_unknown(number: int, tmp_path: Path) -> None:
+    """An effect is given only if adding a constant to all configurations with the option changes it by as much."""
+    search = search_with(tmp_path, Evaluator(), most=number)
+    assert search.best is not None
+    chosen = search.best.configuration.chosen
+    effects = estimate_effects(search)
+    if number == 1:
+        assert {effect for options in effects.values() for effect in options.values()} == {0.0, None}
+    for choice, options in effects.items():
+        assert options[chosen[choice]] == 0.0
+        worth = WORTH.get(choice, {})
+        for option, effect in options.items():
+            expected = worth.get(option, 0.0) - worth.get(chosen[choice], 0.0)
+            assert effect is None or effect == pytest.approx(expected, abs=0.02), (choice, option)
+    drawn = plot_effects({"effects": effects, "metric": "accuracy"})
+    assert (drawn is None) == (not any(effect for options in effects.values() for effect in options.values()))
+    tried = [each.configuration.chosen for each in search.candidates]
+    known = [option for option, effect in effects["loss"].items() if effect is not None]
+    assert set(known) <= {each["loss"] for each in tried}
 
 
 def test_a_power_law_is_continued() -> None:

@@ -126,11 +126,8 @@ class WebKB(TreeCorpus):
     @cached_property
     def pages(self) -> list[str]:
         """CLASS/SITE/ADDRESS of each chosen page, sorted."""
-        return [name for name in self.tree.names if name.count("/") == 2 and self._is_chosen(name)]
-
-    def _is_chosen(self, name: str) -> bool:
-        label, site, _ = name.split("/")
-        return label in self.classes and site in self.sites
+        places = [name.split("/") for name in self.tree.names if name.count("/") == 2]
+        return ["/".join(p) for p in places if p[0] in self.classes and p[1] in self.sites]
 
     def documents(self) -> Iterator[Document]:
         """Yield the pages, with fields title and body."""

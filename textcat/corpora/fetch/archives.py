@@ -19,8 +19,9 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import IO, Protocol, cast
+from typing import IO, cast
 
 from textcat.errors import BadDataError, StageFailedError
 
@@ -42,24 +43,11 @@ def require_disk_space(folder: Path, needed: int) -> None:
 _MEMBER_DATE = (1980, 1, 1, 0, 0, 0)
 
 
-class Sink(Protocol):
-    """A destination of files, by relative path."""
-
-    @property
-    def folder(self) -> Path:
-        """A folder on the disk that receives the files."""
-        ...
-
-    def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
-        """Open a new file for writing."""
-        ...
-
-
+@dataclass
 class FolderSink:
     """Write files below a folder."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    folder: Path
 
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
         """Open a new file for writing and create its folders."""
@@ -68,16 +56,19 @@ class FolderSink:
         return target.open("wb")
 
 
+@dataclass
 class ZipSink:
-    """Write members of a zip file, without compression."""
+    """Write members of a zip file in `folder`, without compression."""
 
-    def __init__(self, archive: zipfile.ZipFile, folder: Path) -> None:
-        self.archive = archive
-        self.folder = folder
+    archive: zipfile.ZipFile
+    folder: Path
 
     def create(self, path: PurePosixPath) -> AbstractContextManager[IO[bytes]]:
         """Open a new member for writing."""
         return self.archive.open(zipfile.ZipInfo(path.as_posix(), _MEMBER_DATE), "w")
+
+
+Sink = FolderSink | ZipSink
 
 
 @contextmanager
@@ -102,11 +93,6 @@ _MAX_PADDING = 64 * _READ_BYTES
 
 # Maps a member's path to the relative path to write it to, or to None to skip it.
 Placement = Callable[[PurePosixPath], PurePosixPath | None]
-
-
-def is_archive(name: str) -> bool:
-    """Return whether a file name has the ending of an archive that can be unpacked."""
-    return name.lower().endswith(_ARCHIVE_ENDINGS)
 
 
 def unpack_archive(archive: Path, sink: Sink, placement: Placement, *, max_bytes: int) -> int:
@@ -144,17 +130,17 @@ def report_archive_damage(archive: Path) -> Iterator[None]:
         ) from problem
 
 
+@dataclass
 class _Unpacker:
     """Unpacks one archive and counts bytes and members against the bounds."""
 
-    def __init__(self, archive: str, sink: Sink, placement: Placement, max_bytes: int) -> None:
-        self.archive = archive
-        self.sink = sink
-        self.placement = placement
-        self.bytes_left = max_bytes
-        self.members_left = MAX_MEMBERS
-        self.written = 0
-        self.targets: set[PurePosixPath] = set()
+    archive: str
+    sink: Sink
+    placement: Placement
+    bytes_left: int
+    members_left: int = field(default_factory=lambda: MAX_MEMBERS)
+    written: int = 0
+    targets: set[PurePosixPath] = field(default_factory=set)
 
     def run(self, opened: IO[bytes], depth: int) -> int:
         start = opened.read(4)
@@ -165,13 +151,15 @@ class _Unpacker:
         )
         for name, size, content in members:
             path = self._check_path(name)
-            if depth > 1 and is_archive(path.name):
+            if depth > 1 and path.name.lower().endswith(_ARCHIVE_ENDINGS):
                 self.run(io.BytesIO(content.read()), depth - 1)
                 continue
             target = self.placement(path)
             if target is not None:
                 require_disk_space(self.sink.folder, size)
-                self._write(content, self._check_target(target))
+                with self.sink.create(self._check_target(target)) as out:
+                    shutil.copyfileobj(content, out, _READ_BYTES)
+                self.written += 1
         return self.written
 
     def _read_tar_members(self, opened: IO[bytes]) -> Iterator[tuple[str, int, IO[bytes]]]:
@@ -229,12 +217,6 @@ class _Unpacker:
         self.targets.add(path)
         return path
 
-    def _write(self, content: IO[bytes], path: PurePosixPath) -> None:
-        with self.sink.create(path) as out:
-            while step := content.read(_READ_BYTES):
-                out.write(step)
-        self.written += 1
-
     def _spend(self, number: int) -> None:
         """Count a member's stated size; readers return no more than that."""
         self.bytes_left -= number
@@ -249,13 +231,13 @@ class _Unpacker:
         )
 
 
+@dataclass
 class _MeteredStream:
     """A stream that limits the size of tar headers, which the reader holds in memory."""
 
-    def __init__(self, opened: IO[bytes], refused: Callable[[str], BadDataError]) -> None:
-        self.opened = opened
-        self.refused = refused
-        self.left = MAX_HEADER
+    opened: IO[bytes]
+    refused: Callable[[str], BadDataError]
+    left: int = MAX_HEADER
 
     def allow(self, number: int) -> None:
         """Allow `number` bytes of content and the next header."""

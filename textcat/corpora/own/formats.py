@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.document import find_side_by_name, is_split
+from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
@@ -37,11 +38,11 @@ _VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
 SAMPLE_BYTES = 1 << 20
 
 
-_HINT = "Supported are CSV, TSV, JSON Lines, svmlight, and a folder for each class."
+_HINT = "Supported are CSV, TSV, JSON Lines, lines with `__label__`, svmlight, and a folder for each class."
 
 
 def detect_format(path: Path) -> str:
-    """Return csv, tsv, jsonl, folders or svmlight."""
+    """Return csv, tsv, jsonl, fasttext, folders or svmlight."""
     if path.is_dir():
         return _check_folder(path)
     if not path.is_file():
@@ -50,6 +51,8 @@ def detect_format(path: Path) -> str:
     if ending in _OTHER_PROGRAMS:
         raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
     first = _read_first_line(path)
+    if first.startswith(LABEL_PREFIX):
+        return "fasttext"
     if _VECTOR.match(first):
         return "svmlight"
     if ending == ".json" and first.lstrip().startswith("["):
@@ -101,17 +104,11 @@ def _read_first_line(path: Path) -> str:
 
 
 def _guess_table_kind(path: Path, header: str) -> str:
-    separators = {"tsv": header.count("\t"), "csv": header.count(","), ";": header.count(";")}
+    separators = {"tsv": header.count("\t"), "csv": header.count(guess_delimiter(header))}
     best = max(separators, key=lambda kind: separators[kind])
     if not separators[best]:
-        raise UsageError(
-            "its first line is neither a header of columns, nor JSON, nor a vector",
-            where=str(path),
-            hint=_HINT,
-        )
-    if best == ";":
-        hint = "Save it with commas or tabs between the columns."
-        raise UsageError("columns are separated by semicolons", where=str(path), hint=hint)
+        what = "its first line is neither a header of columns, nor JSON, nor a vector"
+        raise UsageError(what, where=str(path), hint=_HINT)
     return best
 
 
@@ -122,6 +119,10 @@ def _check_folder(path: Path) -> str:
     if sides and not is_split(sides):
         hint = f"Name the one whose folders are the classes, such as {folders[-1]}."
         raise UsageError("its folders are sides of a split, not classes", where=str(path), hint=hint)
+    sided = {side: entry for entry in inside if (side := find_side_by_name(entry.stem))}
+    if not folders and {"train", "test"} <= set(sided):
+        hint = f"Name the files: {sided['train']} --test {sided['test']}"
+        raise UsageError("a folder with a file for each side of a split", where=str(path), hint=hint)
     if not folders and not (path / "documents.zip").is_file():
         hint = f"{_HINT} Put each class's documents into a folder of the class's name."
         raise UsageError("the folder has no subfolders", where=str(path), hint=hint)
@@ -191,10 +192,13 @@ class SideColumn:
 
 @dataclass(frozen=True)
 class ColumnGuess:
-    """The use of each column; `not_sides` says why a column named like a split is not used as such."""
+    """The use of each column; `not_sides` says why a column named like a split is not used as such.
+
+    Several columns of labels hold a mark for each document that has the label.
+    """
 
     text: tuple[ColumnSummary, ...]
-    label: ColumnSummary
+    labels: tuple[ColumnSummary, ...]
     separator: str | None
     id: ColumnSummary | None
     side: SideColumn | None
@@ -220,19 +224,19 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     """Return the best guess; None if no column can be text or none can be labels."""
     columns = [column for column in table.columns if column.present]
     side = _find_side(columns)
-    named_side = [
-        column for column in _find_named_columns(columns, "side") if side is None or column is not side.column
-    ]
+    used = side.column if side else None
+    named_side = [column for column in _find_named_columns(columns, "side") if column is not used]
     ids = (c for c in _find_named_columns(columns, "id") if _is_unique(c, table.rows))
     own_id = next(ids, None)
-    rest = [c for c in columns if c is not own_id and (side is None or c is not side.column)]
-    label = _find_label([c for c in rest if c not in named_side]) or _find_label(rest)
-    text = _find_text([c for c in rest if c is not label], table.rows)
-    if label is None or not text:
+    rest = [c for c in columns if c is not own_id and c is not used]
+    labels = _find_labels([c for c in rest if c not in named_side]) or _find_labels(rest)
+    text = _find_text([c for c in rest if c not in labels], table.rows)
+    if not labels or not text:
         return None
-    others = [] if side else [c for c in named_side if c is not label and c not in text]
+    separator = guess_separator(labels[0]) if len(labels) == 1 else None
+    others = [] if side else [c for c in named_side if c not in labels and c not in text]
     not_sides = {column.name: _explain_missing_side(column) for column in others}
-    return ColumnGuess(tuple(text), label, guess_separator(label), own_id, side, not_sides)
+    return ColumnGuess(tuple(text), tuple(labels), separator, own_id, side, not_sides)
 
 
 def guess_separator(column: ColumnSummary) -> str | None:
@@ -303,24 +307,27 @@ def _explain_missing_side(column: ColumnSummary) -> str:
     return f"{sides[None]:,} of its values name no side"
 
 
-def _find_label(columns: Sequence[ColumnSummary]) -> ColumnSummary | None:
-    """Return a column by its name; else a column of lists; else the one of short values that repeat most."""
-    by_name = [
-        column
-        for column in _find_named_columns(columns, "label")
-        if column.mean_words < WORDS_OF_TEXT or column.has_lists
-    ]
-    if by_name:
-        return by_name[0]
-    lists = [column for column in columns if column.has_lists]
-    if lists:
-        return lists[0]
+def _find_labels(columns: Sequence[ColumnSummary]) -> list[ColumnSummary]:
+    """Return a column by its name; else one of lists; else all columns of marks; else the one that repeats most."""
+    named = _find_named_columns(columns, "label")
+    by_name = [c for c in named if c.mean_words < WORDS_OF_TEXT or c.has_lists]
+    if certain := by_name or [c for c in columns if c.has_lists]:
+        return certain[:1]
+    marks = [column for column in columns if _has_marks(column)]
+    if len(marks) > 1:
+        return marks
     repeating = [
         c
         for c in columns
         if c.mean_words < WORDS_OF_TEXT and c.is_complete and 1 < len(c.values) <= max(2.0, 0.2 * c.present)
     ]
-    return min(repeating, key=lambda column: len(column.values), default=None)
+    return sorted(repeating, key=lambda column: len(column.values))[:1]
+
+
+def _has_marks(column: ColumnSummary) -> bool:
+    """Return whether all values say yes or no, some of them yes."""
+    flags = {parse_flag(value) for value in column.values}
+    return column.is_complete and not column.has_lists and True in flags and None not in flags
 
 
 def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
@@ -347,5 +354,4 @@ def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[Col
 
 @cache
 def _load_column_names() -> dict[str, list[str]]:
-    names: dict[str, list[str]] = read_packaged_yaml("corpora/lists/column_names.yaml")
-    return names
+    return dict(read_packaged_yaml("corpora/lists/column_names.yaml"))

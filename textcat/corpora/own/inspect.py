@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -29,6 +30,8 @@ from textcat.errors import BadDataError, UsageError
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
+# Where no document has several labels, up to this share without any is taken for missing labels.
+_LEFT_OUT = 0.02
 # Texts with fewer words than this on average get n-grams of characters beside words: see docs/tuning.md.
 SHORT_TEXT_WORDS = 50
 
@@ -74,8 +77,9 @@ class LabelCounts:
 
     @property
     def is_single_label(self) -> bool:
-        """Whether each training and test document has exactly one label."""
-        return self.used > 0 and not self.several and not self.unlabelled
+        """Whether documents have exactly one label each, apart from a few without any, which are left out."""
+        left_out = self.unlabelled if self.number_of_categories > 1 else 0
+        return self.used > 0 and not self.several and self.unlabelled == left_out <= _LEFT_OUT * self.used
 
     @property
     def number_of_categories(self) -> int:
@@ -107,13 +111,18 @@ class LabelCounts:
         """Return the number of categories and of labels for each document, as text."""
         different = self.number_of_categories
         if self.is_single_label:
-            return f"{different:,} categories, one label for each document"
+            left_out = f"; {self._describe_unlabelled()} and are left out" if self.unlabelled else ""
+            return f"{different:,} categories, one label for each document{left_out}"
         parts = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels per document"]
         if self.several:
             parts.append(f"{self.several:,} documents have several (first: {self.first_several})")
         if self.unlabelled:
-            parts.append(f"{self.unlabelled:,} documents have none (first: {self.first_unlabelled})")
+            parts.append(self._describe_unlabelled())
         return "; ".join(parts)
+
+    def _describe_unlabelled(self) -> str:
+        have = "document has" if self.unlabelled == 1 else "documents have"
+        return f"{self.unlabelled:,} {have} none (first: {self.first_unlabelled})"
 
 
 @dataclass(frozen=True)
@@ -128,8 +137,13 @@ class Inspection:
 
     @property
     def single_label(self) -> bool:
-        """Whether each training and test document has exactly one label."""
+        """Whether documents have exactly one label each, apart from those that are left out."""
         return self.counts.is_single_label
+
+    @property
+    def leaves_out(self) -> bool:
+        """Whether documents without a label are left out."""
+        return self.single_label and self.counts.unlabelled > 0
 
     @property
     def weighted(self) -> bool:
@@ -147,35 +161,59 @@ class Inspection:
         return self.counts.has_short_texts
 
 
-def inspect_documents(path: Path) -> Inspection:
-    """Read all documents and return the settings that an experiment file needs for them."""
+def inspect_documents(path: Path, test: Path | None = None) -> Inspection:
+    """Read all documents and return the settings that an experiment file needs for them.
+
+    `test` is a second file with the test documents.
+    """
     kind = detect_format(path)
+    own_test = {} if test is None else {"test": _check_test_file(kind, path, test)}
     if kind == "folders":
         return _inspect_folders(path)
-    return _inspect_vectors(path) if kind == "svmlight" else _inspect_table(kind, path)
+    return _inspect_vectors(path, own_test) if kind == "svmlight" else _inspect_table(kind, path, own_test)
 
 
-def _inspect_table(kind: str, path: Path) -> Inspection:
+def _check_test_file(kind: str, path: Path, test: Path) -> str:
+    """Return the path of the test documents seen from the folder of the training documents."""
+    if kind == "folders":
+        hint = "Put the folders of classes into the folders train and test, and name the folder above them."
+        raise UsageError("--test names a file, for a file of training documents", where=str(path), hint=hint)
+    other = detect_format(test)
+    if other != kind:
+        hint = f"Save both files as {kind}."
+        raise UsageError(f"{other}, but {path} is {kind}", where=str(test), hint=hint)
+    return os.path.relpath(test.resolve(), path.resolve().parent)
+
+
+def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspection:
     encoding = detect_encoding(path)
     problems = Problems.with_policy(_LENIENT)
-    table = _summarize_table(kind, path, encoding, problems)
+    rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
+    table = summarize_columns(row.values for row in rows)
+    if not table.rows:
+        raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
     guess = guess_columns(table)
     if guess is None:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
         hint = "Give the first line names for the columns, such as text and label."
         raise UsageError(f"no column of text and one of labels among {names}", where=str(path), hint=hint)
-    if kind != "jsonl":
+    if kind in ("csv", "tsv"):
         _check_header(guess, path)
+    if own_test and guess.side:
+        unused = {guess.side.column.name: f"{own_test['test']} has the test documents"}
+        guess = replace(guess, side=None, not_sides=unused)
     source, sides = (f"column {guess.side.column.name}", guess.side.rows) if guess.side else ("", {})
-    options = _make_table_options(guess, encoding) | _make_validation_option(sides)
-    if policy := _make_table_policy(guess, table, problems):
+    options = _make_table_options(guess, encoding) | _make_validation_option(sides) | own_test
+    if policy := _make_table_policy(guess, table, problems, has_test_file=bool(own_test)):
         options["policy"] = policy
+    if own_test:
+        source = own_test["test"]
     corpus = OwnDocuments(kind, path, ratio=None, **options)
     counts = _count_documents(corpus)
     report = [
         f"{kind}, {encoding}: {table.rows:,} rows",
         f"text: {', '.join(column.name for column in guess.text)}",
-        f"labels: {guess.label.name}{_describe_separator(guess.separator)}; {counts.report()}",
+        f"labels: {_describe_labels(guess)}; {counts.report()}",
         f"ids: {_report_ids(guess, table)}",
         *(f"column {name} is not used as the split: {why}" for name, why in guess.not_sides.items()),
         *counts.report_rare(),
@@ -189,8 +227,8 @@ def _inspect_table(kind: str, path: Path) -> Inspection:
 def _check_header(guess: ColumnGuess, path: Path) -> None:
     """Refuse a table whose first line looks like a document: a text, or a label of other rows."""
     prose = [column.name for column in guess.text if len(column.name.split()) >= WORDS_OF_TEXT]
-    if prose or guess.label.values[guess.label.name]:
-        example = prose[0] if prose else guess.label.name
+    if prose or guess.labels[0].values[guess.labels[0].name]:
+        example = prose[0] if prose else guess.labels[0].name
         raise UsageError(
             f"the first line looks like a document, not like names of columns: {example[:60]!r}",
             where=f"{path}:1",
@@ -198,18 +236,11 @@ def _check_header(guess: ColumnGuess, path: Path) -> None:
         )
 
 
-def _summarize_table(kind: str, path: Path, encoding: str, problems: Problems) -> TableSummary:
-    rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
-    table = summarize_columns(row.values for row in rows)
-    if not table.rows:
-        raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
-    return table
-
-
 def _make_table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
+    names = [column.name for column in guess.labels]
     options: dict[str, Any] = {
         "text": [column.name for column in guess.text],
-        "label": guess.label.name,
+        "label": names[0] if len(names) == 1 else names,
         "label_separator": guess.separator,
     }
     if guess.id:
@@ -219,16 +250,18 @@ def _make_table_options(guess: ColumnGuess, encoding: str) -> dict[str, Any]:
     return options if encoding == "utf-8" else options | {"encoding": encoding}
 
 
-def _make_table_policy(guess: ColumnGuess, table: TableSummary, problems: Problems) -> dict[str, str]:
-    """Return the policy with which the documents can be read."""
+def _make_table_policy(
+    guess: ColumnGuess, table: TableSummary, problems: Problems, *, has_test_file: bool
+) -> dict[str, str]:
+    """Return the policy with which the documents can be read; ids of a second file may be those of the first."""
     policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
-    needed = [*guess.text, guess.label, *([guess.side.column] if guess.side else [])]
+    needed = [*guess.text, *guess.labels, *([guess.side.column] if guess.side else [])]
     if any(column.present < table.rows for column in needed):
         policy["missing"] = "skip"
     if guess.side and guess.side.rows.get(None):
         policy["unknown-side"] = "skip"
     # A column `id` is used even if no option names it.
-    if guess.id is None and any(column.name == "id" for column in table.columns):
+    if has_test_file or (guess.id is None and any(column.name == "id" for column in table.columns)):
         policy["duplicate-id"] = "rename"
     return policy
 
@@ -285,22 +318,26 @@ def _report_split(
         report.append(
             f"validation: {rows['validation']:,} documents are unused (`validation: train` uses them for training)"
         )
-    if unseen := len(counts.categories["test"] - counts.categories["train"]):
-        names = sorted(counts.categories["test"] - counts.categories["train"])
-        shown = ", ".join(names[:5]) + (", ..." if unseen > 5 else "")
-        report.append(f"{unseen:,} categories of test documents have no training document: {shown}")
+    if unseen := sorted(counts.categories["test"] - counts.categories["train"]):
+        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
+        report.append(f"{len(unseen):,} categories of test documents have no training document: {shown}")
     return report
 
 
-def _describe_separator(separator: str | None) -> str:
-    if separator is None:
-        return ""
-    return ", separated by spaces" if separator == " " else f", separated by {separator}"
+def _describe_labels(guess: ColumnGuess) -> str:
+    name, *others = (column.name for column in guess.labels)
+    if others:
+        shown = ", ".join([name, *others[:4]]) + (", ..." if len(others) > 4 else "")
+        return f"a column for each label, with 1 where the document has it: {shown}"
+    if guess.separator is None:
+        return name
+    return f"{name}, separated by {'spaces' if guess.separator == ' ' else guess.separator}"
 
 
 def _inspect_folders(path: Path) -> Inspection:
     tree = DocumentTree(path)
-    sided = _has_sides(tree.names)
+    # The first level of folders may be sides of a split, with classes below them.
+    sided = is_split(find_side_by_name(p[0]) for name in tree.names if len(p := name.split("/")) > 2)
     names = [name for name in tree.names if "/" in name]
     if not names:
         raise BadDataError(
@@ -348,33 +385,29 @@ def _inspect_folders(path: Path) -> Inspection:
     return Inspection("folders", ("text",), options, counts, report)
 
 
-def _has_sides(names: Sequence[str]) -> bool:
-    """Return whether the first level of folders are sides of a split, with classes below them."""
-    return is_split(find_side_by_name(parts[0]) for name in names if len(parts := name.split("/")) > 2)
-
-
 def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:
     """Return whether file names occur in several folders and files of one name all have the same text."""
     several = [document.files for document in joined if len(document.files) > 1]
     contents = tree.contents([file for files in several for file in files])
-    return bool(several) and all(_are_equal([next(contents) for _ in files]) for files in several)
+    return bool(several) and all(len({next(contents) for _ in files}) == 1 for files in several)
 
 
-def _are_equal(contents: Sequence[bytes]) -> bool:
-    return all(content == contents[0] for content in contents)
-
-
-def _inspect_vectors(path: Path) -> Inspection:
-    heads = read_vector_lines([path]).heads
+def _inspect_vectors(path: Path, own_test: dict[str, str]) -> Inspection:
+    paths = [path, *(path.parent / each for each in own_test.values())]
+    heads = [(each, number, head) for each in paths for number, head in enumerate(_read_heads(each), 1)]
     counts = LabelCounts()
-    for number, head in enumerate(heads, 1):
+    for each, number, head in heads:
         labels = [label for label in head.split(",") if label]
-        counts.add(f"{path}, vector {number}", labels, "train")
+        counts.add(f"{each}, vector {number}", labels, "train" if each is path else "test")
     counts.check_categories(str(path))
     report = [
         f"svmlight: {len(heads):,} vectors",
         f"labels: {counts.report()}",
         *counts.report_rare(),
-        *_report_split("", {}, counts, {}),
+        *_report_split(own_test.get("test", ""), {}, counts, {}),
     ]
-    return Inspection("svmlight", (), {}, counts, report)
+    return Inspection("svmlight", (), own_test, counts, report)
+
+
+def _read_heads(path: Path) -> list[str]:
+    return read_vector_lines([path]).heads

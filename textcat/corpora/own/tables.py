@@ -1,4 +1,6 @@
-"""Read rows of CSV, TSV and JSON Lines with their lines, for training and for new documents; policies for bad rows.
+"""Read rows of tables with their lines, for training and for new documents; policies for bad rows.
+
+A table is CSV, TSV, JSON Lines, or lines with labels such as `__label__price What does it cost?`.
 
 Rows stream: no more than one is held. A byte-order mark at the beginning of a file is skipped.
 """
@@ -7,16 +9,23 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 from textcat.corpora.collection_files import is_writable
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
-TableFormat = Literal["csv", "tsv", "jsonl"]
+TableFormat = Literal["csv", "tsv", "jsonl", "fasttext"]
+TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
+LABEL_PREFIX = "__label__"
+_PREFIXED_LABEL = re.compile(rf"(?<!\S){LABEL_PREFIX}(\S+)")
+_DELIMITERS = (",", ";", "|")
+_QUOTED = re.compile(r'"[^"]*"')
 
 # The actions for each kind of problem; the first is the default.
 POLICIES: dict[str, tuple[str, ...]] = {
@@ -96,6 +105,23 @@ class Problems:
         return "\n".join([*lines, *(f"  {example}" for example in self.examples)])
 
 
+_FLAGS = {
+    "1": True,
+    "1.0": True,
+    "true": True,
+    "yes": True,
+    "0": False,
+    "0.0": False,
+    "false": False,
+    "no": False,
+}
+
+
+def parse_flag(value: Any) -> bool | None:
+    """Return whether a value says yes; None if it says neither yes nor no. An empty value says no."""
+    return _FLAGS.get(str(value).strip().lower() or "no")
+
+
 class TableRow(NamedTuple):
     """One record: `where` it begins (file:line), its values by column, and its number.
 
@@ -122,10 +148,33 @@ def read_table_file(path: Path, form: TableFormat, encoding: str, problems: Prob
 def read_rows(
     lines: Iterable[bytes], form: TableFormat, name: str, encoding: str, problems: Problems
 ) -> Iterator[TableRow]:
-    """Yield the rows of a stream of lines; `name` is what errors call it."""
+    """Yield the rows of a stream of lines; `name` is what errors call it.
+
+    The header of a CSV file shows what separates its columns.
+    """
     if form == "jsonl":
         return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
-    return _DelimitedReader(lines, name, encoding, problems).read("\t" if form == "tsv" else ",")
+    if form == "fasttext":
+        return _read_prefixed_rows(decode_lines(lines, name, encoding, problems), name)
+    if form == "tsv":
+        return _DelimitedReader(lines, name, encoding, problems).read("\t")
+    first = list(_take_header(stream := iter(lines)))
+    delimiter = guess_delimiter(b"".join(first).decode(choose_codec(encoding), errors="replace"))
+    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(delimiter)
+
+
+def _take_header(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Yield the lines up to the first that is not blank."""
+    for line in lines:
+        yield line
+        if line.strip():
+            return
+
+
+def guess_delimiter(header: str) -> str:
+    """Return the comma, or the semicolon or bar if the header has more of these outside of quotes."""
+    plain = _QUOTED.sub("", header)
+    return max(_DELIMITERS, key=plain.count)
 
 
 def decode_lines(
@@ -223,22 +272,14 @@ class _DelimitedReader:
         where = f"{self._name}:{self._last}"
         if not kept:
             raise self._make_header_error("the names of the columns cannot be decoded", where)
-        return None if names is None else _check_column_names(names, where)
+        if repeated := sorted(name for name, times in Counter(names or ()).items() if times > 1):
+            hint = "Give each column of the header a name of its own."
+            raise BadDataError(f"two columns are called {repeated[0]!r}", where=where, hint=hint)
+        return names
 
     def _make_header_error(self, what: str, where: str) -> BadDataError:
         hint = self._problems.hint or "Fix the first line, which names the columns."
         return BadDataError(what, where=where, hint=hint)
-
-
-def _check_column_names(names: list[str], where: str) -> list[str]:
-    repeated = sorted(name for name, times in Counter(names).items() if times > 1)
-    if repeated:
-        raise BadDataError(
-            f"two columns are called {repeated[0]!r}",
-            where=where,
-            hint="Give each column of the header a name of its own.",
-        )
-    return names
 
 
 def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Problems) -> Iterator[TableRow]:
@@ -259,3 +300,11 @@ def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Probl
             yield TableRow(where, values, number)
         else:
             problems.report("malformed", "not a JSON object", where)
+
+
+def _read_prefixed_rows(lines: Iterable[tuple[int, str]], name: str) -> Iterator[TableRow]:
+    """Yield the text and the labels of each line: the words that begin with `__label__`; blank lines are skipped."""
+    for number, line in lines:
+        if line.strip():
+            text = _PREFIXED_LABEL.sub("", line).strip()
+            yield TableRow(f"{name}:{number}", {"text": text, "label": _PREFIXED_LABEL.findall(line)}, number)

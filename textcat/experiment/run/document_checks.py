@@ -13,16 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
-from textcat.corpora.own.documents import TABLES
+from textcat.corpora.own.tables import TABLES
 from textcat.errors import BadDataError
+from textcat.evaluation.measures import count_positives
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
-from textcat.experiment.steps.vectorize import read_selection
-from textcat.store.arrays import is_large, read_array, read_json, read_mask, read_matrix
+from textcat.experiment.steps.vectorize import read_labels, read_selection
+from textcat.store.arrays import is_large, read_array, read_json, read_matrix
 from textcat.text.tokenizers import reads_latin_only
 
 log = logging.getLogger(__name__)
@@ -177,14 +179,14 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
     """Raise BadDataError for documents with several labels or none if `single_label` is true."""
     if not experiment.corpus.single_label:
         return
-    labels = np.concatenate([read_mask(vectors, f"{part}.labels") for part in ("train", "test")])
-    numbers = np.count_nonzero(labels, axis=1)
+    labels = sp.csr_array(sp.vstack([read_labels(vectors, part) for part in ("train", "test")], format="csr"))
+    numbers = np.diff(labels.indptr)
     if np.all(numbers == 1):
         return
     ids = [*read_json(vectors, "train.ids"), *read_json(vectors, "test.ids")]
     categories = read_json(vectors, "categories")
     wrong = {
-        str(ids[row]): ", ".join(repr(categories[k]) for k in np.flatnonzero(labels[row])) or "no label"
+        str(ids[row]): ", ".join(repr(categories[k]) for k in labels[[row]].indices) or "no label"
         for row in np.flatnonzero(numbers != 1)
     }
     several, none = int(np.count_nonzero(numbers > 1)), int(np.count_nonzero(numbers == 0))
@@ -203,11 +205,11 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
 
 def check_categories(experiment: Experiment, vectors: Path) -> None:
     """Refuse own documents with nothing to tell apart; warn of categories that cannot be learned or tested."""
-    train, test = (read_mask(vectors, f"{part}.labels") for part in ("train", "test"))
+    train, test = (read_labels(vectors, part) for part in ("train", "test"))
     names = read_json(vectors, "categories")
     expected = {run.reject.label for run in experiment.runs.values() if run.reject}
-    learned, tested = (np.count_nonzero(labels, axis=0) for labels in (train, test))
-    if np.all((learned == 0) | (learned == len(train))):
+    learned, tested = (count_positives(labels) for labels in (train, test))
+    if np.all((learned == 0) | (learned == train.shape[0])):
         all_have = [name for name, number in zip(names, learned, strict=True) if number]
         raise BadDataError(
             f"every training document has the label {', '.join(map(repr, all_have))}: there is nothing to learn"

@@ -6,12 +6,10 @@ own, so that an interrupted command resumes after the last finished reading.
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +26,7 @@ from textcat.experiment.run.reading_plan import (
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import get_run_measures
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.fetch import fetch_documents
+from textcat.experiment.steps.fetch import DocumentSource, fetch_documents
 from textcat.published.check import CellValues, MeasureValues, find_cell_values
 from textcat.published.claims import load_claims
 from textcat.published.printed_tables import PublishedCell, load_all_cells
@@ -51,7 +49,7 @@ log = logging.getLogger(__name__)
 FORMAT = 1
 DEFAULT_SAMPLE = 96
 MAX_READINGS = 1024
-# Artifacts that are no step of their own and that several steps may share.
+# Artifacts that are no step of their own (a descent, scores of held-out parts) and that several steps may share.
 BESIDE_STEPS = {"course", "held_out"}
 Reading = dict[str, str]
 RunMeasures = Mapping[str, MeasureValues]
@@ -142,25 +140,26 @@ class Multiverse:
         The default reading is always run, and readings of the current batch that are in the cache are always taken.
         """
         started = time.monotonic()
-        context = make_recording_context(site)
-        corpora: dict[str, tuple[Path, str]] = {}
+        budget = self.selection.budget
+        context = replace(site, store_class=RecordingStore)
+        corpora: dict[str, DocumentSource] = {}
         batches = list(self.list_jobs())
         total, done = sum(map(len, batches)), 0
-        following = self._make_plans(batches[0], site, corpora)
+        following = _make_plans(batches[0], site, corpora)
         for number, batch in enumerate(batches):
             plans = following
-            following = (
-                self._make_plans(batches[number + 1], site, corpora) if number + 1 < len(batches) else []
-            )
+            following = [
+                plan
+                for later in batches[number + 1 : number + 2]
+                for plan in _make_plans(later, site, corpora)
+            ]
             for position, (experiment, reading) in enumerate(batch):
-                if number and self._is_time_over(started) and not is_measured(plans[position], context):
+                is_late = budget is not None and time.monotonic() - started > budget
+                if number and is_late and context.store.find(_make_reading_recipe(plans[position])) is None:
                     self.complete = False
                     continue
-                report(
-                    done,
-                    total,
-                    f"{experiment.experiment.name}: {format_reading(experiment.project(reading), self.space)}",
-                )
+                what = format_reading(experiment.project(reading), self.space)
+                report(done, total, f"{experiment.experiment.name}: {what}")
                 self._measure(experiment, reading, plans[position], context)
                 done += 1
                 if not keep:
@@ -171,7 +170,7 @@ class Multiverse:
         report(done, total, "done")
 
     def _measure(
-        self, experiment: MeasuredExperiment, reading: Reading, plan: Plan, context: RecordingContext
+        self, experiment: MeasuredExperiment, reading: Reading, plan: Plan, context: RunContext
     ) -> None:
         """Keep the measures of a reading, or why it failed; without the default reading nothing can be compared."""
         try:
@@ -186,32 +185,6 @@ class Multiverse:
     def has_failures(self) -> bool:
         """Whether any reading failed."""
         return any(each.failed for each in self.experiments)
-
-    def _is_time_over(self, started: float) -> bool:
-        budget = self.selection.budget
-        return budget is not None and time.monotonic() - started > budget
-
-    def _make_plans(
-        self,
-        jobs: Sequence[tuple[MeasuredExperiment, Reading]],
-        site: RunContext,
-        corpora: dict[str, tuple[Path, str]],
-    ) -> list[Plan]:
-        return [self._make_plan(experiment, reading, site, corpora) for experiment, reading in jobs]
-
-    def _make_plan(
-        self,
-        experiment: MeasuredExperiment,
-        reading: Reading,
-        site: RunContext,
-        corpora: dict[str, tuple[Path, str]],
-    ) -> Plan:
-        read = experiment.experiment.apply(reading)
-        key = json.dumps(read.corpus.model_dump(mode="json"), sort_keys=True)
-        if key not in corpora:
-            source = fetch_documents(read, site)
-            corpora[key] = source.path, source.fingerprint
-        return make_plan(read, *corpora[key])
 
     def summarize(self) -> dict[str, Any]:
         """Return the contents of multiverse.json."""
@@ -279,6 +252,20 @@ class Multiverse:
         }
 
 
+def _make_plans(
+    jobs: Sequence[tuple[MeasuredExperiment, Reading]], site: RunContext, corpora: dict[str, DocumentSource]
+) -> list[Plan]:
+    """Return the plan of each job; `corpora` has the documents fetched so far, by the settings of the corpus."""
+    plans = []
+    for experiment, reading in jobs:
+        read = experiment.experiment.apply(reading)
+        key = read.corpus.model_dump_json()
+        if key not in corpora:
+            corpora[key] = fetch_documents(read, site)
+        plans.append(make_plan(read, corpora[key].path, corpora[key].fingerprint))
+    return plans
+
+
 def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures) -> list[PublishedCell]:
     """Return the printed cells of an experiment; without any, cells for F1 or accuracy of each of its runs."""
     cells = (cell for cell in load_all_cells() if cell.group == "tables")
@@ -292,20 +279,16 @@ def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures)
         else {"micro.f1": "micro_f1", "macro.f1": "macro_f1"}
     )
     return [
-        _make_unprinted_cell(experiment.name, run, measure + end, kind)
+        PublishedCell(
+            paper=experiment.name, table="runs", row=run, column=measure, printed=None,
+            experiment=experiment.name, run=run, over=None, measure=measure, kind=kind, unit="percent",
+            cannot_run=None, needs=None,
+        )
         for run in committed.runs
-        for measure, kind in wanted.items()
-        for end in ("", ".mean")
-        if measure + end in measures[run]
-    ]
-
-
-def _make_unprinted_cell(experiment: str, run: str, measure: str, kind: str) -> PublishedCell:
-    return PublishedCell(
-        paper=experiment, table="runs", row=run, column=measure, printed=None, experiment=experiment,
-        run=run, over=None, measure=measure, kind=kind, unit="percent", cannot_run=None,
-        needs=None,
-    )  # fmt: skip
+        for name, kind in wanted.items()
+        for measure in (name, f"{name}.mean")
+        if measure in measures[run]
+    ]  # fmt: skip
 
 
 def _describe_reading(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
@@ -331,12 +314,7 @@ def describe_questions(readings: Readings) -> dict[str, Any]:
             "says": question.says,
             "default": question.default,
             "options": {
-                option: {
-                    "support": entry.support,
-                    "because": entry.because,
-                    "implemented": entry.implemented,
-                    "contradicted": entry.contradicted,
-                }
+                option: entry.model_dump(include={"support", "because", "implemented", "contradicted"})
                 for option, entry in question.options.items()
             },
         }
@@ -344,21 +322,7 @@ def describe_questions(readings: Readings) -> dict[str, Any]:
     }
 
 
-class RecordingContext(RunContext):
-    """A run context whose store can delete what it made."""
-
-    @cached_property
-    def store(self) -> RecordingStore:
-        """The cache of artifacts."""
-        return RecordingStore(self.data / "cache")
-
-
-def make_recording_context(site: RunContext) -> RecordingContext:
-    """Return a copy of the context with a store that can delete what it made."""
-    return RecordingContext(**{entry.name: getattr(site, entry.name) for entry in fields(RunContext)})
-
-
-def measure_reading(plan: Plan, context: RecordingContext) -> RunMeasures:
+def measure_reading(plan: Plan, context: RunContext) -> RunMeasures:
     """Return all measures of all runs, from the cache where this reading was measured before."""
 
     def make(folder: Path) -> None:
@@ -374,11 +338,6 @@ def measure_reading(plan: Plan, context: RecordingContext) -> RunMeasures:
     return measures
 
 
-def is_measured(plan: Plan, context: RecordingContext) -> bool:
-    """Return whether the measures of a reading are in the cache."""
-    return context.store.find(_make_reading_recipe(plan)) is not None
-
-
 def _make_reading_recipe(plan: Plan) -> Recipe:
     """Return the recipe of everything that decides the measures of an experiment."""
     settings: Experiment = plan.experiment
@@ -392,14 +351,13 @@ def _free_space(store: Store, later: Sequence[Plan]) -> None:
     if not isinstance(store, RecordingStore):
         return
     needed = {step.recipe.key for plan in later for step in plan.steps()}
-    store.forget({key for key, recipe in store.made.items() if not _is_kept(recipe, needed)})
-
-
-def _is_kept(recipe: Recipe, needed: set[str]) -> bool:
-    """Return whether an artifact is needed, or belongs to one that is (a descent, scores of held-out parts)."""
-    if recipe.stage in {"reading", "tokenize"} or recipe.key in needed:
-        return True
-    return recipe.stage in BESIDE_STEPS and not needed.isdisjoint(recipe.inputs.values())
+    kept = needed | {
+        key
+        for key, recipe in store.made.items()
+        if recipe.stage in {"reading", "tokenize"}
+        or (recipe.stage in BESIDE_STEPS and not needed.isdisjoint(recipe.inputs.values()))
+    }
+    store.forget(store.made.keys() - kept)
 
 
 def format_reading(reading: Mapping[str, str], space: ReadingSpace) -> str:

@@ -19,10 +19,15 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.measures import Bools, ContingencyTable, ZeroDivision, count_contingency
+from textcat.evaluation.measures import (
+    Bools,
+    ContingencyTable,
+    ZeroDivision,
+    count_contingency,
+    make_dense_labels,
+)
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
-from textcat.experiment.run.plan import Chain
 from textcat.experiment.run.results_file import RESULTS_FILE, read_results
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
@@ -30,7 +35,6 @@ from textcat.experiment.spec.loading import find_experiment, load_experiment
 from textcat.experiment.steps.block_outcome import read_decisions
 from textcat.experiment.steps.evaluate import read_measures
 from textcat.experiment.steps.vectorize import read_vectors
-from textcat.store import Artifact
 from textcat.yaml_reader import suggest_names
 
 
@@ -68,9 +72,13 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
     folder = Path(where)
     if folder.is_dir() or folder.name == RESULTS_FILE:
         written = read_results(folder)
-        if not (found := _read_experiment_outcome(str(written["experiment"]), run, context)):
-            return _make_counts_outcome(written, run, "its experiment's cache is not here")
-        return found
+        try:
+            experiment = load_experiment(find_experiment(str(written["experiment"])))
+        except UsageError:
+            found = None
+        else:
+            found = _read_cached_outcome(experiment, run, context) if run in experiment.runs else None
+        return found or _make_counts_outcome(written, run, "its experiment's cache is not here")
     experiment = load_experiment(where)
     _check_run(run, experiment.runs, where)
     if found := _read_cached_outcome(experiment, run, context):
@@ -85,15 +93,6 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
     )
 
 
-def _read_experiment_outcome(name: str, run: str, context: RunContext) -> RunOutcome | None:
-    """Return the cached outcome of a run, or None if no experiment has this name."""
-    try:
-        experiment = load_experiment(find_experiment(name))
-    except UsageError:
-        return None
-    return _read_cached_outcome(experiment, run, context) if run in experiment.runs else None
-
-
 def _check_run(run: str, runs: Any, where: str) -> None:
     if run not in runs:
         raise UsageError(f"there is no run {run!r}", where=where, hint=suggest_names(run, runs))
@@ -101,47 +100,30 @@ def _check_run(run: str, runs: Any, where: str) -> None:
 
 def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) -> RunOutcome | None:
     """Return the cached outcome, or None. With folds it covers all of them, with random splits the first."""
-    plan = plan_experiment(experiment, context)
-    if plan is None:
+    if (plan := plan_experiment(experiment, context)) is None:
         return None
     folds = experiment.resample is not None and experiment.resample.kind == "folds"
     chains = [chain for chain in plan.chains if chain.run == run and (folds or chain.repeat == 0)]
-    found = [_find_artifacts(chain, context) for chain in chains]
-    parts = [_read_decisions(*pair) for pair in found if pair]
-    if len(parts) < len(chains):
+    evaluated = [context.store.find(chain.evaluated.recipe) for chain in chains]
+    vectorized = [context.store.find(chain.vectorized.recipe) for chain in chains]
+    folders = [artifact.folder for artifact in evaluated if artifact]
+    vectors = [read_vectors(artifact.folder) for artifact in vectorized if artifact]
+    if min(len(folders), len(vectors)) < len(chains):
         return None
-    (_, categories), split = parts[0], experiment.resample is not None and not folds
-    together = _join_decisions([decided for decided, _ in parts])
+    decided = RunDecisions(
+        [name for part in vectors for name in part.test_ids],
+        np.vstack([make_dense_labels(read_decisions(folder)) for folder in folders]),
+        np.vstack([make_dense_labels(part.test_labels) for part in vectors]),
+    )
+    split = experiment.resample is not None and not folds
     return RunOutcome(
-        experiment.name, run, experiment.corpus.name, categories,
-        count_contingency(together.decisions, together.labels),
+        experiment.name, run, experiment.corpus.name, vectors[0].categories,
+        count_contingency(decided.decisions, decided.labels),
         experiment.runs[run].evaluation.zero_division,
-        together,
+        decided,
         "the first of its random splits" if split else "",
-        read_measures(found[0][0].folder) if len(found) == 1 and found[0] else {},
+        read_measures(folders[0]) if len(folders) == 1 else {},
     )  # fmt: skip
-
-
-def _find_artifacts(chain: Chain, context: RunContext) -> tuple[Artifact, Artifact] | None:
-    evaluated, vectors = (
-        context.store.find(chain.evaluated.recipe),
-        context.store.find(chain.vectorized.recipe),
-    )
-    return (evaluated, vectors) if evaluated and vectors else None
-
-
-def _read_decisions(evaluated: Artifact, vectorized: Artifact) -> tuple[RunDecisions, Sequence[str]]:
-    vectors = read_vectors(vectorized.folder)
-    decisions = read_decisions(evaluated.folder)
-    return RunDecisions(vectors.test_ids, decisions, vectors.test_labels), vectors.categories
-
-
-def _join_decisions(parts: Sequence[RunDecisions]) -> RunDecisions:
-    return RunDecisions(
-        [name for part in parts for name in part.ids],
-        np.vstack([part.decisions for part in parts]),
-        np.vstack([part.labels for part in parts]),
-    )
 
 
 def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOutcome:

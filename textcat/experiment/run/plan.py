@@ -36,13 +36,8 @@ class Chain:
 
     def steps(self) -> Iterator[Step]:
         """Yield the steps in the order in which they are built."""
-        for step in (self.tokenized, self.vectorized, self.selected, self.projected):
-            if step:
-                yield step
-        yield self.trained
-        if self.calibrated:
-            yield self.calibrated
-        yield from (self.decided, self.evaluated)
+        learned_from = (self.tokenized, self.vectorized, self.selected, self.projected)
+        yield from filter(None, (*learned_from, self.trained, self.calibrated, self.decided, self.evaluated))
 
 
 @dataclass(frozen=True)
@@ -80,7 +75,8 @@ def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fi
     vectorized = make_vectorize_step(experiment, run, repeat, tokenized)
     selected = make_select_step(run, vectorized)
     # Latent dimensions do not depend on labels: compute them with all categories, so that experiments share them.
-    unlabelled = make_vectorize_step(_with_all_categories(experiment), run, repeat, tokenized)
+    corpus = experiment.corpus.model_copy(update={"learn": None})
+    unlabelled = make_vectorize_step(experiment.model_copy(update={"corpus": corpus}), run, repeat, tokenized)
     projected = make_project_step(run, seed, unlabelled)
     trained = make_train_step(run, seed, vectorized, selected, projected)
     sources = (vectorized, selected, projected)
@@ -90,8 +86,3 @@ def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fi
     return Chain(
         name, repeat, run, tokenized, vectorized, selected, projected, trained, calibrated, decided, evaluated
     )
-
-
-def _with_all_categories(experiment: Experiment) -> Experiment:
-    corpus = experiment.corpus.model_copy(update={"learn": None})
-    return experiment.model_copy(update={"corpus": corpus})

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
-from textcat.evaluation.measures import Floats, Ints, replace_nan
+from textcat.evaluation.measures import Floats, Ints, make_dense_labels, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
     compute_risk_area,
@@ -82,10 +82,8 @@ def measure_training(certificates: Sequence[Mapping[str, Any]]) -> RunMeasures:
     measures: RunMeasures = {}
     for name, together in (("objective", np.sum), ("gap", np.sum), ("passes", np.mean)):
         values = [entry.get(name) for entry in certificates]
-        if values and all(value is not None for value in values):
-            measures[f"training.{name}"] = float(
-                together([float(value) for value in values if value is not None])
-            )
+        if values and None not in values:
+            measures[f"training.{name}"] = float(together(np.asarray(values, dtype=np.float64)))
     return measures
 
 
@@ -159,10 +157,8 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
     vectors = read_vectors(chains[0].vectorized.build_folder(context))
     certificates = extract_certificates(read_json(folders[0], "model"))
     measures = _aggregate_measures(chains, plan, context)
-    measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts) | measure_training(
-        certificates
-    )
-    measures |= measure_search(folders[0])
+    measures |= measure_weights(folders[0], vectors.categories, vectors.train_counts)
+    measures |= measure_training(certificates) | measure_search(folders[0])
     result: dict[str, Any] = {
         "title": run.title,
         "settings": _dump_settings(run, "title"),
@@ -204,28 +200,24 @@ def _aggregate_measures(chains: Sequence[Chain], plan: Plan, context: RunContext
     aggregated = replace_nan(spread)
     if plan.experiment.resample and plan.experiment.resample.kind == "folds":
         aggregated |= _measure_pooled_folds(chains, context)
-    return {name: value for name, value in aggregated.items() if not _is_category_statistic(name)}
-
-
-def _is_category_statistic(name: str) -> bool:
-    """Return whether a measure is a mean or spread of one category, which results leave out."""
-    return name.startswith("category.") and name.endswith((".mean", ".sd"))
+    # Results leave out the means and spreads of single categories.
+    return {
+        name: value
+        for name, value in aggregated.items()
+        if not (name.startswith("category.") and name.endswith((".mean", ".sd")))
+    }
 
 
 def _measure_pooled_folds(chains: Sequence[Chain], context: RunContext) -> RunMeasures:
     """Return measures over the test documents of all folds together."""
-    scores, decisions, labels = [], [], []
-    vectors = None
-    for chain in chains:
-        folder = chain.evaluated.build_folder(context)
-        vectors = read_vectors(chain.vectorized.build_folder(context))
-        scores.append(read_scores(folder))
-        decisions.append(read_decisions(folder))
-        labels.append(vectors.test_labels)
-    if vectors is None:
-        return {}
+    folders = [chain.evaluated.build_folder(context) for chain in chains]
+    vectors = [read_vectors(chain.vectorized.build_folder(context)) for chain in chains]
     return compute_measures(
-        np.vstack(scores), np.vstack(decisions), np.vstack(labels), vectors, chains[0].settings.evaluation
+        np.vstack([read_scores(folder) for folder in folders]),
+        np.vstack([make_dense_labels(read_decisions(folder)) for folder in folders]),
+        np.vstack([make_dense_labels(part.test_labels) for part in vectors]),
+        vectors[-1],
+        chains[0].settings.evaluation,
     )
 
 

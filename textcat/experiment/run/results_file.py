@@ -1,4 +1,4 @@
-"""Encode and read results.json and timings.json.
+"""Write and read a results folder: results.json, timings.json, and a manifest of file hashes, which is written last.
 
 results.json holds the measures of categories as columns, one line per measure, in the order of
 `corpus.categories_in_order`, and certificates likewise. Numbers have ten significant digits. When read, every
@@ -15,7 +15,7 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import load_results, load_timings
 from textcat.experiment.run.runner import Timings
 from textcat.store.arrays import read_json
+from textcat.store.files import hash_file, hold_lock, write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +82,9 @@ def summarize_certificates(certificates: Sequence[Mapping[str, Any]]) -> dict[st
 
 RESULTS_FILE = "results.json"
 TIMINGS_FILE = "timings.json"
+MANIFEST = "manifest.json"
+# Other files in the folder are the user's and are left alone.
+FILES = (RESULTS_FILE, TIMINGS_FILE, "table.md", "table.csv", "table.tex", "report.html")
 _NUMBER_LIST = re.compile(r"\[\s+((?:-?[\d.eE+-]+|null)(?:,\s+(?:-?[\d.eE+-]+|null))*)\s+\]")
 
 
@@ -171,24 +175,20 @@ def _shorten_run(run: dict[str, Any], documents: int) -> None:
 def _as_columns(
     measures: Mapping[str, float | None], categories: list[str]
 ) -> tuple[dict[str, list[Any]], dict[str, Any]]:
-    columns: dict[str, list[Any]] = {}
-    others: dict[str, Any] = {}
-    kinds = _list_kinds(measures, categories[0]) if categories else []
-    for kind in kinds:
-        columns[kind] = [
-            _shorten_number(measures.get(f"category.{category}.{kind}")) for category in categories
-        ]
+    parts = {name: split_category_measure(name) for name in measures}
+    # Every category has the measures of the first.
+    kinds = [kind for category, kind in parts.values() if kind and category == next(iter(categories), None)]
+    columns = {
+        kind: [_shorten_number(measures.get(f"category.{category}.{kind}")) for category in categories]
+        for kind in kinds
+    }
     known, in_columns = set(categories), set(kinds)
-    for name, value in measures.items():
-        category, kind = split_category_measure(name)
-        if category not in known or kind not in in_columns:
-            others[name] = _shorten_number(value)
+    others = {
+        name: _shorten_number(measures[name])
+        for name, (category, kind) in parts.items()
+        if category not in known or kind not in in_columns
+    }
     return columns, others
-
-
-def _list_kinds(measures: Mapping[str, Any], category: str) -> list[str]:
-    parts = [split_category_measure(name) for name in measures if name.startswith(f"category.{category}.")]
-    return [kind for owner, kind in parts if owner == category]
 
 
 def split_category_measure(name: str) -> tuple[str, str]:
@@ -246,16 +246,15 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
                 runs[chain.run]["training.processor_seconds"] = seconds
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
-        seconds = [_find_seconds(runs[member]) for member in members]
+        # The processor's seconds, or those of the clock where a model has no others.
+        seconds = [
+            runs[member].get("training.processor_seconds", runs[member].get("training.seconds", 0.0))
+            for member in members
+        ]
         exponent = fit_growth_exponent(documents, seconds)
         runs[name] = {"scaling.exponent": round(exponent, 4)} if math.isfinite(exponent) else {}
     stages = {stage: round(seconds, 3) for stage, seconds in timings.seconds.items()}
     return {"stages": stages, "built": dict(timings.built), "runs": runs}
-
-
-def _find_seconds(measures: Mapping[str, float]) -> float:
-    """Return the processor seconds of training, or those of the clock where a model has no others."""
-    return measures.get("training.processor_seconds", measures.get("training.seconds", 0.0))
 
 
 def fit_growth_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float:
@@ -289,3 +288,68 @@ def merge_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
         for stage, seconds in timings["stages"].items()
     }
     return {"stages": stages, "runs": timings["runs"]}
+
+
+def write_results_folder(
+    folder: Path,
+    results: Mapping[str, Any],
+    timings: Mapping[str, Any],
+    write_report: Callable[[Path, Mapping[str, float]], None],
+    *,
+    rebuild: bool = False,
+) -> None:
+    """Bring a results folder up to date: the report, timings.json, results.json and the manifest, in this order.
+
+    Nothing is written if the folder is complete and holds the same results, unless `rebuild` is set.
+    `write_report` receives the folder and the seconds of each stage.
+    """
+    content = encode_results(results)
+    with hold_lock(folder, folder=True):
+        damage = find_damage(folder, content)
+        if not rebuild and not damage:
+            return
+        log.info("writing %s%s", folder, f": {damage}" if damage else "")
+        for path in list_unfinished_files(folder):
+            path.unlink(missing_ok=True)
+        merged = merge_timings(folder, timings)
+        write_report(folder, merged["stages"])
+        write_atomically(folder / TIMINGS_FILE, json.dumps(merged, indent=1, sort_keys=True) + "\n")
+        write_atomically(folder / RESULTS_FILE, content)
+        files = {path.relative_to(folder).as_posix(): hash_file(path) for path in list_report_files(folder)}
+        write_atomically(folder / MANIFEST, json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
+
+
+def find_damage(folder: Path, results: str) -> str:
+    """Return what is wrong with the report of these results, or an empty text."""
+    try:
+        expected = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
+        found = {path.relative_to(folder).as_posix(): hash_file(path) for path in list_report_files(folder)}
+        same = (folder / RESULTS_FILE).read_bytes() == results.encode()
+    except FileNotFoundError as error:
+        return f"{Path(error.filename).name} is missing"
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return "its manifest or a file cannot be read"
+    for name in sorted({*FILES, *expected, *found}):
+        if name not in found:
+            return f"{name} is missing"
+        if expected.get(name) != found[name]:
+            return f"{name} has changed or does not belong to it"
+    return "" if same else f"{RESULTS_FILE} holds other results"
+
+
+def list_report_files(folder: Path) -> Iterator[Path]:
+    """Yield the existing files of the report, its figures, and unfinished files."""
+    yield from (folder / name for name in FILES if (folder / name).is_file())
+    yield from list_figures(folder / "figures")
+    yield from list_unfinished_files(folder)
+
+
+def list_figures(folder: Path) -> list[Path]:
+    """Return the SVG and PNG files in a folder of figures."""
+    found = [*folder.glob("*.svg"), *folder.glob("*.png")]
+    return sorted(path for path in found if path.is_file() and not path.name.startswith("."))
+
+
+def list_unfinished_files(folder: Path) -> list[Path]:
+    """Return the temporary files of writers that were killed."""
+    return sorted([*folder.glob(".*.part"), *folder.glob("figures/.*.part")])

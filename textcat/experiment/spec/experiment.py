@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
 
-from textcat.corpora.own.documents import TABLES
+from textcat.corpora.own.tables import TABLES
 from textcat.corpora.registry import OWN_TEXT_FORMATS
 from textcat.evaluation.run_measures import list_builtin_measures
 from textcat.plugins import KnownName
@@ -25,7 +25,7 @@ class CorpusSettings(StrictSettings):
 
     name: str = Field(
         description="A collection's name (see `textcat list corpora`), or the format of your own documents: "
-        "csv, tsv, jsonl, folders, svmlight or rcv1-like."
+        "csv, tsv, jsonl, fasttext, folders, svmlight or rcv1-like."
     )
     path: str = Field(
         default="", description="File or folder of your own documents, relative to the experiment file."

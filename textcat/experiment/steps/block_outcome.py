@@ -7,6 +7,7 @@ accepted categories, of true ones, and of the highest of each document.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,25 @@ from textcat.evaluation.curves import (
     count_break_even,
     rank_labels,
 )
-from textcat.evaluation.measures import PROBABILITY_CLIP, Bools, ContingencyTable, Floats, Ints
+from textcat.evaluation.measures import (
+    PROBABILITY_CLIP,
+    Bools,
+    ContingencyTable,
+    Floats,
+    Ints,
+    SparseLabels,
+    count_positives,
+    make_dense_labels,
+)
+from textcat.evaluation.one_label import find_columns
 from textcat.evaluation.ranking import TopLabels
 from textcat.evaluation.run_measures import EvaluationCounts
+from textcat.experiment.context import RunContext
 from textcat.experiment.steps.decide import DecisionRule
 from textcat.experiment.steps.models import Model
-from textcat.experiment.steps.score_blocks import iterate_score_blocks
+from textcat.experiment.steps.score_blocks import map_score_blocks
 from textcat.store.arrays import read_array, read_mask, read_matrix, write_array, write_mask, write_matrix
+from textcat.thresholds.calibration import Calibration
 
 # Scores kept of each document at least.
 KEPT_LABELS = 10
@@ -44,27 +57,66 @@ class BlockOutcome:
     calibration: dict[str, float]
 
 
+@dataclass(frozen=True)
+class _BlockCounts:
+    """What one block of categories contributes to an outcome."""
+
+    hits: Ints
+    curve: MicroCurve
+    top: TopLabels
+    places: tuple[Ints, Ints, Floats, Bools]
+    calibration: tuple[int, float, float]
+
+
+@dataclass(frozen=True)
+class _BlockCounter:
+    """Decides and counts the scores of a block of categories, here or on a worker."""
+
+    model: Model
+    rule: DecisionRule
+    labels: SparseLabels
+    positives: Ints
+    ranked: int
+
+    def __call__(self, first: int, scores: Floats) -> _BlockCounts:
+        """Return the counts of consecutive categories with these scores."""
+        stop = first + scores.shape[1]
+        own = make_dense_labels(self.labels, first, stop)
+        part = self.rule.select_categories(first, stop)
+        accepted = np.zeros_like(own)
+        if self.rule.most_categories is None:
+            accepted = part.decide(self.model, scores)
+        ranked, curve = rank_labels(scores, own), self.make_curve()
+        curve.add(ranked)
+        rows, columns = np.nonzero(accepted | own)
+        return _BlockCounts(
+            count_break_even(ranked).hits,
+            curve,
+            TopLabels.find(scores, first, self.ranked),
+            (rows, columns + first, scores[rows, columns], accepted[rows, columns]),
+            _sum_calibration(part.calibration, scores, own),
+        )
+
+    def make_curve(self) -> MicroCurve:
+        """Return a curve without categories."""
+        return MicroCurve(self.labels.shape[0], self.positives)
+
+
 def evaluate_in_blocks(
-    model: Model, X: Any, rule: DecisionRule, labels: Bools, most_ranked: int, jobs: int
+    context: RunContext, model: Model, X: Any, rule: DecisionRule, labels: SparseLabels, most_ranked: int
 ) -> BlockOutcome:
     """Score, decide and count in one pass over blocks of categories; `most_ranked` is the largest k of P@k."""
-    positives = np.count_nonzero(labels, axis=0).astype(np.int64)
-    ranked_labels = max(most_ranked, KEPT_LABELS, rule.most_categories or 0)
-    top = TopLabels.make_empty(len(labels), min(ranked_labels, labels.shape[1]))
-    curve, hits = MicroCurve(len(labels), positives), []
+    positives = count_positives(labels)
+    ranked = min(max(most_ranked, KEPT_LABELS, rule.most_categories or 0), labels.shape[1])
+    counter = _BlockCounter(model, rule, labels, positives, ranked)
+    top, curve, hits = TopLabels.make_empty(labels.shape[0], ranked), counter.make_curve(), []
     places, quality = _Places(labels.shape), _CalibrationSums()
-    for first, scores in iterate_score_blocks(model, X, jobs):
-        columns = slice(first, first + scores.shape[1])
-        own = labels[:, columns]
-        part = rule.select_categories(columns.start, columns.stop)
-        accepted = part.decide(model, scores) if rule.most_categories is None else np.zeros_like(own)
-        ranked = rank_labels(scores, own)
-        hits.append(count_break_even(ranked).hits)
-        curve.add(ranked)
-        top.add(scores, first)
-        places.add(first, scores, accepted, own)
-        if part.calibration is not None:
-            quality.add(part.calibration.probabilities(scores), own)
+    for block in map_score_blocks(context, model, X, counter):
+        hits.append(block.hits)
+        curve.merge(block.curve)
+        top.merge(block.top)
+        places.add(block.places)
+        quality.add(block.calibration)
     places.add_top(top, accepted=rule.most_categories or 0)
     decisions, kept = places.matrices()
     counts = EvaluationCounts(
@@ -76,43 +128,50 @@ def evaluate_in_blocks(
     return BlockOutcome(counts, curve.points(), decisions, kept, quality.means())
 
 
-def count_in_blocks(model: Model, X: Any, rule: DecisionRule, labels: Bools, jobs: int) -> ContingencyTable:
+def count_in_blocks(
+    context: RunContext, model: Model, X: Any, rule: DecisionRule, labels: SparseLabels
+) -> ContingencyTable:
     """Return the contingency table of documents that are decided in blocks."""
     if rule.most_categories is not None:
-        top = TopLabels.make_empty(len(labels), rule.most_categories)
-        for first, scores in iterate_score_blocks(model, X, jobs):
-            top.add(scores, first)
+        top = TopLabels.make_empty(labels.shape[0], rule.most_categories)
+        find = partial(_find_top, rule.most_categories)
+        for block in map_score_blocks(context, model, X, find):
+            top.merge(block)
         places = _Places(labels.shape)
         places.add_top(top, accepted=rule.most_categories)
         return _count_sparse(places.matrices()[0], labels)
-    accepted_documents, hits = [], []
-    for first, scores in iterate_score_blocks(model, X, jobs):
-        stop = first + scores.shape[1]
-        accepted = rule.select_categories(first, stop).decide(model, scores)
-        accepted_documents.append(np.count_nonzero(accepted, axis=0))
-        hits.append(np.count_nonzero(accepted & labels[:, first:stop], axis=0))
-    return _make_table(np.concatenate(hits), np.concatenate(accepted_documents), labels)
+    counts = list(map_score_blocks(context, model, X, partial(_count_decisions, model, rule, labels)))
+    hits, accepted = (np.concatenate(each) for each in zip(*counts, strict=True))
+    return _make_table(hits, accepted, labels)
 
 
-def _make_table(tp: Ints, accepted: Ints, labels: Bools) -> ContingencyTable:
-    positive = np.count_nonzero(labels, axis=0).astype(np.int64)
-    return ContingencyTable.from_totals(tp.astype(np.int64), accepted.astype(np.int64), positive, len(labels))
+def _find_top(most: int, first: int, scores: Floats) -> TopLabels:
+    return TopLabels.find(scores, first, most)
 
 
-def _count_sparse(decisions: sp.csr_array[Any], labels: Bools) -> ContingencyTable:
-    rows, columns = decisions.nonzero()
-    categories = labels.shape[1]
-    hit = labels[rows, columns]
-    return _make_table(
-        np.bincount(columns[hit], minlength=categories), np.bincount(columns, minlength=categories), labels
-    )
+def _count_decisions(
+    model: Model, rule: DecisionRule, labels: SparseLabels, first: int, scores: Floats
+) -> tuple[Ints, Ints]:
+    """Return the numbers of hits and of accepted documents of a block of categories."""
+    stop = first + scores.shape[1]
+    accepted = rule.select_categories(first, stop).decide(model, scores)
+    return count_positives(accepted & make_dense_labels(labels, first, stop)), count_positives(accepted)
 
 
-def _measure_accuracy(top: TopLabels, labels: Bools) -> float:
+def _make_table(tp: Ints, accepted: Ints, labels: SparseLabels) -> ContingencyTable:
+    return ContingencyTable.from_totals(tp, accepted, count_positives(labels), labels.shape[0])
+
+
+def _count_sparse(decisions: sp.csr_array[Any], labels: SparseLabels) -> ContingencyTable:
+    hits = sp.csr_array(decisions.multiply(labels))
+    return _make_table(count_positives(hits), count_positives(decisions), labels)
+
+
+def _measure_accuracy(top: TopLabels, labels: SparseLabels) -> float:
     """Return the share of documents with the highest score at their one category; NaN with other numbers of labels."""
-    if not len(labels) or not bool(np.all(np.count_nonzero(labels, axis=1) == 1)):
+    if not labels.shape[0] or not bool(np.all(np.diff(labels.indptr) == 1)):
         return float("nan")
-    return float(100.0 * labels[np.arange(len(labels)), top.labels[:, 0]].mean())
+    return float(100.0 * (find_columns(labels) == top.labels[:, 0]).mean())
 
 
 class _Places:
@@ -122,10 +181,9 @@ class _Places:
         self._shape = (shape[0], shape[1])
         self._parts: list[tuple[Ints, Ints, Floats, Bools]] = []
 
-    def add(self, first: int, scores: Floats, accepted: Bools, labels: Bools) -> None:
-        """Keep the scores of accepted and true categories of a block."""
-        rows, columns = np.nonzero(accepted | labels)
-        self._parts.append((rows, columns + first, scores[rows, columns], accepted[rows, columns]))
+    def add(self, places: tuple[Ints, Ints, Floats, Bools]) -> None:
+        """Keep some places: rows, columns, scores and decisions."""
+        self._parts.append(places)
 
     def add_top(self, top: TopLabels, *, accepted: int) -> None:
         """Keep the highest scores of each document; the `accepted` first of them are decisions."""
@@ -145,18 +203,31 @@ class _Places:
         return sp.csr_array((np.ones(len(chosen), dtype=np.bool_), where), shape=self._shape), kept
 
 
+def _sum_calibration(
+    calibration: Calibration | None, scores: Floats, labels: Bools
+) -> tuple[int, float, float]:
+    """Return the number of decisions of a block, and the sums of squared errors and log losses."""
+    if calibration is None:
+        return 0, 0.0, 0.0
+    probabilities = calibration.probabilities(scores)
+    bounded = np.clip(probabilities, PROBABILITY_CLIP, 1.0 - PROBABILITY_CLIP)
+    squares = float(np.square(probabilities - labels).sum())
+    return labels.size, squares, -float(np.log(np.where(labels, bounded, 1.0 - bounded)).sum())
+
+
 class _CalibrationSums:
     """Sums of squared errors and of log losses of the probabilities of blocks."""
 
     def __init__(self) -> None:
         self._decisions, self._brier, self._loss = 0, 0.0, 0.0
 
-    def add(self, probabilities: Floats, labels: Bools) -> None:
-        """Add the probabilities of a block."""
-        bounded = np.clip(probabilities, PROBABILITY_CLIP, 1.0 - PROBABILITY_CLIP)
-        self._decisions += labels.size
-        self._brier += float(np.square(probabilities - labels).sum())
-        self._loss -= float(np.log(np.where(labels, bounded, 1.0 - bounded)).sum())
+    def add(self, sums: tuple[int, float, float]) -> None:
+        """Add the sums of a block."""
+        self._decisions, self._brier, self._loss = (
+            self._decisions + sums[0],
+            self._brier + sums[1],
+            self._loss + sums[2],
+        )
 
     def means(self) -> dict[str, float]:
         """Return the measures of `measure_calibration`; nothing without probabilities."""
@@ -210,11 +281,11 @@ def select_scores(scores: Any, rows: NDArray[np.int64], columns: NDArray[np.int6
     return np.where(found, np.append(scores.data, 0.0)[at], 0.0)
 
 
-def read_decisions(folder: Path) -> NDArray[np.bool_]:
+def read_decisions(folder: Path) -> SparseLabels:
     """Return the decisions, documents x categories."""
     if holds_all_scores(folder):
-        return read_mask(folder, "decisions")
-    return np.asarray(read_matrix(folder, _DECIDED).astype(np.bool_).toarray())
+        return sp.csr_array(read_mask(folder, "decisions"))
+    return sp.csr_array(read_matrix(folder, _DECIDED).astype(np.bool_))
 
 
 def read_curve(folder: Path) -> PrecisionRecallCurve:

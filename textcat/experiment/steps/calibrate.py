@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,13 @@ import numpy as np
 from scipy.special import expit, softmax
 
 from textcat.errors import UsageError
-from textcat.evaluation.measures import Floats
+from textcat.evaluation.measures import Floats, make_dense_labels
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
-    iterate_held_out_blocks,
     load_held_out_scores,
+    map_held_out_blocks,
 )
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.score_blocks import is_too_large
@@ -76,15 +77,20 @@ def make_calibrate_step(
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, *sources)
         together = settings.method == "temperature"
-        if is_too_large(*problem.labels.shape) and can_score_held_out_blocks(run) and not together:
-            blocks = iterate_held_out_blocks(context, run, problem, trained, seed, settings.folds)
-            parts = [fit_calibration(settings, scores, problem.labels[:, block]) for block, scores in blocks]
-            save_calibration(target, join_calibrations(parts))
+        if is_too_large(*problem.shape) and can_score_held_out_blocks(run) and not together:
+            work = partial(_fit_block, settings, problem.label_matrix)
+            parts = map_held_out_blocks(context, run, problem, trained, seed, settings.folds, work)
+            save_calibration(target, join_calibrations(list(parts)))
             return
         scores, _ = load_held_out_scores(context, run, problem, trained, seed, settings.folds)
         save_calibration(target, fit_calibration(settings, scores, problem.labels))
 
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))
+
+
+def _fit_block(settings: CalibrationSettings, labels: Any, block: slice, scores: Floats) -> Calibration:
+    """Return the calibration of a block of categories."""
+    return fit_calibration(settings, scores, make_dense_labels(labels, block.start, block.stop))
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:

@@ -5,23 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.evaluation.measures import Floats
+from textcat.evaluation.measures import Floats, make_dense_labels
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.calibrate import compute_probabilities, read_calibration
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
-    iterate_held_out_blocks,
     load_held_out_scores,
+    map_held_out_blocks,
 )
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.score_blocks import is_too_large, iterate_score_blocks
+from textcat.experiment.steps.score_blocks import is_too_large, map_score_blocks
 from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
@@ -29,7 +31,12 @@ from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import Calibration, normalize_probabilities
 from textcat.thresholds.rejection import Rejection, fit_rejection
-from textcat.thresholds.rules import apply_threshold_rule, set_categories_per_document, set_thresholds
+from textcat.thresholds.rules import (
+    ThresholdSettings,
+    apply_threshold_rule,
+    set_categories_per_document,
+    set_thresholds,
+)
 
 HeldOutScores = Callable[[int], tuple[Floats, NDArray[np.int64]]]
 
@@ -139,7 +146,7 @@ def make_decide_step(
         problem = assemble_problem(context, run, seed, *sources)
         if rejection := _fit_rejection(context, run, problem, trained, calibrated, seed, sources[0]):
             write_array(target, "reject", rejection.to_array())
-        if is_too_large(*problem.labels.shape) and _can_tune_blocks(run):
+        if is_too_large(*problem.shape) and _can_tune_blocks(run):
             fitted, per_document = _tune_in_blocks(context, run, seed, trained, problem), None
         else:
             fitted, per_document = fit_thresholds(
@@ -164,13 +171,13 @@ def fit_thresholds(
     load_calibration: Callable[[], Calibration | None],
 ) -> tuple[Floats, float | None]:
     """Return a threshold for each category, and for rules per document the number of categories."""
-    settings, labels = run.threshold, problem.labels
+    settings = run.threshold
     folds = probabilities = None
     if settings.rule == "default" or _counts_labels_only(run):
-        scores = np.zeros((0, labels.shape[1]))
-        thresholds = set_thresholds(settings, scores, labels[:0])
+        scores = np.zeros((0, problem.shape[1]))
+        thresholds = set_thresholds(settings, scores, scores > 0)
     else:
-        model = load()
+        model, labels = load(), problem.labels
         if settings.cross_validated:
             scores, folds = score_held_out(settings.folds)
         else:
@@ -180,7 +187,7 @@ def fit_thresholds(
         thresholds = set_thresholds(settings, scores, labels, folds, probabilities)
     if settings.rule not in PER_DOCUMENT_RULES:
         return thresholds, None
-    return thresholds, set_categories_per_document(settings, scores, labels)
+    return thresholds, set_categories_per_document(settings, scores, problem.labels)
 
 
 def _counts_labels_only(run: RunSettings) -> bool:
@@ -203,22 +210,29 @@ def _tune_in_blocks(
     problem: LearningProblem,
 ) -> Floats:
     """Return the thresholds of all categories from blocks of their scores."""
-    rule, documents = run.threshold, len(problem.labels)
+    rule = run.threshold
     if not rule.cross_validated:
         model = load_model(trained.build_folder(context))
-        return np.concatenate(
-            [
-                set_thresholds(rule, scores, problem.labels[:, first : first + scores.shape[1]])
-                for first, scores in iterate_score_blocks(model, problem.X, context.jobs)
-            ]
-        )
-    numbers = assign_folds(documents, rule.folds, seed=seed)
-    return np.concatenate(
-        [
-            set_thresholds(rule, scores, problem.labels[:, block], numbers)
-            for block, scores in iterate_held_out_blocks(context, run, problem, trained, seed, rule.folds)
-        ]
-    )
+        work = partial(_set_block_thresholds, rule, problem.label_matrix, None)
+        return np.concatenate(list(map_score_blocks(context, model, problem.X, work)))
+    numbers = assign_folds(problem.shape[0], rule.folds, seed=seed)
+    held_out = partial(_set_held_out_thresholds, rule, problem.label_matrix, numbers)
+    found = map_held_out_blocks(context, run, problem, trained, seed, rule.folds, held_out)
+    return np.concatenate(list(found))
+
+
+def _set_block_thresholds(
+    rule: ThresholdSettings, labels: Any, folds: NDArray[np.int64] | None, first: int, scores: Floats
+) -> Floats:
+    """Return the thresholds of a block of categories."""
+    own = make_dense_labels(labels, first, first + scores.shape[1])
+    return set_thresholds(rule, scores, own, folds)
+
+
+def _set_held_out_thresholds(
+    rule: ThresholdSettings, labels: Any, folds: NDArray[np.int64], block: slice, scores: Floats
+) -> Floats:
+    return _set_block_thresholds(rule, labels, folds, block.start, scores)
 
 
 def _fit_rejection(

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from textcat.errors import StageFailedError, UsageError
+from textcat.evaluation.measures import count_positives, take_columns
+from textcat.evaluation.one_label import find_columns
 from textcat.experiment.spec.experiment import CorpusSettings, ResampleSettings
 from textcat.experiment.steps.tokenize import Counts
 from textcat.splits import RowNumbers, draw_random_split, make_folds
@@ -17,12 +19,15 @@ from textcat.splits import RowNumbers, draw_random_split, make_folds
 
 @dataclass(frozen=True)
 class Division:
-    """Rows of training and test documents, the chosen categories, and the labels of all documents in them."""
+    """Rows of training and test documents, the chosen categories, and the labels of all documents in them.
+
+    Labels are sparse: documents x categories of a large collection do not fit into memory.
+    """
 
     train: RowNumbers
     test: RowNumbers
     categories: list[str]
-    labels: NDArray[np.bool_]
+    labels: csr_array[Any]
 
 
 def divide_documents(
@@ -31,20 +36,20 @@ def divide_documents(
     """Return the division of one repetition (0 without `resample`)."""
     _require_documents(counts, corpus)
     _require_categories(counts.categories, counts, corpus)
-    labels = counts.documents.make_label_matrix(counts.categories)
+    labels = counts.documents.make_sparse_labels(counts.categories)
     train, test = _split_rows(counts, labels, resample, repeat)
     _require_both_sides(train, test, corpus)
     kept = _choose_categories(counts, corpus, labels[train], labels[test])
     _require_categories(kept, counts, corpus)
-    labels = np.asarray(labels[:, kept], dtype=np.bool_, order="C")
+    labels = take_columns(labels, kept)
     if corpus.documents == "labelled":
-        labelled = np.flatnonzero(labels.any(axis=1))
+        labelled = np.flatnonzero(np.diff(labels.indptr))
         train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
         _require_both_sides(train, test, corpus)
     names = [counts.categories[column] for column in kept]
     if corpus.learn is not None:
         learned = _find_columns(names, corpus.learn)
-        names, labels = corpus.learn, np.asarray(labels[:, learned], dtype=np.bool_, order="C")
+        names, labels = corpus.learn, take_columns(labels, learned)
     return Division(train, test, names, labels)
 
 
@@ -75,22 +80,22 @@ def _require_categories(categories: Sized, counts: Counts, corpus: CorpusSetting
 
 
 def _split_rows(
-    counts: Counts, labels: NDArray[np.bool_], resample: ResampleSettings | None, repeat: int
+    counts: Counts, labels: csr_array[Any], resample: ResampleSettings | None, repeat: int
 ) -> tuple[RowNumbers, RowNumbers]:
     if resample is None:
         split = np.asarray(counts.documents.split)
         return np.flatnonzero(split == "train"), np.flatnonzero(split == "test")
-    strata = labels.argmax(axis=1) if resample.stratify else None
+    strata = np.maximum(find_columns(labels), 0) if resample.stratify else None
     if resample.kind == "folds":
-        return make_folds(len(labels), resample.number, seed=resample.seed, strata=strata)[repeat]
+        return make_folds(labels.shape[0], resample.number, seed=resample.seed, strata=strata)[repeat]
     share = resample.train_share
-    return draw_random_split(len(labels), repeat, train_share=share, seed=resample.seed, strata=strata)
+    return draw_random_split(labels.shape[0], repeat, train_share=share, seed=resample.seed, strata=strata)
 
 
 def _choose_categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> RowNumbers:
     if isinstance(corpus.categories, list):
         return _find_columns(counts.categories, corpus.categories)
-    in_train, in_test = train.any(axis=0), test.any(axis=0)
+    in_train, in_test = (count_positives(labels) > 0 for labels in (train, test))
     chosen = {
         "all": np.ones(len(counts.categories), dtype=bool),
         "train": in_train,

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from textcat.evaluation import measures
 from textcat.evaluation.measures import (
     ContingencyTable,
+    SparseLabels,
     ZeroDivision,
     count_contingency,
+    make_dense_labels,
     measure_calibration,
     replace_nan,
 )
@@ -84,12 +86,11 @@ def make_evaluate_step(
             rule,
             read_test_matrix(context, run, vectors, projected),
             read_projection(projected.build_folder(context), "train", run) if projected else vectors.train,
-            context.jobs,
         )
         if _can_use_blocks(experiment, inputs):
-            _evaluate_by_blocks(target, inputs)
+            _evaluate_by_blocks(context, target, inputs)
         else:
-            _evaluate_at_once(target, inputs)
+            _evaluate_at_once(context, target, inputs)
 
     needs = tuple(step for step in (trained, decided, vectorized, projected, calibrated) if step)
     return Step("evaluate", f"evaluate {run.title or run.learner}", recipe, make, needs)
@@ -105,7 +106,6 @@ class _EvaluationInputs:
     rule: DecisionRule
     test: Any
     train: Any
-    jobs: int
 
 
 def _can_use_blocks(experiment: Experiment, inputs: _EvaluationInputs) -> bool:
@@ -116,17 +116,17 @@ def _can_use_blocks(experiment: Experiment, inputs: _EvaluationInputs) -> bool:
     return is_too_large(*labels.shape) and not needs_all and inputs.rule.works_in_blocks(inputs.model)
 
 
-def _evaluate_at_once(target: Path, inputs: _EvaluationInputs) -> None:
+def _evaluate_at_once(context: RunContext, target: Path, inputs: _EvaluationInputs) -> None:
     """Write measures, series, all scores and all decisions."""
     run, vectors, model, rule = inputs.run, inputs.vectors, inputs.model, inputs.rule
-    scores = model.scores(inputs.test)
+    scores, labels = model.scores(inputs.test), make_dense_labels(vectors.test_labels)
     decisions = rule.decide(model, scores)
-    found = compute_measures(scores, decisions, vectors.test_labels, vectors, run.evaluation)
+    found = compute_measures(scores, decisions, labels, vectors, run.evaluation)
     probabilities = rule.probabilities(model, scores) if rule.calibration is not None else None
     if probabilities is not None:
-        found.update(measure_calibration(probabilities, vectors.test_labels))
+        found.update(measure_calibration(probabilities, labels))
     table, train_scores = count_training_decisions(
-        inputs.train, model, rule, vectors.train_labels, keep=bool(run.evaluation.studies), jobs=inputs.jobs
+        context, inputs.train, model, rule, vectors.train_labels, keep=bool(run.evaluation.studies)
     )
     found.update(_compute_training_measures(table, run.evaluation.zero_division))
     series: dict[str, list[Any]] = {}
@@ -139,12 +139,12 @@ def _evaluate_at_once(target: Path, inputs: _EvaluationInputs) -> None:
     write_all_scores(target, scores, decisions)
 
 
-def _evaluate_by_blocks(target: Path, inputs: _EvaluationInputs) -> None:
+def _evaluate_by_blocks(context: RunContext, target: Path, inputs: _EvaluationInputs) -> None:
     """Write measures, curve, decisions and the scores that a report shows, from blocks of categories."""
     run, vectors = inputs.run, inputs.vectors
     labels, settings = vectors.test_labels, run.evaluation
     most = max(settings.ranking, default=1)
-    outcome = evaluate_in_blocks(inputs.model, inputs.test, inputs.rule, labels, most, inputs.jobs)
+    outcome = evaluate_in_blocks(context, inputs.model, inputs.test, inputs.rule, labels, most)
     values = measure_counts(
         outcome.counts,
         labels,
@@ -155,7 +155,7 @@ def _evaluate_by_blocks(target: Path, inputs: _EvaluationInputs) -> None:
     )
     found = replace_nan(values | outcome.calibration)
     table, _ = count_training_decisions(
-        inputs.train, inputs.model, inputs.rule, vectors.train_labels, keep=False, jobs=inputs.jobs
+        context, inputs.train, inputs.model, inputs.rule, vectors.train_labels, keep=False
     )
     found.update(_compute_training_measures(table, settings.zero_division))
     write_json(target, "measures", found)
@@ -189,16 +189,16 @@ def _make_measure_settings(settings: EvaluationSettings) -> MeasureSettings:
 
 
 def count_training_decisions(
-    X: Any, model: Model, rule: DecisionRule, labels: NDArray[np.bool_], *, keep: bool, jobs: int
+    context: RunContext, X: Any, model: Model, rule: DecisionRule, labels: SparseLabels, *, keep: bool
 ) -> tuple[ContingencyTable, NDArray[np.float64] | None]:
     """Return the contingency table of the training documents, and their scores if they are kept.
 
     Too many scores are computed in blocks of categories and not kept.
     """
     if is_too_large(*labels.shape) and not keep and rule.works_in_blocks(model):
-        return count_in_blocks(model, X, rule, labels, jobs), None
+        return count_in_blocks(context, model, X, rule, labels), None
     scores = model.scores(X)
-    return count_contingency(rule.decide(model, scores), labels), scores
+    return count_contingency(rule.decide(model, scores), make_dense_labels(labels)), scores
 
 
 def _compute_training_measures(

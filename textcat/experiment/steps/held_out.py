@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.score_blocks import choose_block_width
+from textcat.experiment.steps.score_blocks import BlockResult, choose_block_width
 from textcat.experiment.steps.search import search_parameter
 from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
@@ -37,7 +37,7 @@ def load_held_out_scores(
 
     def make(target: Path) -> None:
         run_of_folds = _fix_searched_value(run, trained, context)
-        scores = np.empty(problem.labels.shape, dtype=np.float64)
+        scores = np.empty(problem.shape, dtype=np.float64)
         title = f"folds of {run.title or run.learner}"
         context.progress(0, folds, title)
         done = 0
@@ -57,25 +57,30 @@ def can_score_held_out_blocks(run: RunSettings) -> bool:
     return learner.trains_categories_apart and (run.search is None or not run.search.per_category)
 
 
-def iterate_held_out_blocks(
-    context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, seed: int, folds: int
-) -> Iterator[tuple[slice, Floats]]:
-    """Yield the held-out scores of blocks of categories, the same as those of `load_held_out_scores`.
+def map_held_out_blocks(
+    context: RunContext,
+    run: RunSettings,
+    problem: LearningProblem,
+    trained: Step,
+    seed: int,
+    folds: int,
+    work: Callable[[slice, Floats], BlockResult],
+) -> Iterator[BlockResult]:
+    """Yield `work(block, scores)` of the held-out scores of blocks of categories, those of `load_held_out_scores`.
 
-    They are not stored: a collection with thousands of categories has too many.
+    They are neither stored nor sent: a collection with thousands of categories has too many.
     """
-    documents, categories = problem.labels.shape
+    documents, categories = problem.shape
     parts = make_parts(assign_folds(documents, folds, seed=seed), folds)
     model = load_model(trained.build_folder(context))
-    shared = _FoldInputs(
-        _fix_searched_value(run, trained, context), problem, model, context.jobs_per_task, parts
-    )
+    run_of_folds = _fix_searched_value(run, trained, context)
+    shared = _BlockInputs(run_of_folds, problem, model, context.jobs_per_task, parts, work=work)
     width = choose_block_width(documents, MAX_HELD_OUT_SCORES)
     blocks = [slice(first, min(first + width, categories)) for first in range(0, categories, width)]
     title = f"folds of {run.title or run.learner}"
     context.progress(0, categories, title)
-    for block, scores in zip(blocks, context.map_items(_score_block, shared, blocks), strict=True):
-        yield block, scores
+    for block, result in zip(blocks, context.map_items(_use_block, shared, blocks), strict=True):
+        yield result
         context.progress(block.stop, categories, title)
 
 
@@ -84,13 +89,13 @@ def make_parts(numbers: NDArray[np.int64], folds: int) -> list[Fold]:
     return [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
 
 
-def _score_block(shared: _FoldInputs, block: slice) -> Floats:
-    """Return the held-out scores of a block of categories."""
+def _use_block(shared: _BlockInputs, block: slice) -> Any:
+    """Return the result of the work on the held-out scores of a block of categories."""
     problem = shared.problem.restrict(np.arange(block.start, block.stop))
     model: Any = shared.model
     part = model.select_categories(block.start, block.stop) if isinstance(model, LinearModel) else model
     run = shared.run
-    return score_held_out(run, problem, part, shared.parts, shared.jobs)
+    return shared.work(block, score_held_out(run, problem, part, shared.parts, shared.jobs))
 
 
 def score_held_out(
@@ -99,7 +104,7 @@ def score_held_out(
     """Return the score of every document by a model trained without it; `model` was trained on all documents."""
     parameters = validate_parameters(run.learner, run.parameters)
     found = find_learner(run.learner).score_folds(problem, parameters, model, parts, jobs)
-    scores = np.empty(problem.labels.shape, dtype=np.float64)
+    scores = np.empty(problem.shape, dtype=np.float64)
     for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
     return scores
@@ -154,6 +159,13 @@ class _FoldInputs:
     model: Model
     jobs: int
     parts: Sequence[Fold] = ()
+
+
+@dataclass(frozen=True)
+class _BlockInputs(_FoldInputs):
+    """Inputs that all blocks of categories share, and what is done with their scores."""
+
+    work: Callable[[slice, Floats], Any] = field(kw_only=True)
 
 
 def _score_fold_batch(shared: _FoldInputs, parts: Sequence[Fold]) -> list[Floats]:

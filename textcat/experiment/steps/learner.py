@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.errors import UsageError
+from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.spec.experiment import SearchSettings
 from textcat.experiment.spec.learner_table import LearnerParameters
 from textcat.experiment.steps.models import Model
@@ -25,21 +26,37 @@ Parameters = TypeVar("Parameters", bound=LearnerParameters)
 
 @dataclass(frozen=True)
 class LearningProblem:
-    """Training documents, their labels, the terms each category may use, and the seed."""
+    """Training documents, their labels, the terms each category may use, and the seed.
+
+    `label_matrix` is documents x categories, sparse or a bool array: all labels of a large collection do not fit
+    into memory as an array.
+    """
 
     X: Any
-    labels: NDArray[np.bool_]
+    label_matrix: Any
     mask: NDArray[np.bool_] | None
     seed: int
+
+    @property
+    def labels(self) -> NDArray[np.bool_]:
+        """The labels as an array."""
+        return np.ascontiguousarray(make_dense_labels(self.label_matrix))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The numbers of documents and categories."""
+        documents, categories = self.label_matrix.shape
+        return documents, categories
 
     def restrict(self, categories: NDArray[Any]) -> LearningProblem:
         """Return the same documents with some of the categories."""
         mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
-        return LearningProblem(self.X, np.ascontiguousarray(self.labels[:, categories]), mask, self.seed)
+        return LearningProblem(self.X, self.label_matrix[:, categories], mask, self.seed)
 
     def rows(self, documents: NDArray[Any]) -> LearningProblem:
         """Return some of the documents with all categories."""
-        return LearningProblem(select_rows(self.X, documents), self.labels[documents], self.mask, self.seed)
+        chosen = self.label_matrix[documents]
+        return LearningProblem(select_rows(self.X, documents), chosen, self.mask, self.seed)
 
 
 @dataclass(frozen=True)
@@ -75,6 +92,12 @@ class Learner(ABC, Generic[Parameters]):
     ) -> dict[str, ParameterChoice]:
         """Return the parameters that the learner is asked to choose by itself, by name."""
         return {}
+
+    def fit_on_workers(
+        self, problem: LearningProblem, parameters: Parameters, executor: Executor
+    ) -> Model | None:
+        """Train a model whose parts the executor's workers train; None where a worker trains it as a whole."""
+        return None
 
     @property
     def trains_categories_apart(self) -> bool:

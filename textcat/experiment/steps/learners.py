@@ -38,6 +38,7 @@ from textcat.learners.softmax import fit_softmax
 from textcat.learners.softmax_dual import can_ascend_dual
 from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
+from textcat.parallel import Executor
 
 DEFAULT_SOFTMAX_COST = 10.0
 SOFTMAX_TOLERANCES = {"dual": 1e-4, "lbfgs": 1e-6}
@@ -58,12 +59,12 @@ def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs
     """Train polytomous logistic regression on the features selected for any class."""
     algorithm = parameters.algorithm
     if algorithm is None:
-        size = int(problem.labels.size)
+        size = problem.shape[0] * problem.shape[1]
         algorithm = "dual" if can_ascend_dual(parameters.prior, parameters.penalize_bias, size) else "lbfgs"
     lam = parameters.lam
     if lam is None:
         cost = DEFAULT_SOFTMAX_COST if parameters.cost is None else parameters.cost
-        lam = float(lam_from_c(cost, len(problem.labels), parameters.prior))
+        lam = float(lam_from_c(cost, problem.shape[0], parameters.prior))
     return fit_softmax(
         _clear_unused_columns(problem),
         problem.labels,
@@ -97,12 +98,31 @@ def fit_multiclass_regression(problem: LearningProblem, parameters: MulticlassPa
     return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings)
 
 
-def train_label_tree(problem: LearningProblem, parameters: LabelTreeParameters, jobs: int) -> Model:
-    """Train label trees on the features selected for any category."""
-    settings = LabelTreeSettings(**parameters.model_dump())
-    return fit_label_tree(
-        _clear_unused_columns(problem), problem.labels, settings, seed=problem.seed, jobs=jobs
-    )
+class LabelTreeLearner(Learner[LabelTreeParameters]):
+    """Label trees on the features selected for any category."""
+
+    def fit(self, problem: LearningProblem, parameters: LabelTreeParameters, jobs: int) -> Model:
+        """Train the nodes in threads."""
+        return self._fit(problem, parameters, jobs, None)
+
+    def fit_on_workers(
+        self, problem: LearningProblem, parameters: LabelTreeParameters, executor: Executor
+    ) -> Model:
+        """Train each node on a worker."""
+        return self._fit(problem, parameters, 1, executor)
+
+    @staticmethod
+    def _fit(
+        problem: LearningProblem, parameters: LabelTreeParameters, jobs: int, executor: Executor | None
+    ) -> Model:
+        return fit_label_tree(
+            _clear_unused_columns(problem),
+            problem.label_matrix,
+            LabelTreeSettings(**parameters.model_dump()),
+            seed=problem.seed,
+            jobs=jobs,
+            executor=executor,
+        )
 
 
 def fit_multicategory_merit(
@@ -194,7 +214,7 @@ def _fit_with_category_norms(
 ) -> Model:
     """Train each category with its own C: its selected features determine the lengths of documents."""
     models: list[Model] = []
-    for column in range(problem.labels.shape[1]):
+    for column in range(problem.shape[1]):
         alone = problem.restrict(np.array([column]))
         features = np.asarray(alone.mask)[:, 0]
         lam = lam_from_c(1.0 / max(_compute_mean_square(problem.X[:, features]), 1e-12), problem.X.shape[0])
@@ -256,7 +276,7 @@ _OTHERS: dict[str, Learner[Any]] = {
     "nb_svm": FunctionLearner("nb_svm", fit_ratio_machine),
     "softmax": FunctionLearner("softmax", fit_polytomous),
     "mfom_multicategory": FunctionLearner("mfom_multicategory", fit_multicategory_merit),
-    "label_tree": FunctionLearner("label_tree", train_label_tree),
+    "label_tree": LabelTreeLearner("label_tree"),
     "mmlr_cg": FunctionLearner("mmlr_cg", fit_multiclass_regression),
 }
 

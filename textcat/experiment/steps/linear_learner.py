@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.evaluation.curves import find_break_even
-from textcat.evaluation.measures import count_contingency, micro_f1, sort_by_size
+from textcat.evaluation.measures import count_contingency, count_positives, micro_f1, sort_by_size
 from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
 from textcat.experiment.spec.experiment import SearchSettings
 from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
@@ -221,19 +221,19 @@ def choose_prune_threshold(
 ) -> ParameterChoice:
     """Return the largest threshold that costs no more than MAX_LOSS; `train` returns a model without pruning."""
     numbers = assign_folds(problem.X.shape[0], FOLDS, seed=problem.seed)
-    part = problem.restrict(_sample_categories(problem.labels))
+    part = problem.restrict(_sample_categories(count_positives(problem.label_matrix)))
     model = train(part.rows(np.flatnonzero(numbers != 0)))
     held = part.rows(np.flatnonzero(numbers == 0))
-    weights = np.array(make_dense(model.coef))
+    weights, labels = np.array(make_dense(model.coef)), held.labels
     thresholds = _list_thresholds(weights)
-    if not thresholds or not len(held.labels):
+    if not thresholds or not held.shape[0]:
         return ParameterChoice(0.0, [])
     grid = []
     for share, threshold in zip(DROPPED_SHARES, thresholds, strict=True):
         # Thresholds rise: what one drops, all later ones drop too.
         weights[np.abs(weights) < threshold] = 0.0
         scores = np.asarray(held.X @ weights + model.intercept, dtype=np.float64)
-        grid.append({"threshold": threshold, "dropped": share, **_measure(scores, held.labels)})
+        grid.append({"threshold": threshold, "dropped": share, **_measure(scores, labels)})
     return ParameterChoice(_find_largest(grid), grid)
 
 
@@ -248,9 +248,8 @@ def _list_thresholds(weights: NDArray[np.float64]) -> list[float]:
     ]
 
 
-def _sample_categories(labels: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """Return categories with training documents, evenly spaced by their number of documents."""
-    counts = np.count_nonzero(labels, axis=0)
+def _sample_categories(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return categories with training documents, evenly spaced by their numbers of documents."""
     order = sort_by_size(counts)[: np.count_nonzero(counts)]
     places = np.linspace(0, len(order) - 1, min(len(order), MAX_CATEGORIES))
     return np.sort(order[np.round(places).astype(np.int64)])

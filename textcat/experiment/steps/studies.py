@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.evaluation.curves import area_under_curve, compute_micro_curve
-from textcat.evaluation.measures import Floats, sort_by_size
+from textcat.evaluation.measures import Bools, Floats, make_dense_labels, sort_by_size
 from textcat.experiment.spec.experiment import RunSettings, StudyName
 from textcat.experiment.steps.vectorize import Vectors
 
@@ -27,6 +27,11 @@ class StudyInput:
     test_scores: Floats
     weights: Floats | None
     description: Mapping[str, Any]
+
+    @property
+    def train_labels(self) -> Bools:
+        """The labels of training documents."""
+        return make_dense_labels(self.vectors.train_labels)
 
     @property
     def columns(self) -> NDArray[np.int64]:
@@ -98,7 +103,7 @@ def study_margins(subject: StudyInput) -> StudyResult:
 
     columns = subject.columns
     scores = subject.train_scores[:, columns].ravel()
-    positive = subject.vectors.train_labels[:, columns].ravel()
+    positive = subject.train_labels[:, columns].ravel()
     signed = np.where(positive, scores, -scores)
     edges = np.linspace(*_find_range(signed), HISTOGRAM_BINS + 1)
     sides = np.linspace(*_find_range(scores), HISTOGRAM_BINS + 1)
@@ -148,7 +153,7 @@ def study_objectives(subject: StudyInput) -> StudyResult:
             hint="Remove `objectives` from the run's studies, or choose a linear learner.",
         )
     lam = float(subject.run.parameters.get("lam", 1e-3))
-    signs = np.where(subject.vectors.train_labels, 1.0, -1.0)
+    signs = np.where(subject.train_labels, 1.0, -1.0)
     reached = signs * subject.train_scores
     penalty = lam * (subject.weights**2).sum(axis=0)
     hinge = np.maximum(0.0, 1.0 - reached).mean(axis=0)
@@ -173,7 +178,8 @@ CURVE_CATEGORIES = 10
 def study_precision_recall(subject: StudyInput) -> StudyResult:
     """Return curve.area in percent, and the curve."""
     largest = np.sort(sort_by_size(subject.vectors.train_counts)[:CURVE_CATEGORIES])
-    curve = compute_micro_curve(subject.test_scores[:, largest], subject.vectors.test_labels[:, largest])
+    labels = make_dense_labels(subject.vectors.test_labels)
+    curve = compute_micro_curve(subject.test_scores[:, largest], labels[:, largest])
     return StudyResult(
         {"curve.area": area_under_curve(curve)},
         {"curve.recall": round_values(curve.recall), "curve.precision": round_values(curve.precision)},

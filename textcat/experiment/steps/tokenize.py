@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -110,7 +111,11 @@ def _warn_of_other_labels(opened: PluginCorpus, counted: CountedDocuments, categ
 def _convert_vectors(opened: VectorCorpus) -> Counts:
     """Return the counts of a collection of weighted vectors: its columns are its terms."""
     used = np.flatnonzero(opened.split != "unused")
-    labels = [tuple(opened.categories[k] for k in np.flatnonzero(row)) for row in opened.Y[used]]
+    Y = opened.Y[used]
+    labels = [
+        tuple(opened.categories[k] for k in Y.indices[start:end])
+        for start, end in pairwise(Y.indptr.tolist())
+    ]
     documents = CountedDocuments(
         csr_array(opened.X[used]),
         list(opened.terms),

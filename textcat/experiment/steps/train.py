@@ -128,7 +128,7 @@ def _train_checkpoint(
 
 def _make_blocks(problem: LearningProblem, at_once: int | None) -> list[Sequence[int]]:
     """Return blocks of consecutive categories; `at_once` is their size, None for one block."""
-    categories = problem.labels.shape[1]
+    categories = problem.shape[1]
     size = at_once or categories
     return [range(start, min(start + size, categories)) for start in range(0, categories, size)]
 
@@ -148,6 +148,18 @@ def _train_block(training: _BlockInputs, block: Sequence[int]) -> Model:
     return find_learner(run.learner).fit(part, parameters, training.jobs)
 
 
+def _train_whole(context: RunContext, inputs: _BlockInputs) -> Model:
+    """Train all categories together; with an executor, parts of the model or the whole are trained by workers."""
+    run, problem = inputs.run, inputs.problem
+    if context.executor is not None:
+        parameters = validate_parameters(run.learner, run.parameters)
+        found = find_learner(run.learner).fit_on_workers(problem, parameters, context.executor)
+        if found is not None:
+            return found
+    (model,) = context.map_items(_train_block, inputs, [range(problem.shape[1])])
+    return model
+
+
 def _train_in_blocks(
     context: RunContext, target: Path, whole: Recipe, problem: LearningProblem, run: RunSettings
 ) -> None:
@@ -161,8 +173,7 @@ def _train_in_blocks(
     blocks = _make_blocks(problem, at_once)
     inputs = _BlockInputs(run, problem, context.jobs_per_task)
     if len(blocks) == 1:
-        (model,) = context.map_items(_train_block, inputs, blocks)
-        save_model(target, model)
+        save_model(target, _train_whole(context, inputs))
         return
     recipes = [
         Recipe("block", whole.version, {"first": block[0], "last": block[-1]}, {"train": whole.key})
@@ -172,7 +183,7 @@ def _train_in_blocks(
     trained = context.map_items(_train_block, inputs, [blocks[number] for number in missing])
     for number, model in zip(missing, trained, strict=True):
         context.store.build(recipes[number], partial(_save_block, model))
-        context.progress(blocks[number][-1] + 1, problem.labels.shape[1], f"train {run.title or run.learner}")
+        context.progress(blocks[number][-1] + 1, problem.shape[1], f"train {run.title or run.learner}")
     save_model_parts(target, [context.store.locate_artifact(recipe) for recipe in recipes])
 
 

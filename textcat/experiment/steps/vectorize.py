@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textcat.evaluation.measures import SparseLabels, count_positives, make_dense_labels
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import Experiment, ProjectionSettings, RunSettings
 from textcat.experiment.steps.divide import divide_documents
@@ -38,12 +39,12 @@ from textcat.text.vectorizer import Vectorizer
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors and labels of training and test documents."""
+    """Vectors and labels of training and test documents, all sparse."""
 
     train: sparse.csr_array[Any]
     test: sparse.csr_array[Any]
-    train_labels: NDArray[np.bool_]
-    test_labels: NDArray[np.bool_]
+    train_labels: SparseLabels
+    test_labels: SparseLabels
     categories: Sequence[str]
     terms: Sequence[str]
     train_ids: Sequence[str]
@@ -52,12 +53,12 @@ class Vectors:
     @cached_property
     def train_counts(self) -> NDArray[np.int64]:
         """Training documents of each category."""
-        return np.asarray(self.train_labels.sum(axis=0), dtype=np.int64)
+        return count_positives(self.train_labels)
 
     @property
     def priors(self) -> NDArray[np.float64]:
         """Share of each category in the training documents."""
-        return self.train_counts / max(len(self.train_labels), 1)
+        return self.train_counts / max(self.train_labels.shape[0], 1)
 
 
 def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
@@ -84,7 +85,7 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
         for part, rows in (("train", division.train), ("test", division.test)):
             chosen = documents.take(_make_mask(rows, documents))
             write_matrix(target, part, chosen.counts if counts.weighted else vectorizer.transform(chosen))
-            write_mask(target, f"{part}.labels", division.labels[rows])
+            write_matrix(target, f"{part}.labels", division.labels[rows].astype(np.int8))
             write_json(target, f"{part}.ids", chosen.ids)
         save_vectorizer(target, vectorizer)
         write_json(target, "categories", division.categories)
@@ -99,13 +100,21 @@ def read_vectors(folder: Path) -> Vectors:
     return Vectors(
         train=read_matrix(folder, "train", mapped=is_large(folder, "train")),
         test=read_matrix(folder, "test", mapped=is_large(folder, "test")),
-        train_labels=read_mask(folder, "train.labels"),
-        test_labels=read_mask(folder, "test.labels"),
+        train_labels=read_labels(folder, "train"),
+        test_labels=read_labels(folder, "test"),
         categories=read_json(folder, "categories"),
         terms=read_json(folder, "terms"),
         train_ids=read_json(folder, "train.ids"),
         test_ids=read_json(folder, "test.ids"),
     )
+
+
+def read_labels(folder: Path, part: str) -> SparseLabels:
+    """Return the labels of the training or test documents of a vectorize artifact."""
+    # Earlier versions stored all bits.
+    if (folder / f"{part}.labels.bits.npy").exists():
+        return sparse.csr_array(read_mask(folder, f"{part}.labels"))
+    return sparse.csr_array(read_matrix(folder, f"{part}.labels").astype(np.bool_))
 
 
 def _make_mask(rows: NDArray[np.int64], documents: CountedDocuments) -> NDArray[np.bool_]:
@@ -143,7 +152,8 @@ def make_select_step(run: RunSettings, vectorized: Step) -> Step | None:
 
     def make(context: RunContext, target: Path) -> None:
         vectors = read_vectors(vectorized.build_folder(context))
-        write_mask(target, "mask", select_features(vectors.train, vectors.train_labels, run.selection))
+        labels = make_dense_labels(vectors.train_labels)
+        write_mask(target, "mask", select_features(vectors.train, labels, run.selection))
 
     title = f"select {run.selection.features} features by {run.selection.score}"
     if run.selection.features == "all":

@@ -15,6 +15,7 @@ from scipy.sparse import csr_array, hstack
 
 from textcat.corpora import list_vector_corpora
 from textcat.errors import UsageError
+from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.divide import divide_documents
@@ -82,7 +83,7 @@ class TrainingDocuments:
         counts = found.count(SINGLE_WORDS)
         division = divide_documents(counts, experiment.corpus, None, 0)
         found.rows, found.categories = division.train, list(division.categories)
-        found.labels = division.labels[division.train]
+        found.labels = make_dense_labels(division.labels[division.train])
         found.ids = [counts.documents.ids[row] for row in division.train]
         return found
 

@@ -174,29 +174,37 @@ def measure_calibration_of_folds(
 
 
 def estimate_effects(search: Search) -> dict[str, dict[str, float | None]]:
-    """Return what each option is worth on the first rung: its difference from the first option of its choice.
+    """Return what each option is worth on the first rung: its difference from the best configuration's option.
 
-    The values of all candidates are fitted by a sum of one term for each option but the first (least squares, of
-    minimum norm where options are not told apart). Options that no candidate has are None.
+    The values of all candidates are fitted by a sum of one term for each other option (least squares). An option
+    whose term the candidates do not determine has None: none of them has it, or only together with another one.
     """
-    space = search.evaluator.space
+    best = search.best
     first: int | None = search.rungs[0][0]
     measured = [each for each in search.candidates if first in each.paths]
-    columns = [(choice, option) for choice, options in space.choices.items() for option in list(options)[1:]]
+    choices = {choice: list(options) for choice, options in search.evaluator.space.choices.items()}
+    chosen = {choice: best.configuration.chosen[choice] for choice in choices} if best else {}
+    columns = [
+        (choice, option)
+        for choice, options in choices.items()
+        for option in options
+        if option != chosen.get(choice)
+    ]
     design = np.array(
         [[1.0, *(_has_option(each, *column) for column in columns)] for each in measured], dtype=np.float64
     ).reshape(len(measured), len(columns) + 1)
     values = np.array([each.find_best([first])[2] for each in measured])
-    terms = np.linalg.lstsq(design, values, rcond=None)[0][1:] if len(values) else np.zeros(len(columns))
-    worth = dict(zip(columns, terms, strict=True))
-    effects: dict[str, dict[str, float | None]] = {}
-    for choice, options in space.choices.items():
-        effects[choice] = {}
-        for option in options:
-            tried = any(_has_option(each, choice, option) for each in measured)
-            effect = float(worth.get((choice, option), 0.0))
-            effects[choice][option] = round(effect, 3) if tried else None
-    return effects
+    inverse = np.linalg.pinv(design)
+    terms = (inverse @ values)[1:]
+    determined = np.isclose(np.diag(inverse @ design), 1.0, atol=1e-6)[1:]
+    worth = {
+        column: round(float(term), 3) if known else None
+        for column, term, known in zip(columns, terms, determined, strict=True)
+    }
+    return {
+        choice: {option: worth.get((choice, option), 0.0) for option in options}
+        for choice, options in choices.items()
+    }
 
 
 def _has_option(candidate: Candidate, choice: str, option: str) -> bool:
