@@ -256,7 +256,7 @@ def _sum_squares(W: NDArray[np.floating]) -> Array:
     """Return the sums of the squared weights by lane."""
     sums = np.zeros((1, WIDTH))
     sum_squares(W, sums)
-    return sums[0]
+    return np.asarray(sums[0])
 
 
 @dataclass(frozen=True)
