@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
 from textcat.linear.products import SparseWeights
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

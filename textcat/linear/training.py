@@ -24,6 +24,7 @@ from textcat.linear.algorithm_options import (
     RowOptions,
     read_options,
 )
+from textcat.linear.certificate import BlockResult
 from textcat.linear.division import (
     PassCost,
     divide_block,
@@ -48,7 +49,6 @@ from textcat.linear.problem import (
     split_into_blocks,
 )
 from textcat.linear.pruning import PrunedBlock, join_pruned, prune_block, split_blocks
-from textcat.linear.stopping import BlockResult
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 SolveBlock = Callable[..., BlockResult]
@@ -138,7 +138,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         estimate_pass_cost=estimate_row_pass,
     ),
     "conjugate_gradient": Algorithm(_solve_by_gradients, GradientOptions),
-    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=3),
+    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=4),
 }
 
 
