@@ -27,7 +27,7 @@ def summarize_baselines(
         runs = results.get(each.experiment, {}).get("runs", {})
         collections.append(
             {
-                "collection": each.collection,
+                "collection": each.name,
                 "experiment": each.experiment,
                 "documents": each.documents,
                 "source": each.source,
