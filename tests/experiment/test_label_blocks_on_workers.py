@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 
+from textcat.cli.main import group
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results import collect_results
@@ -152,6 +154,27 @@ def test_documents_are_sent_once_for_each_step_and_no_scores_come_back(
     assert min(recorder.tasks) >= 2
     block_of_scores = 500 * 40 * 8
     assert max(recorder.returned) < block_of_scores
+
+
+def test_a_run_makes_dense_labels_of_blocks_only(
+    small_blocks: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From vectors to report: labels of all documents and categories are never an array."""
+    file, sizes, whole = write_vectors(tmp_path), [], sp.csr_array.toarray
+    text = file.read_text()
+    file.write_text(text.partition("  thresholds:")[0] + text[text.index("  tree:") :])
+
+    def record(matrix: Any, *arguments: Any, **named: Any) -> Any:
+        if matrix.dtype == np.bool_:
+            sizes.append(matrix.shape)
+        return whole(matrix, *arguments, **named)
+
+    monkeypatch.setattr(sp.csr_array, "toarray", record)
+    where = ["--data", str(tmp_path / "data"), "--results", str(tmp_path / "results")]
+    done = CliRunner().invoke(group, ["run", str(file), *where], standalone_mode=False)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "results" / "many" / "report.html").exists()
+    assert max(rows * columns for rows, columns in sizes) == 500 * 40
 
 
 def test_models_are_sent_without_what_was_computed_from_them() -> None:
