@@ -130,13 +130,16 @@ _ROUND_SHARE = 0.01
 _FLOAT32_GAP_RATIO = 0.3
 
 
-def estimate_finish_visits(ascent: DualAscent) -> float:
-    """Estimate the cost of finishing on the support vectors, in document visits of a pass."""
-    sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0) / 1000.0
-    if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
-        return np.inf
+def is_finish_quicker(ascent: DualAscent, lanes: NDArray[np.bool_], visits: float) -> bool:
+    """Return whether finishing some lanes on their support vectors costs less than document visits of a pass."""
     fixed, square, cube = _VISIT_COSTS
-    return float((fixed + square * sizes**2 + cube * sizes**3).sum())
+    if fixed * np.count_nonzero(lanes) >= visits:
+        return False
+    sizes = np.count_nonzero(ascent.alpha, axis=0)[: len(lanes)] / 1000.0
+    if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
+        return False
+    sizes = sizes[lanes]
+    return bool((fixed + square * sizes**2 + cube * sizes**3).sum() < visits)
 
 
 def solve_on_support_vectors(ascent: DualAscent, targets: Array) -> CertifiedBlock:
@@ -157,8 +160,8 @@ def _extract_category(ascent: DualAscent, found: CertifiedBlock, lane: int, leng
         block.signs[:, lane].astype(np.float64),
         block.limits[lane] * rows.importance,
         ascent.alpha[:, lane].astype(np.float64),
-        found.margins[:, lane].copy(),
-        found.W[:, lane].copy(),
+        found.margins[:, lane].astype(np.float64),
+        found.W[:, lane].astype(np.float64),
     )
     return CategoryState(rows, ascent.loss, *own, lengths)
 
