@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from textcat.linear.certificate import BlockResult
 from textcat.linear.problem import (
     LANE_STEP,
     Bools,
@@ -25,7 +26,6 @@ from textcat.linear.problem import (
     ProblemMatrix,
     compute_lane_width,
 )
-from textcat.linear.stopping import BlockResult
 
 # The cost of reading a number of the matrix, in lanes of arithmetic. The division of blocks is part of a result:
 # numpy sums a single category, for its certificate, in another order.

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from textcat.linear.certificate import BlockResult
 from textcat.linear.losses import LOSS_NAMES
 from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.problem import Floats, LinearProblem
-from textcat.linear.stopping import BlockResult
 from textcat.plugins import Plugin, find_plugin, report_plugin_errors
 
 SolveBlock = Callable[..., BlockResult]
@@ -43,10 +43,6 @@ def check_finite(results: Sequence[Any], loss: str, prior: str) -> None:
         with report_plugin_errors(plugin, "failed"):
             for result in results:
                 objectives = [certificate.objective or 0.0 for certificate in result.certificates]
-                if not (_has_finite_weights(result) and np.isfinite(objectives).all()):
+                weights = getattr(result, "weights", 0.0)
+                if not (np.isfinite(weights).all() and np.isfinite(objectives).all()):
                     raise ValueError("it led to weights or an objective that are not finite")
-
-
-def _has_finite_weights(result: Any) -> bool:
-    weights = getattr(result, "weights", None)
-    return weights is None or bool(np.isfinite(weights).all())

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from textcat.linear.certificate import Certificate
+from textcat.linear.certificate import BlockResult, Certificate
 from textcat.linear.mapped_arrays import convert_dtype
 from textcat.linear.problem import Floats, LinearProblem
-from textcat.linear.stopping import BlockResult
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 # Categories that are solved before their weights are pruned: their dense weights are in memory together.
 MAX_BLOCK = 512

@@ -24,6 +24,7 @@ from textcat.linear.algorithm_options import (
     RowOptions,
     read_options,
 )
+from textcat.linear.certificate import BlockResult
 from textcat.linear.division import (
     PassCost,
     divide_block,
@@ -48,7 +49,6 @@ from textcat.linear.problem import (
     split_into_blocks,
 )
 from textcat.linear.pruning import PrunedBlock, join_pruned, prune_block, split_blocks
-from textcat.linear.stopping import BlockResult
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 SolveBlock = Callable[..., BlockResult]

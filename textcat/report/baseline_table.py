@@ -58,6 +58,7 @@ def _describe_settings(settings: Mapping[str, Any]) -> str:
     text, vector = settings["text"], settings["vector"]
     groups = [
         f"{group['analyzer']} {group['ngrams'][0]}-{group['ngrams'][1]}-grams"
+        + (f" of the first {group['first_words']} words" if group.get("first_words") else "")
         for group in text.get("groups", [])
     ]
     parts = [

@@ -167,7 +167,7 @@ def _draw_default_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
         (
             "macro_f1_by_classes",
             "Macro F1 over the largest classes",
-            plot_macro_f1_by_classes(runs, len(counts)),
+            plot_macro_f1_by_classes(runs, results["corpus"]["categories"]),
         ),
         (
             "largest_categories",

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 @dataclass(frozen=True)
 class Pace:
-    """The least rate of a transfer, measured over so many seconds at a time."""
+    """The lowest acceptable rate of a transfer, averaged over `seconds` at a time."""
 
     bytes_per_second: float
     seconds: float

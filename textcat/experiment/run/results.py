@@ -30,6 +30,7 @@ from textcat.evaluation.run_measures import average_repetitions
 from textcat.evaluation.significance import measure_comparison
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
+from textcat.experiment.run.results_file import split_category_measure
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
@@ -115,7 +116,7 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
         name: {"measures": _compare_errors(pair, runs, first)}
         for name, pair in experiment.comparisons.items()
     }
-    return {
+    results = {
         "format": FORMAT,
         "version": textcat.__version__,
         "experiment": experiment.name,
@@ -129,6 +130,20 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
         "beside": compared
         | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, context)}},
     }
+    if experiment.evaluation.per_category is not None:
+        _keep_largest_categories(results, experiment.evaluation.per_category)
+    return results
+
+
+def _keep_largest_categories(results: dict[str, Any], number: int) -> None:
+    """Remove the training counts and measures of all but the largest categories."""
+    counts: dict[str, int] = results["corpus"]["train_counts"]
+    largest = set(sorted(counts, key=lambda name: -counts[name])[:number])
+    results["corpus"]["train_counts"] = {name: n for name, n in counts.items() if name in largest}
+    for run in results["runs"].values():
+        parts = ((name, split_category_measure(name)[0]) for name in run["measures"])
+        kept = {name for name, category in parts if not category or category in largest}
+        run["measures"] = {name: value for name, value in run["measures"].items() if name in kept}
 
 
 def _dump_settings(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:

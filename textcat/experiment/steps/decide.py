@@ -107,6 +107,15 @@ class DecisionRule:
         own = model.describe().get("settings", {}).get("loss") == "logistic"
         return self.run.threshold.rule == "expected-f1" and (own or self.calibration is not None)
 
+    @property
+    def compares_scores(self) -> bool:
+        """Whether a category is accepted where its score reaches its threshold."""
+        return (
+            self.rejection is None
+            and self.most_categories is None
+            and not self.run.threshold.needs_all_documents
+        )
+
     def select_categories(self, first: int, stop: int) -> DecisionRule:
         """Return the rule of consecutive categories."""
         calibration = self.calibration

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.algorithm_options import FastOptions
-from textcat.linear.certificate import Certificate
+from textcat.linear.certificate import BlockResult, Certificate
 from textcat.linear.fast.dual import StoppingRule, maximise_dual
 from textcat.linear.fast.lasso import minimise_lasso
 from textcat.linear.fast.layout import (
@@ -38,8 +38,7 @@ from textcat.linear.fast.layout import (
 from textcat.linear.problem import Floats, LinearProblem
 from textcat.linear.regularization import c_from_lam
 from textcat.linear.simd import WIDTH
-from textcat.linear.stopping import BlockResult
-from textcat.parallel.threads import limit_to_one_thread, run_in_threads
+from textcat.parallel.executors import limit_to_one_thread, run_in_threads
 
 Numbers = NDArray[np.int64]
 
