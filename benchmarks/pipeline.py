@@ -24,7 +24,7 @@ from textcat.evaluation.measures import count_contingency, macro_f1, micro_f1
 from textcat.linear import LinearModel, fit
 from textcat.linear.cross_validation import score_held_out_folds
 from textcat.linear.regularization import lam_from_c
-from textcat.parallel.threads import limit_to_one_thread
+from textcat.parallel.executors import limit_to_one_thread
 from textcat.splits import assign_folds
 from textcat.text.counting import TextDocument, count_terms
 from textcat.text.text_settings import TextSettings

@@ -19,7 +19,7 @@ from textcat.linear.combinations import load_named_learners
 from textcat.linear.mapped_arrays import assemble_csr
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
-from textcat.parallel.threads import limit_to_one_thread
+from textcat.parallel.executors import limit_to_one_thread
 
 # The duality gap of each category as a share of its objective.
 ACCURACY = 1e-3

@@ -29,7 +29,7 @@ from benchmarks.solver_peers import (
 from textcat.corpora import Document, count_categories
 from textcat.linear import LinearModel, fit
 from textcat.linear.regularization import lam_from_c
-from textcat.parallel.threads import limit_to_one_thread
+from textcat.parallel.executors import limit_to_one_thread
 from textcat.text.counting import count_terms
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import Vectorizer, VectorSettings

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -24,3 +26,13 @@ def mirror() -> Path:
     if folder is None:
         pytest.skip("no mirror of the real collections (set TEXTCAT_MIRROR)")
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _keep_logging() -> Iterator[None]:
+    """Undo what a command that ran in this process set up, so that the next test sees the messages."""
+    logger = logging.getLogger("textcat")
+    handlers, level, propagate = logger.handlers[:], logger.level, logger.propagate
+    yield
+    logger.handlers[:], logger.propagate = handlers, propagate
+    logger.setLevel(level)

@@ -52,6 +52,21 @@ def test_every_option_has_a_sentence_of_help(command: str) -> None:
     assert not ARCHAIC & set((loaded.help or "").lower().split())
 
 
+COMMON = ["data", "results", "mirror", "quiet", "verbose"]
+WORK = ["quiet", "verbose", "data", "results", "mirror", "jobs", "offline", "dry_run"]
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name != "cache"])
+def test_shared_options_are_listed_in_one_order_after_the_command_s_own(command: str) -> None:
+    loaded = group.get_command(click.Context(group), command)
+    assert loaded is not None
+    names = [option.name for option in loaded.params if isinstance(option, click.Option)]
+    shared = WORK if "jobs" in names else COMMON
+    assert names[-len(shared) :] == shared
+    if "scheduler" in names:
+        assert names[-len(shared) - 2 : -len(shared)] == ["backend", "scheduler"]
+
+
 def run_and_get_exit_code(*arguments: str) -> int:
     with pytest.raises(SystemExit) as caught:
         main(list(arguments))

@@ -461,5 +461,9 @@ def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, 
     written = tmp_path / "texts.yaml"
     written.write_text(render_first_experiment(inspection, "texts", path.name))
     groups = load_experiment(written).text.groups
-    assert [group.analyzer for group in groups] == (["word", "char_wb"] if short else ["word", "word"])
-    assert [group.ngrams for group in groups] == ([(1, 2), (2, 5)] if short else [(1, 1), (2, 2)])
+    found = [(group.analyzer, group.ngrams, group.first_words) for group in groups]
+    assert found == (
+        [("word", (1, 2), None), ("char_wb", (2, 5), None)]
+        if short
+        else [("word", (1, 1), None), ("word", (2, 2), None), ("word", (1, 2), 40)]
+    )

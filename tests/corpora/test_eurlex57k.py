@@ -109,7 +109,7 @@ def test_damaged_laws_are_named(folder: Path, damage: str) -> None:
 
 
 def test_unknown_settings_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="no split 'dev'"):
+    with pytest.raises(UsageError, match="split cannot be 'dev'"):
         Eurlex57k(folder, split="dev")
     with pytest.raises(UsageError, match="labels cannot be"):
         Eurlex57k(folder, labels="topic")

@@ -8,12 +8,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.metrics import brier_score_loss, f1_score, log_loss, precision_score, recall_score
 
 from tests.evaluation.problems import problems
 from textcat.errors import BadDataError, UsageError
 from textcat.evaluation import measures
-from textcat.evaluation.measures import ContingencyTable, count_contingency
+from textcat.evaluation.measures import (
+    ContingencyTable,
+    count_contingency,
+    count_positives,
+    make_dense_labels,
+    take_columns,
+)
 
 
 def table(*rows: tuple[int, int, int, int]) -> ContingencyTable:
@@ -195,3 +202,13 @@ def test_f1_is_between_precision_and_recall(problem):
 def test_error_rate_without_documents_is_undefined():
     assert np.isnan(measures.error_rate(table((0, 0, 0, 0)))).all()
     assert math.isnan(measures.f1_of_means(table((0, 0, 0, 3)), "skip"))
+
+
+def test_sparse_labels_are_the_dense_ones() -> None:
+    labels = np.random.default_rng(1).random((30, 12)) < 0.2
+    sparse = csr_array(labels)
+    assert count_positives(sparse).tolist() == count_positives(labels).tolist() == labels.sum(axis=0).tolist()
+    assert np.array_equal(make_dense_labels(sparse, 3, 7), labels[:, 3:7])
+    taken = take_columns(sparse, np.array([9, 0, 5]))
+    assert np.array_equal(taken.toarray(), labels[:, [9, 0, 5]])
+    assert taken.has_sorted_indices

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 from sklearn.metrics import confusion_matrix, top_k_accuracy_score
 
 from textcat.evaluation.one_label import (
@@ -59,6 +60,7 @@ def test_equal_scores_count_in_the_order_of_categories_and_k_of_all_is_left_out(
 def test_documents_without_a_label_or_category_are_left_out() -> None:
     chosen = np.array([[0, 0, 0], [0, 1, 0], [1, 0, 1]], dtype=bool)
     assert find_columns(chosen).tolist() == [-1, 1, 0]
+    assert find_columns(csr_array(chosen)).tolist() == [-1, 1, 0]
     assert count_confusions(np.array([-1, 1, 2]), np.array([0, -1, 0])) == [(2, 0, 1)]
     assert measure_top_accuracy(np.eye(3), np.array([-1, 1, 0]), [1]) == {"accuracy.top1": 50.0}
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import ndcg_score
@@ -110,3 +111,17 @@ def test_frequency_groups_are_averages_over_their_labels() -> None:
     assert found["micro.f1.unseen"] == pytest.approx(f1[4])
     assert [found[f"labels.{group}"] for group in ("frequent", "few", "unseen")] == [2, 2, 1]
     assert "macro.f1.few" not in measure_all(None, decisions, labels, names, COUNTS)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_sparse_labels_and_merged_parts_give_the_same(seed: int) -> None:
+    """Rankings of parts, found on workers and merged in order, are those of all labels, with many ties."""
+    random = np.random.default_rng(seed)
+    labels, scores = random.random((1500, 40)) < 0.06, random.integers(0, 9, (1500, 40)) / 4
+    whole, merged = TopLabels.find(scores, 0, 5), TopLabels.make_empty(1500, 5)
+    for first in range(0, 40, 11):
+        merged.merge(TopLabels.find(scores[:, first : first + 11], first, 5))
+    assert np.array_equal(whole.labels, merged.labels) and np.array_equal(whole.scores, merged.scores)
+    counts = random.integers(0, 50, 40)
+    dense = measure_ranking(whole, labels, [1, 5], counts, 1500)
+    assert measure_ranking(merged, sp.csr_array(labels), [1, 5], counts, 1500) == dense

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,8 @@ import numpy as np
 import pytest
 
 from tests.experiment.own_table import carried_out, results_of
-from textcat.errors import BadDataError, UsageError
+from tests.experiment.place import Place
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import (
     add_timings,
@@ -165,3 +167,27 @@ def test_extending_two_files_takes_the_later_over_the_earlier(tmp_path: Path) ->
     (tmp_path / "c.yaml").write_text("extends: [a.yaml, b.yaml]\n")
     experiment = load_experiment(tmp_path / "c.yaml")
     assert (experiment.title, experiment.seed, list(experiment.runs)) == ("second", 3, ["x"])
+
+
+def test_results_may_hold_only_the_largest_categories(tmp_path: Path) -> None:
+    place = Place(tmp_path)
+    place.textcat("run", str(place.experiment))
+    whole = read_results(place.report)
+    text = place.experiment.read_text()
+    place.experiment.write_text(text.replace("runs:", "evaluation: {per_category: 2}\nruns:", 1))
+    place.textcat("run", str(place.experiment))
+    found = read_results(place.report)
+    counts = whole["corpus"]["train_counts"]
+    largest = sorted(counts, key=lambda name: -counts[name])[:2]
+    assert len(counts) == found["corpus"]["categories"] == 3
+    assert found["corpus"]["train_counts"] == {name: n for name, n in counts.items() if name in largest}
+    (dropped,) = set(counts) - set(largest)
+    for run, one in whole["runs"].items():
+        kept = {name: v for name, v in one["measures"].items() if f"category.{dropped}." not in name}
+        same = {name: v for name, v in found["runs"][run]["measures"].items() if "seconds" not in name}
+        assert same == {name: v for name, v in kept.items() if "seconds" not in name}
+    assert dropped not in (place.report / "table.md").read_text()
+    assert place.textcat("compare", f"{place.experiment}:svm", "bayes")
+    shutil.rmtree(place.data)
+    with pytest.raises(DataNotAvailableError, match="no counts for each category"):
+        place.textcat("compare", str(place.report) + ":svm", str(place.report) + ":bayes")

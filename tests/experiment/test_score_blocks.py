@@ -38,6 +38,7 @@ RUNS = """runs:
   steps: {learner: CLS, calibration: {method: isotonic, folds: 3}}
   proportional: {learner: CLS, threshold: {rule: pcut}}
   bayes: {learner: naive_bayes, threshold: {rule: tuned}}
+  tree: {learner: label_tree, parameters: {leaf_labels: 2, branches: 2, most_labels: 2}, threshold: {rule: tuned}}
   forest: {learner: perceptron_tree, threshold: {rule: tuned, cross_validated: true, folds: 2}}
 """
 

@@ -222,3 +222,18 @@ def test_a_run_is_trained_predicted_and_explained(tmp_path: Path, monkeypatch: p
     assert len(path) > 2
     total = sum(part.weight for part in parts) + tree.intercept[column]
     assert total == pytest.approx(3.0 * margins[0, path].sum() / 2, abs=1e-4)
+
+
+@pytest.mark.parametrize("most", [1, 3, 10])
+@pytest.mark.parametrize("sizes", [[40, 40, 40], [1, 60, 50], [5, 5], [0, 90, 2]])
+def test_the_best_of_each_group_are_those_of_a_whole_sort(sizes: list[int], most: int) -> None:
+    """Groups come in any order, and of equal values the first places are kept."""
+    random = np.random.default_rng(most)
+    groups = random.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    values = random.integers(0, 12, len(groups)).astype(float)
+    expected = [
+        place
+        for group in range(len(sizes))
+        for place in sorted(np.flatnonzero(groups == group), key=lambda k: (-values[k], k))[:most]
+    ]
+    assert label_tree._find_best(groups, values, most).tolist() == expected

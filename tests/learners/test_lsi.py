@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import BadDataError, UsageError
-from textcat.learners.lsi import LatentAxes, learn_axes
+from textcat.experiment.spec.experiment import ProjectionSettings
+from textcat.experiment.steps.vectorize import scale_projection
+from textcat.learners.lsi import learn_axes
 
 
 def sparse_documents(documents: int, terms: int, seed: int, density: float = 0.3) -> scipy.sparse.csr_matrix:
@@ -26,11 +27,13 @@ def sparse_documents(documents: int, terms: int, seed: int, density: float = 0.3
 @settings(max_examples=60, deadline=None)
 def test_full_rank_keeps_every_inner_product(documents: int, terms: int, seed: int) -> None:
     matrix = sparse_documents(documents, terms, seed)
-    found = learn_axes(matrix, length=None)
+    found = learn_axes(matrix)
     placed = found.transform(matrix).astype(float)
-    assert found.dimensions == np.linalg.matrix_rank(matrix.toarray(), tol=1e-6 * found.singular_values[0])
+    assert found.singular_values.size == np.linalg.matrix_rank(
+        matrix.toarray(), tol=1e-6 * found.singular_values[0]
+    )
     assert np.allclose(placed @ placed.T, (matrix @ matrix.T).toarray(), atol=1e-5)
-    assert np.allclose(found.axes.T @ found.axes, np.eye(found.dimensions), atol=1e-6)
+    assert np.allclose(found.axes.T @ found.axes, np.eye(found.singular_values.size), atol=1e-6)
 
 
 @pytest.mark.parametrize("solver", ["gram", "lanczos"])
@@ -38,7 +41,7 @@ def test_full_rank_keeps_every_inner_product(documents: int, terms: int, seed: i
 @pytest.mark.parametrize("dimensions", [1, 5, 30])
 def test_truncation_is_the_best_approximation(solver: str, shape: tuple[int, int], dimensions: int) -> None:
     matrix = sparse_documents(*shape, seed=3)
-    found = learn_axes(matrix, dimensions, length=None, solver=solver)  # type: ignore[arg-type]
+    found = learn_axes(matrix, dimensions, solver=solver)  # type: ignore[arg-type]
     left, values, right = np.linalg.svd(matrix.toarray(), full_matrices=False)
     best = left[:, :dimensions] * values[:dimensions] @ right[:dimensions]
     assert np.allclose(found.singular_values, values[:dimensions])
@@ -49,26 +52,10 @@ def test_agrees_with_the_randomized_decomposition_of_scikit_learn() -> None:
     from sklearn.utils.extmath import randomized_svd
 
     matrix = sparse_documents(120, 300, seed=5, density=0.05)
-    found = learn_axes(matrix, 10, length=None)
+    found = learn_axes(matrix, 10)
     _, values, right = randomized_svd(matrix, 10, n_iter=30, random_state=0)
     assert np.allclose(found.singular_values, values, rtol=1e-6)
     assert np.allclose(np.abs(np.sum(found.axes * right.T, axis=0)), 1.0, atol=1e-4)
-
-
-def test_axis_projection_whitens_the_training_documents() -> None:
-    matrix = sparse_documents(50, 30, seed=1)
-    found = learn_axes(matrix, 12, projection="axis", length=None)
-    placed = found.transform(matrix).astype(float)
-    assert np.allclose(placed.T @ placed, np.eye(12), atol=1e-5)
-
-
-def test_a_length_leaves_an_empty_document_at_the_origin() -> None:
-    matrix = sparse_documents(20, 15, seed=2)
-    found = learn_axes(matrix, 4, length=2.5)
-    empty = scipy.sparse.csr_matrix((1, 15))
-    assert np.all(found.transform(empty) == 0)
-    lengths = np.linalg.norm(found.transform(matrix), axis=1)
-    assert np.all(np.isclose(lengths, 2.5, atol=1e-5) | (lengths == 0))
 
 
 @pytest.mark.parametrize("solver", ["gram", "lanczos"])
@@ -81,13 +68,6 @@ def test_same_seed_same_axes_and_the_strongest_term_is_positive(solver: str) -> 
     assert np.all(first.axes[strongest, np.arange(5)] > 0)
 
 
-def test_axes_are_rebuilt_from_arrays_and_description() -> None:
-    matrix = sparse_documents(30, 20, seed=4)
-    found = learn_axes(matrix, 5, projection="axis")
-    again = LatentAxes.from_arrays(found.to_arrays(), json.loads(json.dumps(found.describe())))
-    assert np.array_equal(again.transform(matrix), found.transform(matrix))
-
-
 def test_wrong_documents_and_settings_are_refused() -> None:
     matrix = sparse_documents(30, 20, seed=4)
     with pytest.raises(BadDataError, match="no term"):
@@ -96,8 +76,6 @@ def test_wrong_documents_and_settings_are_refused() -> None:
         learn_axes(matrix, solver="lanczos")
     with pytest.raises(UsageError, match="dimensions"):
         learn_axes(matrix, 0)
-    with pytest.raises(UsageError, match="length"):
-        learn_axes(matrix, 3, length=-1.0)
     with pytest.raises(UsageError, match="tolerance"):
         learn_axes(matrix, 3, tolerance=2.0)
     with pytest.raises(BadDataError, match="terms"):
@@ -109,11 +87,11 @@ def test_wrong_documents_and_settings_are_refused() -> None:
 def test_fewer_axes_are_the_first_of_more(documents: int, terms: int, seed: int, data: st.DataObject) -> None:
     """Truncation at Q keeps the Q leading axes of the full decomposition, by falling singular values."""
     matrix = sparse_documents(documents, terms, seed)
-    whole = learn_axes(matrix, length=None)
-    kept = data.draw(st.integers(1, whole.dimensions))
-    part = learn_axes(matrix, kept, length=None)
+    whole = learn_axes(matrix)
+    kept = data.draw(st.integers(1, whole.singular_values.size))
+    part = learn_axes(matrix, kept)
     assert (np.diff(whole.singular_values) <= 1e-9).all()
-    assert part.dimensions == kept
+    assert part.singular_values.size == kept
     np.testing.assert_allclose(part.singular_values, whole.singular_values[:kept], atol=1e-8)
     gaps = np.abs(np.diff(whole.singular_values)) / whole.singular_values[0]
     if (gaps[:kept] > 1e-3).all():
@@ -123,7 +101,7 @@ def test_fewer_axes_are_the_first_of_more(documents: int, terms: int, seed: int,
 @pytest.mark.parametrize("dimensions", [15, 16, None])
 def test_lanczos_finds_fewer_axes_than_the_smaller_side(dimensions: int | None) -> None:
     matrix = sparse_documents(15, 30, seed=1)
-    assert learn_axes(matrix, 14, solver="lanczos").dimensions == 14
+    assert learn_axes(matrix, 14, solver="lanczos").singular_values.size == 14
     with pytest.raises(UsageError, match="below 15"):
         learn_axes(matrix, dimensions, solver="lanczos")
 
@@ -131,22 +109,36 @@ def test_lanczos_finds_fewer_axes_than_the_smaller_side(dimensions: int | None) 
 def test_axes_of_rounding_errors_are_dropped() -> None:
     """Documents that are copies of each other have one axis; `tolerance` drops small ones on request."""
     copies = scipy.sparse.csr_matrix(np.tile([[1.0, 2.0, 0.0]], (5, 1)))
-    assert learn_axes(copies).dimensions == 1
+    assert learn_axes(copies).singular_values.size == 1
     graded = scipy.sparse.csr_matrix(np.diag([1.0, 0.1, 0.01]))
-    assert [learn_axes(graded, tolerance=t).dimensions for t in (0.0, 0.05, 0.5)] == [3, 2, 1]
+    assert [learn_axes(graded, tolerance=t).singular_values.size for t in (0.0, 0.05, 0.5)] == [3, 2, 1]
 
 
-@pytest.mark.parametrize("length", [None, 1.0, 3.0])
-@pytest.mark.parametrize("projection", ["document", "axis"])
-def test_documents_are_projected_by_the_printed_formula(projection: Any, length: float | None) -> None:
-    matrix = sparse_documents(20, 12, seed=8)
-    found = learn_axes(matrix, 5, projection=projection, length=length)
-    expected = matrix.toarray() @ found.axes
-    if projection == "axis":
-        expected = expected / found.singular_values
+@given(
+    dimensions=st.sampled_from([1, 3, 12, "full"]),
+    scaling=st.sampled_from(["none", "inverse"]),
+    length=st.sampled_from([None, 1.0, 2.5]),
+    seed=st.integers(0, 999),
+)
+@settings(max_examples=40, deadline=None)
+def test_documents_are_scaled_by_the_printed_formula(
+    dimensions: Any, scaling: Any, length: float | None, seed: int
+) -> None:
+    """U'x or S^-1 U'x on the leading axes, divided by its length; an empty document stays at the origin."""
+    matrix = sparse_documents(20, 12, seed)
+    matrix[3] = 0
+    axes = learn_axes(matrix, seed=seed)
+    chosen = ProjectionSettings(dimensions=dimensions, scaling=scaling, length=length)
+    found = scale_projection(axes.transform(matrix), chosen, axes.singular_values)
+    expected = (matrix @ axes.axes)[:, : found.shape[1]]
+    if scaling == "inverse":
+        expected = expected / axes.singular_values[: found.shape[1]]
     if length is not None:
         norms = np.linalg.norm(expected, axis=1, keepdims=True)
         expected = length * expected / np.where(norms > 0, norms, 1)
-    placed = found.transform(matrix)
-    assert placed.dtype == np.float32
-    np.testing.assert_allclose(placed, expected, atol=1e-6)
+    assert found.dtype == np.float32
+    assert found.shape[1] == (len(axes.singular_values) if dimensions == "full" else min(dimensions, 12))
+    np.testing.assert_allclose(found, expected, atol=2e-4)
+    assert not found[3].any()
+    if scaling == "inverse" and length is None:
+        np.testing.assert_allclose(found.T @ found, np.eye(found.shape[1]), atol=1e-3)

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from textcat.experiment.spec.experiment import ProjectionSettings
+from textcat.experiment.steps.vectorize import scale_projection
 from textcat.learners.gpd import GpdSettings
 from textcat.learners.lsi import learn_axes
 from textcat.learners.mfom import fit_mfom, fit_mfom_at
@@ -63,7 +65,12 @@ def news(mirror: Path) -> News:
 @pytest.fixture(scope="module")
 def features(news: News) -> tuple[np.ndarray, np.ndarray]:
     axes = learn_axes(news.weighted[news.training], 150)
-    return axes.transform(news.weighted[news.training]), axes.transform(news.weighted[~news.training])
+    settings = ProjectionSettings(dimensions="full")
+    train, test = (
+        scale_projection(axes.transform(news.weighted[rows]), settings, axes.singular_values)
+        for rows in (news.training, ~news.training)
+    )
+    return train, test
 
 
 def micro_f1(decisions: np.ndarray, labels: np.ndarray) -> float:

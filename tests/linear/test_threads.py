@@ -9,7 +9,7 @@ import threadpoolctl  # type: ignore[import-untyped]
 
 from tests.linear.fast.problems import make, solve
 from textcat.linear.fast import support_vectors as finish
-from textcat.parallel.threads import limit_to_one_thread, run_in_threads
+from textcat.parallel.executors import limit_to_one_thread, run_in_threads
 
 
 def pools() -> list[int]:

@@ -4,6 +4,8 @@ import json
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import stats
 
 from textcat.errors import UsageError
@@ -237,6 +239,20 @@ def test_a_failing_test_decides_even_if_another_was_not_run():
     result = evaluate_claim(claim, {"e": {"r": {"a": 0.5}}})
     assert result.outcome == "not run"
     assert [(entry.measure, entry.value) for entry in result.evidence] == [("a", 0.5), ("b", None)]
+
+
+@given(st.lists(st.sampled_from([0.5, 2.0, math.nan, None]), min_size=1, max_size=5))
+def test_the_worst_outcome_decides(values):
+    """0.5 is inside the bounds, 2.0 outside, and NaN and a missing number cannot be judged."""
+    first, *others = (
+        f"{{test: between, numbers: {pick(f'm{k}')}, low: 0, high: 1}}" for k in range(len(values))
+    )
+    text = CLAIM.format(test=first) + "".join(f"    - {other}\n" for other in others)
+    (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
+    measures = {f"m{k}": value for k, value in enumerate(values) if value is not None}
+    found = evaluate_claim(claim, {"e": {"r": measures}}).outcome
+    expected = "not run" if any(value != 0.5 for value in values) else "holds"
+    assert found == ("fails" if 2.0 in values else expected)
 
 
 def test_lists_multiply_in_the_order_written():

@@ -12,7 +12,7 @@ import pytest
 from tests.experiment.own_table import results_of
 from textcat.report.figures import plot_largest_categories, save_figure, shorten_coordinates
 from textcat.report.paper_figures import (
-    plot_bep_by_lambda,
+    plot_bep_by_parameter,
     plot_misclassification_measure,
     plot_objective_by_steps,
 )
@@ -25,7 +25,7 @@ def run(**measures: float) -> dict[str, Any]:
 
 def test_powers_of_ten_are_not_shown_as_formulas() -> None:
     results = {"runs": {f"lambda_1e-{k}": run(**{"micro.bep": 80.0 + k}) for k in range(2, 9)}}
-    figure = plot_bep_by_lambda(results)
+    figure = plot_bep_by_parameter(results, "lambda_", "lambda")
     figure.canvas.draw()
     (axes,) = figure.axes
     texts = [label.get_text() for label in axes.get_xticklabels()]

@@ -90,6 +90,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"text": WORDS | {"digits": "hash"}}, "accents or digits"),
     ({"text": {"groups": [{"ngrams": [1, 1], "weighting": "bm25"}]}}, "bm25"),
     ({"text": {"groups": [{"ngrams": [1, 1], "bits": 12}]}}, "hashed"),
+    ({"text": {"groups": [{"first_words": 5}]}}, "first words"),
     ({"text": WORDS, "calibration": {"method": "platt"}}, "not by temperature"),
     ({"text": WORDS, "reject": {"coverage": 0.9}}, "rejects documents"),
 ]

@@ -28,6 +28,9 @@ GROUPS = [
     {"analyzer": "word", "ngrams": [1, 3]},
     {"analyzer": "char_wb", "ngrams": [2, 5], "minimum_documents": 2},
     {"analyzer": "char", "ngrams": [3, 4]},
+    {"analyzer": "word", "ngrams": [1, 2], "first_words": 2},
+    {"analyzer": "char_wb", "ngrams": [3, 4], "first_words": 1},
+    {"analyzer": "char", "ngrams": [1, 3], "first_words": 2, "minimum_documents": 2},
 ]
 SENTENCES = [
     "Wheat prices rose, and wheat exports fell.",
@@ -46,21 +49,23 @@ def list_reference(text: str, group: dict[str, Any], text_settings: TextSettings
     """All n-grams of a text, by slices of Python sequences."""
     shortest, longest = group["ngrams"]
     lengths = range(shortest, longest + 1)
+    most = group.get("first_words")
+    part = f"first {most}:" if most else ""
     if group["analyzer"] == "word":
         split = load_tokenizer(text_settings.tokenizer).make_splitter(lowercase=text_settings.lowercase)
         make = make_term_extractor(text_settings)
-        words = [term for piece in split(text) for term in make(piece)]
-        return [" ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)]
+        words = [term for piece in split(text) for term in make(piece)][:most]
+        return [part + " ".join(words[i : i + n]) for n in lengths for i in range(len(words) - n + 1)]
     text = text.lower() if text_settings.lowercase else text
     if group["analyzer"] == "char":
-        flat = " ".join(text.split())
-        return ["char:" + flat[i : i + n] for n in lengths for i in range(len(flat) - n + 1)]
+        flat = " ".join(text.split()[:most])
+        return [f"{part}char:" + flat[i : i + n] for n in lengths for i in range(len(flat) - n + 1)]
     found = []
-    for word in text.split():
+    for word in text.split()[:most]:
         padded = f" {word} "
         grams = [padded[i : i + n] for n in lengths for i in range(len(padded) - n + 1)]
         found += grams or [padded]
-    return ["char_wb:" + gram for gram in found]
+    return [f"{part}char_wb:" + gram for gram in found]
 
 
 def check_against_reference(counted: CountedDocuments, texts: list[str], text_settings: TextSettings) -> None:
@@ -216,6 +221,29 @@ def test_spans_name_the_n_grams_of_a_word() -> None:
     assert only.terms == ("char_wb: up", "char_wb:up ", "char_wb: up ")
 
 
+def test_first_words_go_on_from_field_to_field() -> None:
+    """Merged fields are one text: what the title leaves of three words is taken from the body."""
+    news = [SmallDocument("1", {"title": "corn up", "body": "corn up again and up"})]
+    chosen = make_settings({"ngrams": [1, 2], "first_words": 3}, {}, fields=["title", "body"])
+    counted = count_terms(news, chosen)
+    end = counted.group_ends[0]
+    assert counted.terms[:end] == [f"first 3:{term}" for term in ("corn", "corn up", "up", "up corn")]
+    assert counted.counts.toarray()[0, :end].tolist() == [2, 1, 1, 1]
+    in_title = find_spans("corn up", "title", chosen)
+    assert [span.terms[:2] for span in in_title] == [
+        ("first 3:corn", "first 3:corn up"),
+        ("first 3:up", "first 3:corn up"),
+    ]
+    in_body = [span.terms for span in find_spans("corn up again", "body", chosen, {"": 2})]
+    assert in_body == [("first 3:corn", "corn"), ("up",), ("again",)]
+
+
+def test_each_separate_field_has_first_words() -> None:
+    news = [SmallDocument("1", {"title": "corn up", "body": "wheat down"})]
+    chosen = make_settings({"first_words": 1}, fields=["title", "body"], separate_fields=["title"])
+    assert count_terms(news, chosen).terms == ["first 1:title:corn", "first 1:wheat"]
+
+
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
@@ -223,6 +251,8 @@ def test_spans_name_the_n_grams_of_a_word() -> None:
         ([{"ngrams": [2, 1]}], "from 1 to 5"),
         ([{"analyzer": "char", "ngrams": [0, 2]}], "from 1 to 8"),
         ([{"ngrams": [1, 2]}, {"ngrams": [2, 3]}], "groups 1 and 2"),
+        ([{"first_words": 9}, {"ngrams": [1, 2], "first_words": 9}], "groups 1 and 2"),
+        ([{"first_words": 0}], "greater than or equal to 1"),
         ([{"fields": ["merged"]}, {"fields": ["body"]}], "a group counts body; it can count merged"),
         ([{}, {"fields": ["merged"]}], "groups 1 and 2"),
         ([{"fields": ["merged"], "bits": 9}, {"fields": ["title"]}], "groups 1 and 2"),
@@ -238,6 +268,8 @@ def test_the_default_leaves_recipes_as_they_were() -> None:
     assert "norm" not in VectorSettings().model_dump()
     weighted = make_settings({"weight": 2.0, "weighting": "bm25", "norm": "l1", "maximum_share": 0.5})
     assert weighted.dump_for_counting() == make_settings({}).dump_for_counting()
+    assert "first_words" not in make_settings({}).dump_for_counting()["groups"][0]
+    assert make_settings({"first_words": 9}).dump_for_counting()["groups"][0]["first_words"] == 9
 
 
 def test_equal_names_of_two_fields_are_one_term() -> None:

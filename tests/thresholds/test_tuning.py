@@ -25,6 +25,7 @@ from textcat.thresholds.tuning import (
     find_thresholds_by_size,
     interpolate_thresholds,
     make_cuts,
+    rank_by_score,
     tune_thresholds,
 )
 
@@ -377,3 +378,12 @@ def test_distances_outside_the_scores_may_be_zero():
     assert (rule.accept_nothing, rule.accept_everything) == (0.0, 0.0)
     assert TuningRule(point=0.0).fraction == 0.0
     assert TuningRule(point=1.0).fraction == 1.0
+
+
+@pytest.mark.parametrize("values", [2, 5, 60, 10**6])
+def test_equal_scores_are_in_document_order_however_many_they_are(values: int) -> None:
+    scores = np.random.default_rng(values).integers(0, values, (60, 7)) / 8
+    order, falling = rank_by_score(scores)
+    expected = np.argsort(-scores, axis=0, kind="stable")
+    assert np.array_equal(order, expected)
+    assert np.array_equal(falling, np.take_along_axis(scores, expected, axis=0))

@@ -105,7 +105,7 @@ def load_card(name: str) -> CorpusCard:
 FETCH_MANIFEST = "fetched.json"
 
 
-# A file that changes twice within this time may have the same times after both changes: clocks of file systems tick.
+# File systems update timestamps in steps: a file that changes twice within this time may keep its timestamp.
 CLOCK_TICK_NS = 2_000_000_000
 
 

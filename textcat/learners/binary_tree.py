@@ -22,7 +22,7 @@ import scipy.sparse
 
 from textcat.errors import BadDataError
 from textcat.learners.checks import Bools, as_labels, require_positive
-from textcat.parallel.threads import limit_to_one_thread, run_in_threads
+from textcat.parallel.executors import limit_to_one_thread, run_in_threads
 
 FeatureMatrix = npt.NDArray[np.float32] | scipy.sparse.csr_matrix
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
 from textcat.linear.products import SparseWeights
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -69,6 +69,10 @@ class LabelTree:
     categories: int
     settings: Mapping[str, Any] = field(default_factory=dict)
     certificate: Sequence[Certificate] = ()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what is computed from them is not sent to workers."""
+        return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
 
     def scores(self, X: Any) -> Floats:
         """Return scores, documents x categories."""
@@ -292,7 +296,24 @@ def log_sigmoid(values: Floats) -> Floats:
 
 def _find_best(groups: Ints, values: Floats, most: int) -> Ints:
     """Return the places of the `most` largest values of each group; ties are in order of place."""
-    order = np.lexsort((np.arange(len(values)), -values, groups))
+    places = _drop_small_values(groups, values, most)
+    order = places[np.lexsort((places, -values[places], groups[places]))]
     sorted_groups = groups[order]
     first = np.searchsorted(sorted_groups, sorted_groups, side="left")
     return np.asarray(order[np.arange(len(order)) - first < most])
+
+
+def _drop_small_values(groups: Ints, values: Floats, most: int) -> Ints:
+    """Return the places of values that are no smaller than the `most`-th of their group: few are left to sort."""
+    sizes = np.bincount(groups)
+    widest = int(sizes.max(initial=0))
+    # With groups of very different sizes the table would be larger than what is sorted.
+    if widest <= 2 * most or widest * len(sizes) > 4 * len(values):
+        return np.arange(len(values))
+    in_order = bool((groups[1:] >= groups[:-1]).all())
+    order = np.arange(len(groups)) if in_order else np.argsort(groups, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    table = np.full((len(sizes), widest), -np.inf)
+    table[groups[order], np.arange(len(order)) - starts[groups[order]]] = values[order]
+    limits = np.partition(table, widest - most, axis=1)[:, widest - most]
+    return np.flatnonzero(values >= limits[groups])

@@ -24,7 +24,7 @@ from textcat.linear import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
 from textcat.parallel import Executor
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Ints = NDArray[np.int64]
 

@@ -1,14 +1,13 @@
 """Linear learners: any loss, prior and algorithm, for all categories at once."""
 
 from textcat.linear.algorithm_options import Options
-from textcat.linear.certificate import Certificate
+from textcat.linear.certificate import BlockResult, Certificate, Progress
 from textcat.linear.combinations import find_learner, load_named_learners
 from textcat.linear.fit import fit, fit_path
 from textcat.linear.losses import Loss
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
 from textcat.linear.problem import PenaltyShape
-from textcat.linear.stopping import BlockResult, Progress
 from textcat.linear.training import Algorithm
 
 __all__ = [

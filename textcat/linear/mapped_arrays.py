@@ -42,7 +42,7 @@ def allocate_like(source: NDArray[Any], length: int, dtype: DTypeLike) -> NDArra
 
 
 def split_into_pieces(length: int) -> Iterator[slice]:
-    """Yield slices that divide an array of so many entries into pieces that fit into memory."""
+    """Yield slices that divide an array of this many entries into pieces that fit into memory."""
     for start in range(0, length, ENTRIES_PER_PIECE):
         yield slice(start, min(start + ENTRIES_PER_PIECE, length))
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Array = Any
 

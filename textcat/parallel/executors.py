@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
+
+from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]
 
 from textcat.errors import StageFailedError, UsageError
 
@@ -106,6 +109,34 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
+def run_in_threads(jobs: int, tasks: Sequence[Callable[[], Result]]) -> list[Result]:
+    """Run at most `jobs` tasks at a time and return their results in the order of the tasks.
+
+    Linear algebra libraries have one thread meanwhile. If each task set that limit for itself, the first to end would
+    lift it for the others.
+    """
+    if jobs == 1 or len(tasks) < 2:
+        return [task() for task in tasks]
+    with limit_to_one_thread(), ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(lambda task: task(), tasks))
+
+
+@cache
+def _load_controller() -> Any:
+    return ThreadpoolController()
+
+
+@contextmanager
+def limit_to_one_thread() -> Iterator[None]:
+    """Limit linear algebra libraries to one thread in this block. The limit holds for the whole process.
+
+    Many small products and factorizations gain nothing from more threads: on a busy machine waiting threads make
+    them thirty times slower, and the last bits of a result would depend on the number of threads.
+    """
+    with _load_controller().limit(limits=1, user_api="blas"):
+        yield
+
+
 class Executor(Protocol):
     """Runs independent tasks."""
 
@@ -162,8 +193,6 @@ class LocalExecutor:
     ) -> Iterator[Result]:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
-
-        from textcat.parallel.threads import limit_to_one_thread  # noqa: PLC0415
 
         folder = str(self.shared_folder) if self.shared_folder else None
         backend = _JOBLIB_BACKENDS[self.kind]

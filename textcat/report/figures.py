@@ -80,6 +80,18 @@ def shorten_coordinates(svg: bytes) -> bytes:
     return _TAG.sub(lambda tag: _DECIMALS.sub(rb"\1", tag[0]), svg)
 
 
+def draw_run(axes: Any, position: int, title: str, across: Sequence[Any], upwards: Sequence[Any]) -> None:
+    """Draw the points of one run with the line style of its position."""
+    axes.plot(
+        across,
+        upwards,
+        label=escape_figure_label(title),
+        marker="o",
+        markersize=3.5,
+        **choose_line_style(position),
+    )
+
+
 def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], classes: int) -> Figure | None:
     """Plot macro F1 over the n largest classes, one line per run; None without such measures."""
     with make_axes() as (figure, axes):
@@ -87,13 +99,7 @@ def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], cla
         for position, (title, measures) in enumerate(runs.items()):
             points = list(_list_macro_points(measures, classes))
             if len(points) > 1:
-                axes.plot(
-                    *zip(*points, strict=True),
-                    label=escape_figure_label(title),
-                    marker="o",
-                    markersize=3.5,
-                    **choose_line_style(position),
-                )
+                draw_run(axes, position, title, *zip(*points, strict=True))
                 drawn = True
         if not drawn:
             return None
@@ -105,13 +111,11 @@ def plot_macro_f1_by_classes(runs: Mapping[str, Mapping[str, float | None]], cla
 def _list_macro_points(measures: Mapping[str, float | None], classes: int) -> Iterator[tuple[int, float]]:
     prefix = "macro.f1.top"
     ends = [name.removeprefix(prefix) for name in measures if name.startswith(prefix)]
-    sizes = sorted(int(end) for end in ends if end.isdecimal())
-    for size in sizes:
-        value = measures[f"{prefix}{size}"]
-        if value is not None and size < classes:
-            yield size, value
-    overall = measures.get("macro.f1")
-    if overall is not None:
+    values = {
+        size: measures[f"{prefix}{size}"] for size in sorted(int(end) for end in ends if end.isdecimal())
+    }
+    yield from ((size, value) for size, value in values.items() if value is not None and size < classes)
+    if (overall := measures.get("macro.f1")) is not None:
         yield classes, overall
 
 
@@ -178,14 +182,7 @@ def plot_reliability(runs: Mapping[str, Any]) -> Figure | None:
     with make_axes(width=5.6) as (figure, axes):
         axes.plot([0, 1], [0, 1], color="#8A8A8A", linewidth=0.8)
         for position, (title, bins) in enumerate(runs.items()):
-            axes.plot(
-                [entry[0] for entry in bins],
-                [entry[1] for entry in bins],
-                label=escape_figure_label(title),
-                marker="o",
-                markersize=3.5,
-                **choose_line_style(position),
-            )
+            draw_run(axes, position, title, [entry[0] for entry in bins], [entry[1] for entry in bins])
         axes.set(xlabel="mean best probability", ylabel="share right", xlim=(0, 1), ylim=(0, 1))
         axes.legend(fontsize=9)
         return figure

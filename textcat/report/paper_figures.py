@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -24,35 +25,24 @@ from textcat.report.figures import (
 Points = list[tuple[float, float]]
 
 
-def plot_bep_by_features(results: Mapping[str, Any]) -> Figure:
-    """Plot figure 7 of zhang_oles_2001: break-even point of logistic regression by the number of features."""
-    runs = results["runs"]
-    points = [
-        (float(name.removeprefix("features_")), run["measures"]["micro.bep"])
-        for name, run in runs.items()
-        if name != "features_all"
-    ]
-    with make_axes() as (figure, axes):
-        axes.plot(*zip(*sorted(points), strict=True), marker="o", color=COLOURS[0], label="selected features")
-        if "features_all" in runs:
-            level = runs["features_all"]["measures"]["micro.bep"]
-            axes.axhline(level, color=COLOURS[1], linestyle="--", label="no selection")
-        set_log_axis(axes)
-        axes.set(xlabel="number of features", ylabel="micro break-even point (%)")
-        axes.legend(fontsize=9)
-        return figure
+def plot_bep_by_parameter(results: Mapping[str, Any], prefix: str, label: str) -> Figure:
+    """Plot figures 7 and 8 of zhang_oles_2001: break-even point of logistic regression by features and by lambda.
 
-
-def plot_bep_by_lambda(results: Mapping[str, Any]) -> Figure:
-    """Plot figure 8 of zhang_oles_2001: break-even point of logistic regression by lambda."""
-    points = [
-        (float(name.removeprefix("lambda_")), run["measures"]["micro.bep"])
-        for name, run in results["runs"].items()
-    ]
+    The runs are `prefix` and the value of the parameter, or `all` without selection.
+    """
+    levels = {
+        name.removeprefix(prefix): run["measures"]["micro.bep"] for name, run in results["runs"].items()
+    }
+    everything = levels.pop("all", None)
+    points = sorted((float(value), level) for value, level in levels.items())
     with make_axes() as (figure, axes):
-        axes.plot(*zip(*sorted(points), strict=True), marker="o", color=COLOURS[0])
+        axes.plot(*zip(*points, strict=True), marker="o", color=COLOURS[0], label="selected features")
+        if everything is not None:
+            axes.axhline(everything, color=COLOURS[1], linestyle="--", label="no selection")
         set_log_axis(axes)
-        axes.set(xlabel="lambda", ylabel="micro break-even point (%)")
+        axes.set(xlabel=label, ylabel="micro break-even point (%)")
+        if prefix == "features_":
+            axes.legend(fontsize=9)
         return figure
 
 
@@ -110,17 +100,8 @@ def _list_objectives_by_steps(runs: Mapping[str, Any], topic: str) -> Points:
     return sorted(points)
 
 
-def plot_gaussian_paths(results: Mapping[str, Any]) -> Figure:
-    """Plot figure 2 of genkin_2004: eight weights as the variance of the Gaussian prior grows."""
-    return _plot_paths(results, "ridge")
-
-
-def plot_laplace_paths(results: Mapping[str, Any]) -> Figure:
-    """Plot figure 3 of genkin_2004: eight weights as the variance of the Laplace prior grows."""
-    return _plot_paths(results, "lasso")
-
-
-def _plot_paths(results: Mapping[str, Any], prior: str) -> Figure:
+def plot_paths(results: Mapping[str, Any], prior: str) -> Figure:
+    """Plot figures 2 (ridge) and 3 (lasso) of genkin_2004: eight weights as the variance of the prior grows."""
     weights: dict[str, Points] = {}
     runs = [run for name, run in results["runs"].items() if name.startswith(prior)]
     terms = sorted({term for run in results["runs"].values() for term in run["series"]["weights.terms"]})
@@ -282,18 +263,24 @@ FIGURES: Mapping[str, PaperFigure] = MappingProxyType(
         "zhang_oles_2001.figure5": PaperFigure("Training margins of the topic earn", plot_margin_histograms),
         "zhang_oles_2001.figure6": PaperFigure("Macro F1 over the largest classes", plot_macro_f1),
         "zhang_oles_2001.figure7": PaperFigure(
-            "Break-even point of logistic regression by number of features", plot_bep_by_features
+            "Break-even point of logistic regression by number of features",
+            partial(plot_bep_by_parameter, prefix="features_", label="number of features"),
         ),
         "zhang_oles_2001.figure8": PaperFigure(
-            "Break-even point of logistic regression by lambda", plot_bep_by_lambda
+            "Break-even point of logistic regression by lambda",
+            partial(plot_bep_by_parameter, prefix="lambda_", label="lambda"),
         ),
         "zhang_jin_2003.figure1": PaperFigure(
             "The loss of MLR-CG approaches the hinge loss", plot_loss_approximations
         ),
         "zhang_jin_2003.figure2": PaperFigure("SVM objective by MLR-CG steps", plot_objective_by_steps),
         "genkin_2004.figure1": PaperFigure("The Laplace density", plot_laplace_density),
-        "genkin_2004.figure2": PaperFigure("Eight weights under a Gaussian prior", plot_gaussian_paths),
-        "genkin_2004.figure3": PaperFigure("Eight weights under a Laplace prior", plot_laplace_paths),
+        "genkin_2004.figure2": PaperFigure(
+            "Eight weights under a Gaussian prior", partial(plot_paths, prior="ridge")
+        ),
+        "genkin_2004.figure3": PaperFigure(
+            "Eight weights under a Laplace prior", partial(plot_paths, prior="lasso")
+        ),
         "genkin_2004.figure6": PaperFigure(
             "Test errors per category with three methods", plot_errors_by_method
         ),

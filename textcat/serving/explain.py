@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,23 +28,32 @@ class Span:
     terms: tuple[str, ...]
 
 
-def find_spans(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
+def find_spans(
+    text: str, field: str, settings: TextSettings, before: Mapping[str, int] | None = None
+) -> Iterator[Span]:
     """Yield the words of a field's text that are counted, in order, without stop words.
+
+    `before`: the words in the fields before this one, for each prefix of terms.
 
     The terms of a word are the word, or all n-grams of words that it is part of. With groups of character n-grams
     only, the words are those between white space, with the n-grams of the group char_wb.
     """
+    prefixes = {prefix: (before or {}).get(prefix, 0) for prefix in list_prefixes(field, settings)}
     clean = settings.cleaner
     if clean is None:
-        yield from _find_spans_of_clean(text, field, settings)
+        yield from _find_spans_of_clean(text, prefixes, settings)
         return
     cleaned, places = clean_with_places(text, clean)
-    for span in _find_spans_of_clean(cleaned, field, settings):
+    for span in _find_spans_of_clean(cleaned, prefixes, settings):
         yield Span(places[span.start], places[span.end - 1] + 1, span.terms)
 
 
-def _find_spans_of_clean(text: str, field: str, settings: TextSettings) -> Iterator[Span]:
-    prefixes = [prefix for prefix, fields in settings.field_groups if field in fields]
+def list_prefixes(field: str, settings: TextSettings) -> list[str]:
+    """Return the prefixes of the terms of a field."""
+    return [prefix for prefix, fields in settings.field_groups if field in fields]
+
+
+def _find_spans_of_clean(text: str, prefixes: Mapping[str, int], settings: TextSettings) -> Iterator[Span]:
     if settings.groups and all(group.analyzer != "word" for group in settings.groups):
         yield from _find_character_spans(text, prefixes, settings)
         return
@@ -60,18 +70,21 @@ def _find_spans_of_clean(text: str, field: str, settings: TextSettings) -> Itera
             yield Span(start, end, tuple(prefix + word for prefix in prefixes))
             continue
         named = [
-            group.name_term(prefix + name)
-            for group, name in _list_ngrams_around(words, place, settings)
-            for prefix in prefixes
+            group.name_term(group.prefix + prefix + name)
+            for prefix, before in prefixes.items()
+            for group, name in _list_ngrams_around(words, place, settings, before)
             if group.counts_field(prefix)
         ]
         yield Span(start, end, tuple(dict.fromkeys(named)))
 
 
 def _list_ngrams_around(
-    words: Sequence[tuple[int, int, str]], place: int, settings: TextSettings
+    words: Sequence[tuple[int, int, str]], place: int, settings: TextSettings, before: int
 ) -> Iterator[tuple[TermGroup, str]]:
-    """Yield the different n-grams of words that the word at a place is part of, each with its group."""
+    """Yield the different n-grams of words that the word at a place is part of, each with its group.
+
+    `before` is the number of words in the fields before.
+    """
     sizes = [
         (group, size)
         for group in settings.groups
@@ -82,19 +95,21 @@ def _list_ngrams_around(
         (group, " ".join([word for _, _, word in words[start : start + size]]))
         for group, size in sizes
         for start in range(max(place - size + 1, 0), min(place, len(words) - size) + 1)
+        if group.first_words is None or before + start + size <= group.first_words
     )
 
 
-def _find_character_spans(text: str, prefixes: Sequence[str], settings: TextSettings) -> Iterator[Span]:
+def _find_character_spans(text: str, prefixes: Mapping[str, int], settings: TextSettings) -> Iterator[Span]:
     """Yield the words between white space, with the character n-grams within them."""
     groups = [group for group in settings.groups if group.analyzer == "char_wb"]
-    for found in re.finditer(r"\S+", text):
+    for place, found in enumerate(re.finditer(r"\S+", text)):
         padded = f" {found[0].lower() if settings.lowercase else found[0]} "
         grams = [
             group.name_term(group.prefix + prefix + padded[start : start + size])
             for group in groups
-            for prefix in prefixes
+            for prefix, before in prefixes.items()
             if group.counts_field(prefix)
+            if group.first_words is None or before + place < group.first_words
             for size in range(min(group.ngrams[0], len(padded)), group.ngrams[1] + 1)
             for start in range(len(padded) - size + 1)
         ]
@@ -227,8 +242,11 @@ def locate_words(
     """Return the words of the document that contain the given terms, with the total weight of their terms."""
     weight = {part.term: part.weight for part in parts}
     found = []
+    before: Counter[str] = Counter()
     for field in categorizer.text.fields:
-        for span in find_spans(document.fields.get(field, ""), field, categorizer.text):
+        spans = list(find_spans(document.fields.get(field, ""), field, categorizer.text, before))
+        before.update(dict.fromkeys(list_prefixes(field, categorizer.text), len(spans)))
+        for span in spans:
             total = sum(weight.get(term, 0.0) for term in span.terms)
             if total != 0.0:
                 found.append(LocatedWord(field, span.start, span.end, total))

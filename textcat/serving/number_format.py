@@ -106,7 +106,7 @@ def write_number(x: float, powers: Array, out: Array, at: int) -> int:
 def write_objects(
     values: Array, prefixes: Array, starts: Array, powers: Array, out: Array, ends: Array
 ) -> None:
-    """Write a row of numbers after another, each number after its prefix; the end of a row is -1 if Python must."""
+    """Write rows of numbers, each number after its prefix; the end of a row that Python has to write is -1."""
     at = 0
     for i in range(values.shape[0]):
         begin = at

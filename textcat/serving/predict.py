@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 BATCH_SIZE = 2000
 # Numbers that Python writes before compiled code does: loading it, where it is not loaded, takes as long.
 _NUMBERS_BY_PYTHON = 2_000_000
-# A batch has fewer documents where there are so many categories that it has more scores than this.
+# Batches have fewer documents if there are so many categories that a batch would have more scores than this.
 MAX_BATCH_SCORES = 20_000_000
 
 Floats = NDArray[np.float64]

@@ -91,6 +91,7 @@ def _check_settings(categorizer: Categorizer) -> None:
         "its weighting is bm25 or entropy_share": any(
             part.weighting not in WEIGHTINGS for part in categorizer.vectorizer.parts
         ),
+        "it counts the first words apart (first_words)": any(group.first_words for group in text.groups),
         "its features are hashed (bits)": any(group.bits for group in text.groups),
         "its calibration is not by temperature": calibrated and _get_inverse_temperature(categorizer) is None,
     }

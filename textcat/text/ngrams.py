@@ -112,7 +112,7 @@ class _GroupCounter:
     """Counts the n-grams of one group of terms in one text of each document."""
 
     def __init__(self, group: TermGroup, words: _WordSequences | None) -> None:
-        self._analyzer, self._words = group.analyzer, words
+        self._analyzer, self._words, self._first_words = group.analyzer, words, group.first_words
         self.table = NgramTable(*group.ngrams, whole=group.analyzer == "char_wb")
         self._pieces = _NumberedPieces()
         self._items, self._item_ends = np.empty(0, np.int32), np.zeros(1, np.int64)
@@ -123,14 +123,16 @@ class _GroupCounter:
         if self._analyzer == "char_wb":
             return self._count_by_word(texts)
         if self._words is None or words is None:
-            words = _encode_characters([" ".join(text.split()) for text in texts])
+            words = _encode_characters([" ".join(text.split()[: self._first_words]) for text in texts])
+        elif self._first_words is not None:
+            words = _keep_beginnings(*words, self._first_words)
         items, ends = self.table.look_up(*words)
         rows = np.arange(len(texts), dtype=np.int64)
         return self._count(items, np.concatenate([[0], ends]), rows, rows + 1)
 
     def _count_by_word(self, texts: Sequence[str]) -> ChunkCounts:
         """Count character n-grams within words; those of each distinct word are listed once."""
-        pieces = [text.split() for text in texts]
+        pieces = [text.split()[: self._first_words] for text in texts]
         ends = np.cumsum(list(map(len, pieces)), dtype=np.int64)
         sequence = list(chain.from_iterable(pieces))
         parts = np.fromiter(map(self._pieces.__getitem__, sequence), np.int64, len(sequence))
@@ -173,6 +175,13 @@ class _GroupCounter:
         decoded = text.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
         ends = np.cumsum(lengths).tolist()
         return [decoded[start:end] for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def _keep_beginnings(symbols: NDArray[np.uint32], ends: Ints, most: int) -> tuple[NDArray[np.uint32], Ints]:
+    """Return at most this many symbols of each row, and the end of each row."""
+    lengths = np.diff(ends, prepend=0)
+    places = np.arange(len(symbols)) - np.repeat(ends - lengths, lengths)
+    return symbols[places < most], np.cumsum(np.minimum(lengths, most), dtype=np.int64)
 
 
 def _encode_characters(rows: Sequence[str]) -> tuple[NDArray[np.uint32], Ints]:

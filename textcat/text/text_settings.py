@@ -29,7 +29,7 @@ TextCleaner = Callable[[str], str]
 Analyzer = Literal["word", "char_wb", "char"]
 LONGEST = {"word": 5, "char_wb": 8, "char": 8}
 # The keys of a group that decide what is counted; the others decide how counts become vectors.
-COUNTING_KEYS = frozenset({"analyzer", "ngrams", "minimum_documents", "bits", "fields"})
+COUNTING_KEYS = frozenset({"analyzer", "ngrams", "first_words", "minimum_documents", "bits", "fields"})
 # The name, in `TermGroup.fields`, of the fields that are not separate.
 MERGED = "merged"
 
@@ -37,7 +37,7 @@ MERGED = "merged"
 class TermGroup(GrowingSettings):
     """A group of n-grams that are features together with those of other groups."""
 
-    later = ("weighting", "norm", "bits", "fields")
+    later = ("weighting", "norm", "bits", "fields", "first_words")
 
     analyzer: Analyzer = Field(
         "word",
@@ -46,6 +46,13 @@ class TermGroup(GrowingSettings):
     )
     ngrams: tuple[int, int] = Field(
         (1, 1), description="Shortest and longest n-gram: words up to 5, characters up to 8."
+    )
+    first_words: int | None = Field(
+        None,
+        ge=1,
+        description="Count only this many words at the beginning of the text, such as its headline, as features of "
+        "their own: words that are left after the stop list, or of characters those between white space. Several "
+        "fields are one text, in the order of `fields`; separate ones each begin anew. Default: the whole text.",
     )
     minimum_documents: int = Field(
         1, ge=1, description="Leave out terms that occur in fewer documents than this."
@@ -87,8 +94,9 @@ class TermGroup(GrowingSettings):
 
     @property
     def prefix(self) -> str:
-        """The prefix of the names of the terms: words have none."""
-        return "" if self.analyzer == "word" else f"{self.analyzer}:"
+        """The prefix of the names of the terms: words of the whole text have none."""
+        part = f"first {self.first_words}:" if self.first_words else ""
+        return part if self.analyzer == "word" else f"{part}{self.analyzer}:"
 
     def counts_field(self, prefix: str) -> bool:
         """Return whether the group counts the fields whose terms have this prefix."""
@@ -99,7 +107,8 @@ class TermGroup(GrowingSettings):
         lengths = self.ngrams[0] <= other.ngrams[1] and other.ngrams[0] <= self.ngrams[1]
         apart = self.fields and other.fields and set(self.fields).isdisjoint(other.fields)
         fields = not apart or self.bits or other.bits
-        return self.analyzer == other.analyzer and lengths and bool(fields)
+        same = self.analyzer == other.analyzer and self.first_words == other.first_words
+        return same and lengths and bool(fields)
 
     def name_term(self, ngram: str) -> str:
         """Return the term of an n-gram that has its prefixes: itself, or its feature if the group is hashed.
@@ -109,7 +118,8 @@ class TermGroup(GrowingSettings):
         if self.bits is None:
             return ngram
         feature = zlib.crc32(ngram.encode("utf-8", "surrogatepass")) & ((1 << self.bits) - 1)
-        return f"{self.analyzer}{self.ngrams[0]}-{self.ngrams[1]}#{feature:0{-(-self.bits // 4)}x}"
+        part = f"first {self.first_words}:" if self.first_words else ""
+        return f"{part}{self.analyzer}{self.ngrams[0]}-{self.ngrams[1]}#{feature:0{-(-self.bits // 4)}x}"
 
 
 def check_groups_differ(groups: Sequence[TermGroup]) -> None:

@@ -115,8 +115,10 @@ def test_time_cuts_the_list_and_changes_nothing_else(tmp_path: Path) -> None:
     assert tried == [each.configuration for each in whole.candidates][: len(tried)]
 
 
-def test_each_configuration_is_drawn_once_and_sets_what_it_says() -> None:
-    space = Space.read()
+@pytest.mark.parametrize("short", [True, False])
+def test_each_configuration_is_drawn_once_and_sets_what_it_says(short: bool) -> None:
+    space = Space.read(short_texts=short)
+    assert ("first words" in space.choices) != short
     tried: list[Configuration] = []
     while drawn := space.draw_round(len(tried), 1, tried, tried[0] if tried else None):
         tried += drawn
@@ -124,7 +126,11 @@ def test_each_configuration_is_drawn_once_and_sets_what_it_says() -> None:
     for configuration in space.all:
         groups = space.list_groups(configuration)
         words = 1 if configuration.chosen["words"] in ("1", "1-2") else 2
-        assert len(groups) == words + (configuration.chosen["characters"] != "none")
+        number, _, characters = configuration.chosen.get("first words", "none").partition(" and ")
+        begun = (number != "none") + bool(characters)
+        found = [group.first_words for group in groups if group.first_words]
+        assert found == ([int(number)] * begun if begun else [])
+        assert len(groups) == words + begun + (configuration.chosen["characters"] != "none")
         assert groups[0].weighting == configuration.chosen["word weighting"]
         assert groups[-1].minimum_documents == int(configuration.chosen["minimum documents"])
     assert space.first[0] in space.all

@@ -16,6 +16,8 @@ def test_a_goal_is_reached_by_the_sum_or_by_every_lane() -> None:
     assert not GapTarget(3.9, np.zeros(2)).reached(gaps)
     assert GapTarget(0.1, np.array([3.0, 1.0])).reached(gaps)
     assert not GapTarget(0.1, np.array([3.0, 0.9])).reached(gaps)
+    assert GapTarget(2.0, np.array([0.5, 0.5])).compute_excess(gaps) == 2.0
+    assert GapTarget(1.0, np.array([1.0, 0.4])).compute_excess(gaps) == 3.0
 
 
 def test_a_common_category_may_keep_more_of_the_gap_than_a_rare_one() -> None:

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.collection_files import DocumentTree, TreeCorpus, make_damage_error, parse_json_object
-from textcat.corpora.document import CountingCorpus, Document, Split
-from textcat.errors import UsageError
+from textcat.corpora.document import CountingCorpus, Document, Split, require_choice
 
 CONCEPTS_FILE = "eurovoc_en.json"
 PARTS = ("train", "dev", "test")
@@ -34,10 +33,8 @@ class Eurlex57k(TreeCorpus, CountingCorpus):
     name = "eurlex57k"
 
     def __init__(self, folder: Path, *, split: str = "train+dev", labels: str = "id") -> None:
-        if split not in SPLITS:
-            raise UsageError(f"EURLEX57K has no split {split!r}", hint=f"Choose one of {', '.join(SPLITS)}.")
-        if labels not in LABELS:
-            raise UsageError(f"labels cannot be {labels!r}", hint=f"Choose one of {', '.join(LABELS)}.")
+        require_choice("split", split, SPLITS)
+        require_choice("labels", labels, LABELS)
         self.tree = DocumentTree(folder)
         self.sides = SPLITS[split]
         self.labels = labels
@@ -83,9 +80,8 @@ def _read_texts(law: Mapping[str, Any], key: str, where: str) -> list[str]:
 
 def _read_fields(law: Mapping[str, Any], where: str) -> dict[str, str]:
     fields = {key: law.get(key) for key in TEXT_FIELDS}
-    for key, value in fields.items():
-        if not isinstance(value, str):
-            raise make_damage_error(f"{key} is not a string", where)
+    if wrong := next((key for key, value in fields.items() if not isinstance(value, str)), None):
+        raise make_damage_error(f"{wrong} is not a string", where)
     return {**{key: str(value) for key, value in fields.items()},
             "main_body": "\n".join(_read_texts(law, "main_body", where))}  # fmt: skip
 

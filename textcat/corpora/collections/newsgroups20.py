@@ -34,16 +34,12 @@ class Newsgroups(TreeCorpus):
         """Yield the messages; the body begins after the first blank line."""
         for name, message in zip(self.messages, self.tree.texts(self.messages), strict=True):
             header, _, body = message.partition("\n\n")
-            yield Document(name, self._make_fields(header, body), (parse_group(name),), "train")
-
-    def _make_fields(self, header: str, body: str) -> dict[str, str]:
-        if self.headers == "dropped":
-            return {"body": body}
-        if self.headers == "kept":
-            return {"headers": header, "body": body}
-        if self.headers == "without-groups":
-            return {"headers": remove_group_lines(header), "body": body}
-        return {"subject": parse_subject(header), "body": body}
+            fields = {}
+            if self.headers == "subject":
+                fields["subject"] = parse_subject(header)
+            elif self.headers != "dropped":
+                fields["headers"] = header if self.headers == "kept" else remove_group_lines(header)
+            yield Document(name, {**fields, "body": body}, (parse_group(name),), "train")
 
     @cached_property
     def categories(self) -> tuple[str, ...]:

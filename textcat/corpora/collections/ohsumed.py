@@ -37,15 +37,12 @@ _FILE_YEAR = re.compile(r"ohsumed\.(\d\d)(?:\.gz)?$")
 
 @dataclass(frozen=True, slots=True)
 class MedlineRecord:
-    """One reference: its MEDLINE number, source, MeSH headings, title, kind, abstract, authors and year."""
+    """One reference: its MEDLINE number, MeSH headings, title, abstract and year."""
 
     number: str
-    source: str
     mesh: tuple[str, ...]
     title: str
-    kind: str
     abstract: str
-    authors: str
     year: int
 
 
@@ -60,16 +57,12 @@ def read_medline_records(path: Path) -> Iterator[MedlineRecord]:
             continue
         if "U" not in fields:
             raise make_damage_error("the record has no MEDLINE number (.U)", f"{path}, record {sequence}")
-        source = fields.get("S", "")
         yield MedlineRecord(
             number=fields["U"],
-            source=source,
             mesh=parse_headings(fields.get("M", "")),
             title=fields.get("T", ""),
-            kind=fields.get("P", ""),
             abstract=fields.get("W", ""),
-            authors=fields.get("A", ""),
-            year=file_year or _find_year(source, fields["U"], path),
+            year=file_year or _find_year(fields.get("S", ""), fields["U"], path),
         )
 
 
@@ -96,7 +89,7 @@ class Ohsumed(CountingCorpus):
     """OHSUMED with training documents of 1987 and 1988 and test documents of 1989 to 1991.
 
     complete_only: references without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3).
-    min_train: the categories are the listed headings with at least so many training documents.
+    min_train: the categories are the listed headings with at least this many training documents.
     categories: the listed headings, instead of the list of heart diseases.
     """
 

@@ -32,7 +32,6 @@ _TEXT = re.compile(r'<TEXT(?:\s+TYPE="(\w+)")?>')
 _PART = re.compile(r"<(TITLE|AUTHOR|DATELINE|BODY)>([^<]*+)</\1>")
 _LABELS = re.compile(r"<(TOPICS|PLACES|PEOPLE|ORGS|EXCHANGES|COMPANIES)>((?:<D>[^<]*+</D>)++)</\1>")
 _LABEL = re.compile(r"<D>([^<]*)</D>")
-_NOTE = re.compile(r"<(DATE|MKNOTE|UNKNOWN)>([^<]*+)</\1>")
 _NUMBERED = re.compile(r"&#([0-9]{1,7});")
 _LAST_CHARACTER = 0x10FFFF
 _MARKUP = {"&", "<"}
@@ -42,24 +41,19 @@ _CONTROL = dict.fromkeys((*range(9), 11, 12, *range(14, 32), 127), " ")
 
 @dataclass(frozen=True, slots=True)
 class ReutersRecord:
-    """All attributes and elements of one REUTERS record; those that the source lacks are empty."""
+    """The attributes and elements of one REUTERS record that are used; those that the source lacks are empty."""
 
     number: int
     topics_mark: str
     lewis_split: str
     cgi_split: str
     text_type: str
-    old_number: str
-    csecs: str
-    date: str
     lists: dict[str, tuple[str, ...]]
     title: str
     author: str
     dateline: str
     body: str
     outside: str
-    unknown: str
-    note: str
 
 
 def replace_controls(text: str) -> str:
@@ -110,7 +104,6 @@ def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
     # The pieces are in turn: text outside elements, an element's name, its text.
     pieces = _PART.split(inside[text.end() : closing])
     parts = {name: _decode_markup(value) for name, value in zip(pieces[1::3], pieces[2::3], strict=True)}
-    notes = dict(_NOTE.findall(head))
     lists = {name.lower(): tuple(_LABEL.findall(inner)) for name, inner in _LABELS.findall(head)}
     return ReutersRecord(
         number=_parse_document_number(attributes["NEWID"], where),
@@ -118,17 +111,12 @@ def _parse_sgml_record(tag: str, inside: str, where: str) -> ReutersRecord:
         lewis_split=attributes["LEWISSPLIT"],
         cgi_split=attributes["CGISPLIT"],
         text_type=text[1] or "NORM",
-        old_number=attributes.get("OLDID", ""),
-        csecs=attributes.get("CSECS", ""),
-        date=notes.get("DATE", "").strip(),
         lists=lists,
         title=parts.get("TITLE", ""),
         author=parts.get("AUTHOR", ""),
         dateline=parts.get("DATELINE", ""),
         body=parts.get("BODY", ""),
         outside=_decode_markup(" ".join(pieces[0::3])).strip(),
-        unknown=notes.get("UNKNOWN", ""),
-        note=notes.get("MKNOTE", ""),
     )
 
 
@@ -161,7 +149,6 @@ def _parse_json_record(entry: Any, where: str) -> ReutersRecord:
     if not isinstance(entry, dict):
         raise make_damage_error("a document is not an object", where)
     number = _parse_document_number(entry.get("id"), where)
-    texts = {key: _read_text(entry, key, where) for key in ("date", "title", "body")}
     attributes = {name: known[number] for name, known in load_attributes().items()}
     return ReutersRecord(
         number=number,
@@ -169,17 +156,12 @@ def _parse_json_record(entry: Any, where: str) -> ReutersRecord:
         lewis_split=attributes["LEWISSPLIT"],
         cgi_split=attributes["CGISPLIT"],
         text_type=attributes["TYPE"],
-        old_number="",
-        csecs="",
-        date=texts["date"].strip(),
         lists={name: _read_labels(entry, key, where) for name, key in _JSON_LISTS if key in entry},
-        title=texts["title"].translate(_CONTROL),
+        title=_read_text(entry, "title", where).translate(_CONTROL),
         author="",
         dateline="",
-        body=texts["body"].translate(_CONTROL),
+        body=_read_text(entry, "body", where).translate(_CONTROL),
         outside="",
-        unknown="",
-        note="",
     )
 
 
@@ -208,16 +190,12 @@ def load_attributes() -> dict[str, list[str]]:
     for row in rows:
         if row["documents"] == "otherwise":
             known[row["attribute"]] = [row["value"]] * (LAST_NUMBER + 1)
-        for number in _expand_ranges(row["documents"]):
-            known[row["attribute"]][number] = row["value"]
-    return known
-
-
-def _expand_ranges(ranges: str) -> Iterator[int]:
-    for part in ranges.split():
-        if part != "otherwise":
+            continue
+        for part in row["documents"].split():
             first, _, last = part.partition("-")
-            yield from range(int(first), int(last or first) + 1)
+            for number in range(int(first), int(last or first) + 1):
+                known[row["attribute"]][number] = row["value"]
+    return known
 
 
 UNPROCESSED = ("body", "dropped")
@@ -269,12 +247,7 @@ class Reuters21578(CountingCorpus):
             body = record.outside if whole else record.body
             yield Document(
                 str(record.number),
-                {
-                    "title": record.title,
-                    "author": record.author,
-                    "dateline": record.dateline,
-                    "body": body,
-                },
+                {"title": record.title, "author": record.author, "dateline": record.dateline, "body": body},
                 # A few records repeat a label.
                 tuple(dict.fromkeys(record.lists.get(self.labels, ()))),
                 assign_side(record, self.split),

@@ -133,10 +133,7 @@ class WebKB(TreeCorpus):
         """Yield the pages, with fields title and body."""
         for name, text in zip(self.pages, self.tree.texts(self.pages), strict=True):
             page = remove_header(text)
-            fields = {
-                "title": extract_title(page),
-                "body": self._read_body(text, page),
-            }
+            fields = {"title": extract_title(page), "body": self._read_body(text, page)}
             yield Document(name, fields, (name.split("/")[0],), "train")
 
     def _read_body(self, text: str, page: str) -> str:

@@ -134,7 +134,7 @@ _SEPARATORS = ("|", ";", ",", "/", " ")
 WORDS_OF_TEXT = 5.0
 # A column of text must be present in this share of the rows.
 _PRESENT = 0.95
-# Distinct values are kept up to so many characters per column: ids and labels fit, text does not.
+# Distinct values are kept up to this many characters per column: ids and labels fit, text does not.
 _KEPT_CHARACTERS = 1 << 22
 
 

@@ -152,7 +152,7 @@ class Inspection:
 
     @property
     def many_labels(self) -> bool:
-        """Whether documents have several labels out of so many that their ranking is measured."""
+        """Whether documents have several labels of more than MANY_LABELS, so that their ranking is measured."""
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
 
     @property

@@ -204,7 +204,7 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
 
 
 def check_categories(experiment: Experiment, vectors: Path) -> None:
-    """Refuse own documents with nothing to tell apart; warn of categories that cannot be learned or tested."""
+    """Refuse own documents that leave nothing to learn; warn of categories that cannot be learned or tested."""
     train, test = (read_labels(vectors, part) for part in ("train", "test"))
     names = read_json(vectors, "categories")
     expected = {run.reject.label for run in experiment.runs.values() if run.reject}

@@ -136,7 +136,7 @@ def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOut
         [measures.get(f"category.{category}.{kind}") for category in categories]
         for kind in ("tp", "fp", "fn", "tn")
     ]
-    if any(value is None for kind in counts for value in kind):
+    if len(categories) < results["corpus"]["categories"] or any(None in kind for kind in counts):
         raise DataNotAvailableError(
             "its results hold no counts for each category",
             where=f"{name}:{run}",

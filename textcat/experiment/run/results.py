@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
+from textcat.evaluation.comparison import measure_comparison
 from textcat.evaluation.measures import Floats, Ints, make_dense_labels, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
@@ -27,9 +28,9 @@ from textcat.evaluation.one_label import (
     trace_risk_coverage,
 )
 from textcat.evaluation.run_measures import average_repetitions
-from textcat.evaluation.significance import measure_comparison
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
+from textcat.experiment.run.results_file import split_category_measure
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
@@ -115,7 +116,7 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
         name: {"measures": _compare_errors(pair, runs, first)}
         for name, pair in experiment.comparisons.items()
     }
-    return {
+    results = {
         "format": FORMAT,
         "version": textcat.__version__,
         "experiment": experiment.name,
@@ -129,6 +130,20 @@ def collect_results(plan: Plan, context: RunContext) -> dict[str, Any]:
         "beside": compared
         | {COLLECTION_RUN: {"measures": _measure_collection(plan, by_run, first, context)}},
     }
+    if experiment.evaluation.per_category is not None:
+        _keep_largest_categories(results, experiment.evaluation.per_category)
+    return results
+
+
+def _keep_largest_categories(results: dict[str, Any], number: int) -> None:
+    """Remove the training counts and measures of all but the largest categories."""
+    counts: dict[str, int] = results["corpus"]["train_counts"]
+    largest = set(sorted(counts, key=lambda name: -counts[name])[:number])
+    results["corpus"]["train_counts"] = {name: n for name, n in counts.items() if name in largest}
+    for run in results["runs"].values():
+        parts = ((name, split_category_measure(name)[0]) for name in run["measures"])
+        kept = {name for name, category in parts if not category or category in largest}
+        run["measures"] = {name: value for name, value in run["measures"].items() if name in kept}
 
 
 def _dump_settings(settings: Experiment | RunSettings, *left_out: str) -> dict[str, Any]:
@@ -275,7 +290,10 @@ def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> d
     scores = np.vstack([part["scores"] for part in parts])
     labels = np.concatenate([part["labels"] for part in parts])
     given = np.concatenate([part["given"] for part in parts])
-    outside = _find_outside(chains[0], parts[0]["categories"])
+    # The column of the label of documents out of scope, or -1.
+    reject, outside = chains[0].settings.reject, -1
+    if reject is not None and reject.label is not None:
+        outside = list(parts[0]["categories"]).index(reject.label)
     measures = dict(measure_top_accuracy(scores, labels, TOP_ACCURACIES))
     found: dict[str, Any] = {
         "confusions": [list(entry) for entry in count_confusions(labels, given, MAX_CONFUSIONS)]
@@ -304,12 +322,6 @@ def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -
         "reliability": [[round(p, 6), round(share, 6), n] for p, share, n in reliability],
         "risk_coverage": [[round(c, 6), round(r, 6)] for c, r in trace_risk_coverage(best, right)],
     }
-
-
-def _find_outside(chain: Chain, categories: Sequence[str]) -> int:
-    """Return the column of the label of documents out of scope, or -1."""
-    label = chain.settings.reject.label if chain.settings.reject else None
-    return -1 if label is None else list(categories).index(label)
 
 
 def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:

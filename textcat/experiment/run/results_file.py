@@ -148,7 +148,7 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
     packed["corpus"]["categories_in_order"] = categories
     for run in packed["runs"].values():
         run["by_category"], run["measures"] = _as_columns(run["measures"], categories)
-        if len(categories) > MANY_CATEGORIES:
+        if packed["corpus"]["categories"] > MANY_CATEGORIES:
             _shorten_run(run, packed["corpus"]["test_documents"])
             continue
         run["certificates"] = {
@@ -212,7 +212,7 @@ def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
     packed["corpus"]["train_counts"] = {category: counts[category] for category in categories}
     for run in packed["runs"].values():
         columns = run.pop("by_category")
-        if len(categories) > MANY_CATEGORIES:
+        if packed["corpus"]["categories"] > MANY_CATEGORIES:
             documents, settings = packed["corpus"]["test_documents"], run["settings"]["evaluation"]
             columns = restore_derived_columns(columns, documents, settings["zero_division"])
         for kind, values in columns.items():

@@ -129,7 +129,7 @@ StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "
 class EvaluationSettings(GrowingSettings):
     """Measures, and the value of undefined ratios."""
 
-    later = ("measures", "ranking", "frequency_groups")
+    later = ("measures", "ranking", "frequency_groups", "per_category")
 
     zero_division: Literal[1, 0, "skip"] = Field(
         default=1, description="F1 of a category in a macro average if it is 0/0."
@@ -156,6 +156,11 @@ class EvaluationSettings(GrowingSettings):
         default=False,
         description="Also give micro and macro F1 over frequent labels (more than 50 training documents), few (1 to "
         "50) and unseen ones.",
+    )
+    per_category: int | None = Field(
+        default=None,
+        ge=1,
+        description="Number of largest categories whose measures results.json and reports hold; default: all.",
     )
 
 

@@ -38,7 +38,8 @@ from textcat.evaluation.run_measures import EvaluationCounts
 from textcat.experiment.context import RunContext
 from textcat.experiment.steps.decide import DecisionRule
 from textcat.experiment.steps.models import Model
-from textcat.experiment.steps.score_blocks import map_score_blocks
+from textcat.experiment.steps.score_blocks import find_tree_labels, map_score_blocks
+from textcat.learners.label_tree import UNREACHED, LabelTree
 from textcat.store.arrays import read_array, read_mask, read_matrix, write_array, write_mask, write_matrix
 from textcat.thresholds.calibration import Calibration
 
@@ -140,9 +141,18 @@ def count_in_blocks(
         places = _Places(labels.shape)
         places.add_top(top, accepted=rule.most_categories)
         return _count_sparse(places.matrices()[0], labels)
+    if isinstance(model, LabelTree) and rule.compares_scores and bool(np.all(rule.thresholds > UNREACHED)):
+        return _count_sparse(_accept_found(find_tree_labels(context, model, X), rule.thresholds), labels)
     counts = list(map_score_blocks(context, model, X, partial(_count_decisions, model, rule, labels)))
     hits, accepted = (np.concatenate(each) for each in zip(*counts, strict=True))
     return _make_table(hits, accepted, labels)
+
+
+def _accept_found(scores: sp.csr_matrix, thresholds: Floats) -> sp.csr_array[Any]:
+    """Return the labels that a tree has found with a score of at least their threshold."""
+    accepted = scores.data >= thresholds[scores.indices]
+    ends = np.concatenate([[0], np.cumsum(accepted)])[scores.indptr]
+    return sp.csr_array((accepted[accepted], scores.indices[accepted], ends), shape=scores.shape)
 
 
 def _find_top(most: int, first: int, scores: Floats) -> TopLabels:

@@ -97,7 +97,7 @@ def _fingerprint_files(corpus: CorpusSettings, path: Path) -> str:
 
 
 def explain_unavailable(corpus: str) -> str:
-    """Return why a collection that a paper used cannot be had, or an empty text."""
+    """Return why a collection that a paper used is not available, or an empty text."""
     if corpus in list_corpora():
         return ""
     reasons = {cell.needs: cell.cannot_run for cell in load_all_cells() if cell.cannot_run}

@@ -40,7 +40,7 @@ from textcat.learners.softmax_dual import can_ascend_dual
 from textcat.learners.winnow import fit_dual_svm, fit_large_margin_winnow, fit_perceptron, fit_winnow
 from textcat.linear.regularization import lam_from_c
 from textcat.parallel import Executor
-from textcat.parallel.threads import limit_to_one_thread
+from textcat.parallel.executors import limit_to_one_thread
 
 DEFAULT_SOFTMAX_COST = 10.0
 SOFTMAX_TOLERANCES = {"dual": 1e-4, "lbfgs": 1e-6}

@@ -51,7 +51,7 @@ def map_score_blocks(
         yield from context.map_items(_score_block, inputs, range(0, model.coef.shape[1], width))
         return
     if isinstance(model, LabelTree):
-        blocks = model.split_scores(_find_labels(context, model, X), width)
+        blocks = model.split_scores(find_tree_labels(context, model, X), width)
     else:
         blocks = _split_scores(model.scores(X), width)
     for first, scores in blocks:
@@ -74,7 +74,7 @@ def _score_block(inputs: _BlockInputs, first: int) -> Any:
     return inputs.work(first, part.scores_in_threads(inputs.X, inputs.jobs))
 
 
-def _find_labels(context: RunContext, tree: LabelTree, X: Any) -> sp.csr_matrix:
+def find_tree_labels(context: RunContext, tree: LabelTree, X: Any) -> sp.csr_matrix:
     """Return the scores of the labels that a beam reaches; an executor's workers have some documents each."""
     if context.executor is None:
         return tree.find_labels(X, context.jobs)

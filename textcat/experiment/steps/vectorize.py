@@ -181,7 +181,7 @@ def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | N
         train, test = sparse.csr_matrix(vectors.train), sparse.csr_matrix(vectors.test)
         from textcat.learners.lsi import learn_axes  # noqa: PLC0415 - imports scipy.linalg
 
-        axes = learn_axes(train, None if wanted == "full" else int(wanted), length=None, seed=seed)
+        axes = learn_axes(train, None if wanted == "full" else int(wanted), seed=seed)
         write_array(target, "train", axes.transform(train))
         write_array(target, "test", axes.transform(test))
         for name, values in axes.to_arrays().items():

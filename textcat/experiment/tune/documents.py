@@ -89,9 +89,9 @@ class TrainingDocuments:
 
     def count(self, group: TermGroup) -> Counts:
         """Return the counts of a group, from memory, the cache or the text."""
-        key = f"{group.analyzer} {group.ngrams} {group.minimum_documents}"
+        counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
+        key = counted.model_dump_json()
         if key not in self._counts:
-            counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
             text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
             step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
             self._counts[key] = read_counts(step.build_folder(self.context))

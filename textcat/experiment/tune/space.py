@@ -15,7 +15,10 @@ from textcat.yaml_reader import read_packaged_yaml
 
 # Choices that decide how text becomes vectors; they do not apply to documents that are vectors.
 CHARACTER_CHOICES = ("character weight", "character weighting")
-TEXT_CHOICES = ("words", "characters", *CHARACTER_CHOICES, "word weighting", "minimum documents")
+FIRST_WORDS = "first words"
+TEXT_CHOICES = (
+    "words", FIRST_WORDS, "characters", *CHARACTER_CHOICES, "word weighting", "minimum documents",
+)  # fmt: skip
 SOFTMAX = "softmax"
 SEARCH_TOLERANCE, FINAL_TOLERANCE = 1e-2, 1e-3
 
@@ -60,11 +63,12 @@ class Space:
     def read(cls, *, vectors: bool = False, single_label: bool = True, short_texts: bool = True) -> Space:
         """Return the packaged space; for documents that are `vectors` without the choices about text.
 
-        What is tried first depends on whether the documents are `short_texts`.
+        What is tried first depends on whether the documents are `short_texts`, whose first words are not tried.
         """
         data = read_packaged_yaml("experiment/tune/space.yaml")
         names = list(data["choices"])
-        used = [name for name in names if not vectors or name not in TEXT_CHOICES]
+        unused = (*(TEXT_CHOICES if vectors else ()), *([FIRST_WORDS] if short_texts else ()))
+        used = [name for name in names if name not in unused]
         first = [
             Configuration(
                 tuple((name, str(option)) for name, option in zip(names, row, strict=True) if name in used)
@@ -126,9 +130,17 @@ class Space:
         """Return the groups of terms of a configuration."""
         chosen = {choice: self.choices[choice][option] for choice, option in configuration.options}
         shared: dict[str, Any] = {"minimum_documents": chosen["minimum documents"], "norm": "l2"}
+        whole = [(None, "word", *numbers) for numbers in chosen["words"]]
         words = tuple(
-            TermGroup(ngrams=(shortest, longest), weight=weight, weighting=chosen["word weighting"], **shared)
-            for shortest, longest, weight in chosen["words"]
+            TermGroup(
+                analyzer=analyzer,
+                ngrams=(shortest, longest),
+                weight=weight,
+                first_words=most,
+                weighting=chosen["word weighting"],
+                **shared,
+            )
+            for most, analyzer, shortest, longest, weight in (*whole, *chosen.get(FIRST_WORDS, ()))
         )
         if not chosen["characters"]:
             return words

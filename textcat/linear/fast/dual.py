@@ -7,21 +7,27 @@ where passes get slow, each category is finished on those.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from textcat.linear.fast.dual_ascent import CertifiedBlock, DualAscent, GapTarget
-from textcat.linear.fast.lane_losses import LANE_LOSSES, sigmoid
+from textcat.linear.fast.lane_losses import LANE_LOSSES
 from textcat.linear.fast.layout import CategoryBlock, PackedRows
-from textcat.linear.fast.support_vectors import estimate_finish_visits, solve_on_support_vectors
+from textcat.linear.fast.support_vectors import is_finish_quicker, solve_on_support_vectors
 
 Array = NDArray[np.float64]
 
 # Relative gap below which weights in float32 are not precise enough.
 _FLOAT32_GAP_FLOOR = 2e-6
+# Passes in float32 are tried again until the target is this share of the first.
+_FLOAT32_LEAST_TIGHTENED = 0.2
 # Losses whose dual variables are mostly zero at the optimum.
 _SPARSE_LOSSES = ("hinge", "squared_hinge")
+# The logistic loss starts from this share of the dual variables of the constant's model.
+_START_SHARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -56,13 +62,16 @@ def maximise_dual(
     rule: StoppingRule,
     seed: tuple[int, int],
     margins: Array | None = None,
+    *,
+    exact: bool = True,
 ) -> tuple[CertifiedBlock, float]:
     """Solve a block; return its certified solution and the number of passes.
 
-    `margins` (y_i w'x_i, documents x 16) are those of weights to start from.
+    `margins` (y_i w'x_i, documents x 16) are those of weights to start from. If not `exact`, the gap may be computed
+    in float32.
     """
-    ascent = DualAscent(rows, block, LANE_LOSSES[loss], np.random.default_rng(seed))
-    ascent.start_at(_compute_constant_margins(rows, block, loss) if margins is None else margins)
+    ascent = DualAscent(rows, block, LANE_LOSSES[loss], np.random.default_rng(seed), exact=exact)
+    ascent.start_at(_choose_start_points(rows, block, loss) if margins is None else margins)
     objectives = _run_first_passes(ascent, rule)
     found = _solve_block(ascent, objectives, rule)
     return _refine_until_gap(ascent, found, rule), ascent.passes
@@ -86,14 +95,15 @@ def _solve_block(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> C
     if ascent.loss.name not in _SPARSE_LOSSES:
         ascent.run_passes(reachable, rule.max_passes)
         return ascent.certify()
-    if ascent.run_passes(reachable, rule.max_passes, lambda: estimate_finish_visits(ascent)):
+    if ascent.run_passes(reachable, rule.max_passes, partial(is_finish_quicker, ascent)):
         return ascent.certify()
-    return _finish_on_support_vectors(ascent, objectives, rule)
+    return _finish_on_support_vectors(ascent, rule)
 
 
-def _finish_on_support_vectors(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> CertifiedBlock:
+def _finish_on_support_vectors(ascent: DualAscent, rule: StoppingRule) -> CertifiedBlock:
     ascent.alpha = ascent.alpha.astype(np.float64)
-    found = solve_on_support_vectors(ascent, rule.tol * objectives)
+    ascent.exact = True
+    found = solve_on_support_vectors(ascent, rule.tol)
     ascent.rebuild_weights(np.float64)
     return found
 
@@ -103,26 +113,30 @@ def _refine_until_gap(ascent: DualAscent, found: CertifiedBlock, rule: StoppingR
     size, tightened = ascent.block.size, 1.0
     while not rule.reached(found, size) and ascent.passes < rule.max_passes:
         objectives = found.objective[:size]
-        target = tightened * rule.make_target(objectives)
-        if not rule.make_gap_target(objectives, target).reached(found.gap[:size]):
-            found = _improve_block(ascent, objectives, target, rule)
+        goal = rule.make_gap_target(objectives, tightened * rule.make_target(objectives))
+        if not goal.reached(found.gap[:size]):
+            found = _improve_block(ascent, objectives, goal, rule, tightened)
         tightened *= 0.5
     return found
 
 
 def _improve_block(
-    ascent: DualAscent, objectives: Array, target: float, rule: StoppingRule
+    ascent: DualAscent, objectives: Array, goal: GapTarget, rule: StoppingRule, tightened: float
 ) -> CertifiedBlock:
     """Try passes in float32, the finish on support vectors, and passes in float64, in this order."""
-    goal = rule.make_gap_target(objectives, target)
+    target = goal.total
     sparse = ascent.loss.name in _SPARSE_LOSSES
-    if ascent.dtype is np.float32 and target > _FLOAT32_GAP_FLOOR * float(objectives.sum()):
-        ascent.rebuild_weights(np.float32)
-        alternative = (lambda: estimate_finish_visits(ascent)) if sparse else None
-        if ascent.run_passes(goal, rule.max_passes, alternative):
+    precise_enough = target > _FLOAT32_GAP_FLOOR * float(objectives.sum()) or (
+        rule.tol > _FLOAT32_GAP_FLOOR and tightened >= _FLOAT32_LEAST_TIGHTENED
+    )
+    if ascent.dtype is np.float32 and precise_enough:
+        if ascent.has_drift(target):
+            ascent.rebuild_weights(np.float32)
+        is_quicker = partial(is_finish_quicker, ascent) if sparse else None
+        if ascent.run_passes(goal, rule.max_passes, is_quicker):
             return ascent.certify()
     if sparse:
-        found = _finish_on_support_vectors(ascent, objectives, rule)
+        found = _finish_on_support_vectors(ascent, rule)
         if goal.reached(found.gap[: len(objectives)]):
             return found
     elif ascent.dtype is np.float32:
@@ -131,15 +145,19 @@ def _improve_block(
     return ascent.certify()
 
 
-def _compute_constant_margins(rows: PackedRows, block: CategoryBlock, loss: str) -> Array | None:
-    """Return the margins of the best model of the constant alone for the logistic loss, None for others."""
+def _choose_start_points(rows: PackedRows, block: CategoryBlock, loss: str) -> Array | None:
+    """Return points of the logistic loss to start from, None (all dual variables zero) for other losses.
+
+    The dual variables are a share of those of the best model of the constant alone: most of them are small at
+    the optimum, and larger ones would take passes to remove.
+    """
     if loss != "logistic":
         return None
-    weights = rows.importance[:, None] * block.limits
-    positive = (weights * (block.signs > 0)).sum(axis=0)
-    total = weights.sum(axis=0)
+    positive = (rows.importance @ (block.signs > 0)) * block.limits
+    total = rows.importance.sum() * block.limits
     b = np.log((positive + 0.01) / (total - positive + 0.01))
     for _ in range(50):
-        p = sigmoid(b)
+        p = expit(b)
         b -= (b - positive + total * p) / (1 + total * p * (1 - p))
-    return np.asarray(block.signs * b)
+    of_positive, of_negative = (np.log((1 + np.exp(margin)) / _START_SHARE - 1) for margin in (b, -b))
+    return np.asarray(np.where(block.signs > 0, of_positive, of_negative))

@@ -7,20 +7,21 @@ the gap are visited, until their part has shrunk.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from textcat.linear.fast.dual_steps import relax_hinge, relax_logistic
-from textcat.linear.fast.lane_losses import LaneLoss, softplus
+from textcat.linear.fast.lane_losses import LOSS_NUMBERS, LaneLoss, measure_duals, measure_losses
 from textcat.linear.fast.layout import (
     CategoryBlock,
     PackedRows,
     add_rows,
     make_visiting_order,
     multiply_all_rows,
+    sum_squares,
 )
 from textcat.linear.simd import WIDTH
 
@@ -31,6 +32,10 @@ _SKIPPED_GAP_SHARE = 0.1
 # The gap after a pass, as a share of the gap summed during the pass: over all documents, and over some.
 _GAP_LEFT_AFTER_FULL_PASS = 0.55
 _GAP_LEFT_AFTER_POLISH = 1.5
+# The same after a full pass that follows another one, as a multiple of the ratio of their gaps.
+_GAP_LEFT_AT_RATE = 2.0
+# If full passes leave less than this share of the gap, passes over some documents do not lead faster.
+_QUICK_RATE = 0.15
 # At this multiple of the target the weights are recomputed, where rounding could matter.
 _REBUILD_FACTOR = 30.0
 # The number of rounds of passes from which the rate of convergence is estimated.
@@ -49,15 +54,22 @@ class GapTarget:
 
     def reached(self, gaps: Array) -> bool:
         """Return whether gaps by lane are small enough."""
-        return bool(np.all(gaps <= self.each)) or float(gaps.sum()) <= self.total
+        return self.compute_excess(gaps) <= 1.0
+
+    def compute_excess(self, gaps: Array) -> float:
+        """Return the factor by which gaps by lane are too large; at most 1 where they are small enough."""
+        tiny = 1e-300
+        return float(
+            min((gaps / np.maximum(self.each, tiny)).max(initial=0.0), gaps.sum() / max(self.total, tiny))
+        )
 
 
 @dataclass
 class CertifiedBlock:
-    """Weights (features x 16, in the order of `PackedRows`) with margins and objectives, in float64."""
+    """Weights (features x 16, in the order of `PackedRows`) with margins and objectives."""
 
-    W: Array
-    margins: Array
+    W: NDArray[np.floating]
+    margins: NDArray[np.floating]
     objective: Array
     dual_objective: Array
 
@@ -79,8 +91,10 @@ class DualAscent:
     loss: LaneLoss
     order: np.random.Generator
     dtype: type[np.floating] = np.float32
+    exact: bool = True
     passes: float = 0.0
     seen_gap: Array = field(default_factory=lambda: np.full(WIDTH, np.inf))
+    swept_all: bool = False
     candidates: NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,20 +117,13 @@ class DualAscent:
         if self._logistic:
             self.points[:] = margins
         else:
-            for tile in self._iterate_tiles():
-                self.alpha[tile] = self.loss.dual_variable(margins[tile], self._compute_costs(tile))
-        self.rebuild_weights(self.dtype)
-
-    def _iterate_tiles(self) -> Iterator[slice]:
-        """Yield slices that cover all documents."""
-        return (
-            slice(start, start + _DOCUMENTS_PER_TILE)
-            for start in range(0, self.rows.documents, _DOCUMENTS_PER_TILE)
-        )
-
-    def _compute_costs(self, tile: slice) -> Array:
-        """Return C by document and lane."""
-        return np.asarray(self.rows.importance[tile, None] * self.block.limits)
+            for start in range(0, self.rows.documents, _DOCUMENTS_PER_TILE):
+                tile = slice(start, start + _DOCUMENTS_PER_TILE)
+                costs = self.rows.importance[tile, None] * self.block.limits
+                self.alpha[tile] = self.loss.dual_variable(margins[tile], costs)
+        steps, _ = self._measure_duals(rounded=True)
+        # Passes are no more precise.
+        self.W = self._combine_rows(steps.astype(self.dtype))
 
     def rebuild_weights(self, dtype: type[np.floating]) -> None:
         """Switch to `dtype` and recompute the weights from the dual variables, summing in float64.
@@ -127,22 +134,19 @@ class DualAscent:
         self.signs = self.block.signs.astype(dtype, copy=False)
         self.points = self.points.astype(dtype, copy=False)
         self.alpha = self.alpha.astype(dtype, copy=False)
-        steps = np.empty(self.alpha.shape)
-        for tile in self._iterate_tiles():
-            if self._logistic:
-                self.alpha[tile] = self._compute_dual(tile)[0]
-            np.multiply(self.signs[tile], self.alpha[tile], out=steps[tile])
+        steps, _ = self._measure_duals(rounded=True)
         self.W = self._combine_rows(steps).astype(dtype, copy=False)
 
-    def _combine_rows(self, steps: Array) -> Array:
-        """Return the sum of the documents times their steps, in float64."""
-        W = np.zeros((self.rows.features, WIDTH))
-        add_rows(self.rows.spans, self.rows.indices, self.rows.data, steps, W)
+    def _combine_rows(self, steps: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the sum of the documents times their steps, in the precision of the steps."""
+        W = np.zeros((self.rows.features, WIDTH), steps.dtype)
+        add_rows(self.rows.spans, self.rows.indices, self.rows.values(W.dtype)[0], steps, W)
         return W
 
     def sweep(self, negligible: float, *, full: bool) -> Array:
         """Make one pass over all documents, or over the candidates; return the gap summed on the way, by lane."""
         n = self.rows.documents
+        self.swept_all = full
         visits = make_visiting_order(self.order, np.arange(n) if full else self.candidates, self.rows.starts)
         gaps = np.zeros((1, WIDTH), self.dtype)
         kept = self._relax(visits, negligible, gaps)
@@ -163,37 +167,45 @@ class DualAscent:
         return int(relax_hinge(*matrix, *bounds, visits, negligible, self.alpha, self.W, gaps, self._again))
 
     def run_passes(
-        self, goal: GapTarget, most_passes: float, alternative: Callable[[], float] | None = None
+        self,
+        goal: GapTarget,
+        most_passes: float,
+        is_quicker: Callable[[NDArray[np.bool_], float], bool] | None = None,
     ) -> bool:
         """Make passes until the gap is expected to have reached the goal; return False if stopped before.
 
-        Passes stop early when the expected number of document visits exceeds `alternative()`, the cost of
-        another method.
+        Passes stop early when another method is quicker: `is_quicker(lanes, visits)` compares it, for the lanes
+        that are not finished, with the expected number of document visits.
         """
         target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
-        fresh = not self._has_drift(target)
-        gaps = [float(self.seen_gap[:size].sum())]
-        visits = [self.passes * n]
+        fresh = not self.has_drift(target)
+        history = [Progress(float(self.seen_gap[:size].sum()), np.inf, self.passes * n)]
+        polished = not self.swept_all
         while self.passes < most_passes:
-            if not fresh and gaps[-1] <= _REBUILD_FACTOR * target:
+            if not fresh and history[-1].gap <= _REBUILD_FACTOR * target:
                 self.rebuild_weights(self.dtype)
                 fresh = True
-            negligible = _SKIPPED_GAP_SHARE * max(min(gaps[-1], 1e30), target) / n
+            before = history[-1].gap
+            negligible = _SKIPPED_GAP_SHARE * max(min(before, 1e30), target) / n
             self.seen_gap = self.sweep(negligible, full=True)
-            gaps.append(float(self.seen_gap[:size].sum()))
-            visits.append(self.passes * n)
-            if goal.reached(_GAP_LEFT_AFTER_FULL_PASS * self.seen_gap[:size]):
+            seen = self.seen_gap[:size]
+            gap = float(seen.sum())
+            history.append(Progress(gap, goal.compute_excess(seen), self.passes * n))
+            rate = 1.0 if polished else gap / max(before, 1e-300)
+            left = min(_GAP_LEFT_AFTER_FULL_PASS, _GAP_LEFT_AT_RATE * rate) * seen
+            if goal.reached(left):
                 return True
-            if alternative is not None and _is_slower_than_alternative(gaps, visits, target, alternative):
+            if is_quicker is not None and is_quicker(left > goal.each, _predict_visits(history)):
                 return False
-            if len(self.candidates) < n / 2:
-                polished = self._polish(_SKIPPED_GAP_SHARE * max(gaps[-1], target) / n, gaps[-1], goal)
-                if goal.reached(_GAP_LEFT_AFTER_POLISH * polished):
+            polished = rate > _QUICK_RATE and len(self.candidates) < n / 2
+            if polished:
+                found = self._polish(_SKIPPED_GAP_SHARE * max(gap, target) / n, gap, goal)
+                if goal.reached(_GAP_LEFT_AFTER_POLISH * found):
                     return True
         return False
 
-    def _has_drift(self, target: float) -> bool:
+    def has_drift(self, target: float) -> bool:
         """Return whether rounding errors that the weights collect during passes matter for such a gap."""
         lost = float(np.finfo(self.dtype).eps) * self.rows.documents * float(self.block.limits.max())
         bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
@@ -213,52 +225,57 @@ class DualAscent:
 
     def estimate_dual(self) -> Array:
         """Return the dual objective by lane in the precision of the passes, for setting targets."""
-        penalty = 0.5 * np.einsum("ij,ij->j", self.W, self.W)
-        values = np.zeros(WIDTH)
-        for tile in self._iterate_tiles():
-            values += self._compute_dual_values(tile, self.alpha[tile].astype(np.float64)).sum(axis=0)
-        return np.asarray((values - penalty)[: self.block.size])
+        _, values = self._measure_duals(rounded=False)
+        return np.asarray((values - 0.5 * _sum_squares(self.W))[: self.block.size])
 
-    def _compute_dual(self, tile: slice) -> tuple[Array, Array]:
-        """Return the dual variables of some documents in float64, and their terms of the dual objective."""
-        alpha = self.alpha[tile].astype(np.float64)
-        if self._logistic:
-            alpha = self.loss.dual_variable(self.points[tile].astype(np.float64), self._compute_costs(tile))
-        return alpha, self._compute_dual_values(tile, alpha)
-
-    def _compute_dual_values(self, tile: slice, alpha: Array) -> Array:
-        weights = self._compute_costs(tile)
-        if self._logistic:
-            points = self.points[tile].astype(np.float64)
-            return np.asarray(weights * softplus(-points) + points * alpha)
-        return self.loss.dual_value(alpha, weights)
+    def _measure_duals(self, *, rounded: bool) -> tuple[Array, Array]:
+        """Return the signed dual variables in float64, and the dual objective without its penalty by lane."""
+        steps, values = np.empty(self.alpha.shape), np.empty((1, WIDTH))
+        limits = self.block.limits[None]
+        settings = (self.block.signs, self.rows.importance, limits, rounded)
+        measure_duals(LOSS_NUMBERS[self.loss.name], self.points, self.alpha, *settings, steps, values)
+        return steps, values[0]
 
     def certify(self) -> CertifiedBlock:
-        """Compute weights, objective and dual objective in float64 from the dual variables alone."""
-        signs, products = self.block.signs, np.empty(self.block.signs.shape)
-        values, losses = np.zeros((2, WIDTH))
-        for tile in self._iterate_tiles():
-            alpha, worth = self._compute_dual(tile)
-            values += worth.sum(axis=0)
-            np.multiply(signs[tile], alpha, out=products[tile])
-        W = self._combine_rows(products)
-        multiply_all_rows(self.rows.spans, self.rows.indices, self.rows.data, W, products)
-        for tile in self._iterate_tiles():
-            products[tile] *= signs[tile]
-            losses += self.loss.value(products[tile], self._compute_costs(tile)).sum(axis=0)
-        penalty = 0.5 * np.einsum("ij,ij->j", W, W)
-        return CertifiedBlock(W, products, penalty + losses, values - penalty)
+        """Compute weights, objective and dual objective from the dual variables alone, in float64.
+
+        If not `exact`, the weights of passes in float32 are taken as they are, and margins are in float32.
+        """
+        signed, values = self._measure_duals(rounded=False)
+        W = self._combine_rows(signed) if self.exact else self.W
+        products = signed if W.dtype == np.float64 else np.empty(signed.shape, W.dtype)
+        rows, block, losses = self.rows, self.block, np.empty((1, WIDTH))
+        multiply_all_rows(rows.spans, rows.indices, rows.values(W.dtype)[0], W, products)
+        number, limits = LOSS_NUMBERS[self.loss.name], block.limits[None]
+        measure_losses(number, products, block.signs, rows.importance, limits, losses)
+        penalty = 0.5 * _sum_squares(W)
+        return CertifiedBlock(W, products, penalty + losses[0], values - penalty)
 
 
-def _is_slower_than_alternative(
-    gaps: list[float], visits: list[float], target: float, alternative: Callable[[], float]
-) -> bool:
-    """Return whether reaching `target` at the rate of the last rounds costs more than the alternative."""
-    rounds = min(_PACE_ROUNDS, len(gaps) - 1)
-    before = gaps[-1 - rounds]
-    if len(gaps) <= _PACE_ROUNDS or not 0 < before < np.inf:
-        return False
-    fall = np.log(before / gaps[-1]) if gaps[-1] < before else 0.0
+def _sum_squares(W: NDArray[np.floating]) -> Array:
+    """Return the sums of the squared weights by lane."""
+    sums = np.zeros((1, WIDTH))
+    sum_squares(W, sums)
+    return np.asarray(sums[0])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """A pass over all documents: the gap seen, the factor by which it is too large, document visits so far."""
+
+    gap: float
+    excess: float
+    visits: float
+
+
+def _predict_visits(history: list[Progress]) -> float:
+    """Return the document visits to the goal at the rate of the last rounds; 0 if there are too few to tell."""
+    if len(history) <= _PACE_ROUNDS:
+        return 0.0
+    last, before = history[-1], history[-1 - _PACE_ROUNDS]
+    if not 0 < before.gap < np.inf:
+        return 0.0
+    fall = np.log(before.gap / last.gap) if 0 < last.gap < before.gap else 0.0
     if fall == 0.0:
-        return True
-    return bool(np.log(gaps[-1] / target) / fall * (visits[-1] - visits[-1 - rounds]) > alternative())
+        return np.inf
+    return float(np.log(max(last.excess, 1.0)) / fall * (last.visits - before.visits))

@@ -8,10 +8,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from textcat.compile import compile_kernel
 from textcat.linear.lane_math import exponential, lane_softplus
-from textcat.linear.simd import WIDTH, load, splat, store
+from textcat.linear.simd import (
+    WIDTH,
+    fused_multiply_add,
+    lane_maximum,
+    load,
+    narrow,
+    splat,
+    store,
+    widen,
+)
 
 Array = NDArray[np.float64]
 
@@ -32,30 +42,79 @@ def _softplus(x: Any, out: Any) -> None:
         store(out, row, lane_softplus(load(x, row)))
 
 
+# The losses as numbers, for kernels.
+_LOGISTIC, _HINGE, _SQUARED_HINGE = 0, 1, 2
+LOSS_NUMBERS = {"logistic": _LOGISTIC, "hinge": _HINGE, "squared_hinge": _SQUARED_HINGE}
+
+
 @compile_kernel
-def _sigmoid(x: Any, out: Any) -> None:
-    one = splat(x, 1.0)
-    for row in range(len(x) // WIDTH):
-        store(out, row, one / (one + exponential(splat(x, 0.0) - load(x, row))))
+def measure_duals(
+    loss: int,
+    points: Any,
+    alpha: Any,
+    signs: Any,
+    importance: Any,
+    limits: Any,
+    rounded: bool,
+    steps: Any,
+    values: Any,
+) -> None:
+    """Write signed dual variables into `steps`, and their terms of the dual objective, summed by lane, into `values`.
+
+    For the logistic loss they are C sigma(-u), u in `points`; if `rounded`, `alpha` gets them, and `steps` are
+    those in its precision.
+    """
+    one = splat(limits, 1.0)
+    zero = splat(limits, 0.0)
+    quarter = splat(limits, 0.25)
+    limit = load(limits, 0)
+    total = zero
+    for i in range(len(signs)):
+        bound = limit * splat(limits, importance[i])
+        if loss == _LOGISTIC:
+            u = widen(load(points, i))
+            a = bound / (one + exponential(u))
+            total = total + fused_multiply_add(u, a, bound * lane_softplus(zero - u))
+            if rounded:
+                store(alpha, i, narrow(a, alpha))
+                a = widen(load(alpha, i))
+        else:
+            a = widen(load(alpha, i))
+            total = total + a
+            if loss == _SQUARED_HINGE:
+                total = total - quarter * a * a / bound
+        store(steps, i, widen(load(signs, i)) * a)
+    store(values, 0, total)
 
 
-def _apply_in_lanes(kernel: Callable[[Array, Array], None], x: Array) -> Array:
-    """Apply a kernel to all numbers of an array, sixteen at a time."""
-    padded = np.zeros(-(-x.size // WIDTH) * WIDTH)
-    padded[: x.size] = x.ravel()
-    out = np.empty_like(padded)
-    kernel(padded, out)
-    return out[: x.size].reshape(x.shape)
+@compile_kernel
+def measure_losses(loss: int, margins: Any, signs: Any, importance: Any, limits: Any, values: Any) -> None:
+    """Multiply the products x_i'w in `margins` by the signs; write the losses, summed by lane, into `values`."""
+    one = splat(limits, 1.0)
+    zero = splat(limits, 0.0)
+    limit = load(limits, 0)
+    total = zero
+    for i in range(len(signs)):
+        bound = limit * splat(limits, importance[i])
+        margin = widen(load(signs, i)) * widen(load(margins, i))
+        store(margins, i, narrow(margin, margins))
+        if loss == _LOGISTIC:
+            value = lane_softplus(zero - margin)
+        else:
+            value = lane_maximum(zero, one - margin)
+            if loss == _SQUARED_HINGE:
+                value = value * value
+        total = fused_multiply_add(bound, value, total)
+    store(values, 0, total)
 
 
 def softplus(x: Array) -> Array:
     """Return log(1 + exp(x)) without overflow."""
-    return _apply_in_lanes(_softplus, x)
-
-
-def sigmoid(x: Array) -> Array:
-    """Return 1 / (1 + exp(-x)) without overflow."""
-    return _apply_in_lanes(_sigmoid, x)
+    padded = np.zeros(-(-x.size // WIDTH) * WIDTH)
+    padded[: x.size] = x.ravel()
+    out = np.empty_like(padded)
+    _softplus(padded, out)
+    return out[: x.size].reshape(x.shape)
 
 
 def _entropy(a: Array, C: Array) -> Array:
@@ -69,7 +128,7 @@ def _entropy(a: Array, C: Array) -> Array:
 LANE_LOSSES = {
     loss.name: loss
     for loss in (
-        LaneLoss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * sigmoid(-z), _entropy),
+        LaneLoss("logistic", lambda z, C: C * softplus(-z), lambda z, C: C * expit(-z), _entropy),
         LaneLoss(
             "hinge",
             lambda z, C: C * np.maximum(0.0, 1 - z),

@@ -21,7 +21,7 @@ from textcat.linear.fast.lasso_newton import fill_slopes_and_curvatures, run_pro
 from textcat.linear.fast.layout import PackedRows, add_rows, group_categories
 from textcat.linear.mapped_arrays import convert_to_columns
 from textcat.linear.simd import WIDTH
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Array = NDArray[np.float64]
 

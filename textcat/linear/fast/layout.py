@@ -25,7 +25,17 @@ from textcat.linear.mapped_arrays import (
     split_into_pieces,
     split_rows,
 )
-from textcat.linear.simd import WIDTH, any_differs, entry, fused_multiply_add, load, prefetch, splat, store
+from textcat.linear.simd import (
+    WIDTH,
+    any_differs,
+    entry,
+    fused_multiply_add,
+    load,
+    prefetch,
+    splat,
+    store,
+    widen,
+)
 
 
 @compile_part
@@ -103,6 +113,37 @@ def place_columns(W: Any, place: Any, columns: Any, out: Any) -> None:
             out[j, columns[k]] = row[k]
 
 
+@compile_kernel
+def take_columns(weights: Any, place: Any, columns: Any, W: Any) -> None:
+    """Copy column columns[k] of feature j of `weights` to row place[j] and lane k; the other way of `place_columns`."""
+    for j in range(len(place)):
+        row = W[place[j]]
+        for k in range(len(columns)):
+            row[k] = weights[j, columns[k]]
+
+
+@compile_kernel
+def sum_squares(W: Any, sums: Any) -> None:
+    """Write the sum of the squared weights of each lane in float64."""
+    total = load(sums, 0)
+    for j in range(len(W)):
+        value = widen(load(W, j))
+        total = fused_multiply_add(value, value, total)
+    store(sums, 0, total)
+
+
+@compile_kernel
+def _shuffle(values: Any, seed: int) -> None:
+    """Bring the values into a random order."""
+    state = np.uint64(seed)
+    for i in range(len(values) - 1, 0, -1):
+        state ^= state << np.uint64(13)
+        state ^= state >> np.uint64(7)
+        state ^= state << np.uint64(17)
+        j = ((state >> np.uint64(32)) * np.uint64(i + 1)) >> np.uint64(32)
+        values[i], values[j] = values[j], values[i]
+
+
 # Entries of a region, about 16 megabytes.
 ENTRIES_PER_REGION = 2_000_000
 # Size of a value in single precision with its position.
@@ -118,7 +159,8 @@ def make_visiting_order(
     generator: np.random.Generator, documents: NDArray[np.int64], indptr: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return the documents in a new random order, the same for matrices in memory and on disk."""
-    shuffled = generator.permutation(documents)
+    shuffled = documents.copy()
+    _shuffle(shuffled, int(generator.integers(1, 2**63)))
     if fits_into_memory(int(indptr[-1])):
         return shuffled
     regions = -(-int(indptr[-1]) // ENTRIES_PER_REGION)
@@ -169,9 +211,9 @@ class PackedRows:
             importance=self.importance[documents], single=(data, norms[documents], importance[documents]),
         )  # fmt: skip
 
-    def values(self, dtype: type[np.floating]) -> tuple[Floats, Floats, Floats]:
+    def values(self, dtype: type[np.floating] | np.dtype[np.floating]) -> tuple[Floats, Floats, Floats]:
         """Return data, squared norms and document weights in an element type."""
-        return self.single if dtype is np.float32 else (self.data, self.norms, self.importance)
+        return self.single if dtype == np.float32 else (self.data, self.norms, self.importance)
 
 
 @dataclass(frozen=True)
@@ -252,7 +294,5 @@ def _assign_lanes(categories: NDArray[np.int64]) -> NDArray[np.int64]:
 def pack_block(Y: NDArray[np.bool_], C: NDArray[np.float64], categories: NDArray[np.int64]) -> CategoryBlock:
     """Return the signs and costs of a group of categories, one lane each."""
     lanes = _assign_lanes(categories)
-    signs = np.empty((len(Y), WIDTH), np.float32)
-    for lane, category in enumerate(lanes):
-        signs[:, lane] = np.where(Y[:, category], np.float32(1), np.float32(-1))
+    signs = np.where(np.take(Y, lanes, axis=1), np.float32(1), np.float32(-1))
     return CategoryBlock(categories, signs, C[lanes])

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.algorithm_options import FastOptions
-from textcat.linear.certificate import Certificate
+from textcat.linear.certificate import BlockResult, Certificate
 from textcat.linear.fast.dual import StoppingRule, maximise_dual
 from textcat.linear.fast.lasso import minimise_lasso
 from textcat.linear.fast.layout import (
@@ -33,12 +33,12 @@ from textcat.linear.fast.layout import (
     pack_block,
     pack_rows,
     place_columns,
+    take_columns,
 )
 from textcat.linear.problem import Floats, LinearProblem
 from textcat.linear.regularization import c_from_lam
 from textcat.linear.simd import WIDTH
-from textcat.linear.stopping import BlockResult
-from textcat.parallel.threads import limit_to_one_thread, run_in_threads
+from textcat.parallel.executors import limit_to_one_thread, run_in_threads
 
 Numbers = NDArray[np.int64]
 
@@ -134,7 +134,7 @@ class GroupSolution:
     """A solved group of categories: weights (features in the order of `PackedRows`), and values by category."""
 
     categories: Numbers
-    W: Floats
+    W: NDArray[np.floating]
     objective: Floats
     gap: Floats
     passes: float
@@ -176,7 +176,7 @@ def _solve_lasso(task: SolverTask, rows: PackedRows, init: Floats | None) -> Fas
 def _compute_start_margins(rows: PackedRows, block: CategoryBlock, init: Floats) -> Floats:
     """Return the margins of the weights to start from; single precision is enough for a start."""
     W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
-    W[rows.place, : block.size] = init[:, block.categories]
+    take_columns(init, rows.place, block.categories, W)
     margins = np.empty(block.signs.shape, np.float32)
     multiply_all_rows(rows.spans, rows.indices, rows.single[0], W, margins)
     return np.asarray(block.signs * margins, np.float64)
@@ -201,6 +201,10 @@ def _solve_masked(task: SolverTask, mask: NDArray[np.bool_], init: Floats | None
         coef[np.ix_(chosen, own)] = solution.coef
         objective[own], gap[own], passes[own] = solution.objective, solution.gap, solution.passes
     return FastSolution(coef, objective, gap, passes)
+
+
+# The gap of a fold is computed in float32 if it need not be smaller than this share of the objective.
+_EXACT_BELOW = 1e-5
 
 
 def score_fast_folds(
@@ -261,8 +265,9 @@ def _score_fold(
     """Train one block on one fold; return the scores of the held-out documents by lane."""
     part = replace(block, signs=block.signs[fold.kept], limits=fold.limits[block.lanes])
     start = None if margins is None else margins[fold.kept]
-    solved, _ = maximise_dual(rows.select_documents(fold.kept), part, task.loss, task.rule, seed, start)
-    held = rows.select_documents(fold.held)
-    scores = np.empty((held.documents, WIDTH))
-    multiply_all_rows(held.spans, held.indices, held.data, solved.W, scores)
+    kept, held = rows.select_documents(fold.kept), rows.select_documents(fold.held)
+    exact = task.rule.tol < _EXACT_BELOW
+    solved, _ = maximise_dual(kept, part, task.loss, task.rule, seed, start, exact=exact)
+    scores = np.empty((held.documents, WIDTH), solved.W.dtype)
+    multiply_all_rows(held.spans, held.indices, held.values(solved.W.dtype)[0], solved.W, scores)
     return scores

@@ -130,23 +130,26 @@ _ROUND_SHARE = 0.01
 _FLOAT32_GAP_RATIO = 0.3
 
 
-def estimate_finish_visits(ascent: DualAscent) -> float:
-    """Estimate the cost of finishing on the support vectors, in document visits of a pass."""
-    sizes = (ascent.alpha[:, : ascent.block.size] > 0).sum(axis=0) / 1000.0
-    if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
-        return np.inf
+def is_finish_quicker(ascent: DualAscent, lanes: NDArray[np.bool_], visits: float) -> bool:
+    """Return whether finishing some lanes on their support vectors costs less than document visits of a pass."""
     fixed, square, cube = _VISIT_COSTS
-    return float((fixed + square * sizes**2 + cube * sizes**3).sum())
+    if fixed * np.count_nonzero(lanes) >= visits:
+        return False
+    sizes = np.count_nonzero(ascent.alpha, axis=0)[: len(lanes)] / 1000.0
+    if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
+        return False
+    sizes = sizes[lanes]
+    return bool((fixed + square * sizes**2 + cube * sizes**3).sum() < visits)
 
 
-def solve_on_support_vectors(ascent: DualAscent, targets: Array) -> CertifiedBlock:
-    """Solve each category to its target gap, unless its working set gets too large; return the certified block."""
+def solve_on_support_vectors(ascent: DualAscent, tol: float) -> CertifiedBlock:
+    """Solve each category to a gap of `tol`, unless its working set gets too large; return the certified block."""
     found = ascent.certify()
     lengths = np.sqrt(ascent.rows.norms)
-    for lane in range(len(targets)):
-        if found.gap[lane] > targets[lane]:
+    for lane in range(ascent.block.size):
+        if found.gap[lane] > tol * found.objective[lane]:
             category = _extract_category(ascent, found, lane, lengths)
-            _solve_category(category, float(targets[lane]))
+            _solve_category(category, tol)
             _store_category(ascent, found, lane, category)
     return found
 
@@ -157,8 +160,8 @@ def _extract_category(ascent: DualAscent, found: CertifiedBlock, lane: int, leng
         block.signs[:, lane].astype(np.float64),
         block.limits[lane] * rows.importance,
         ascent.alpha[:, lane].astype(np.float64),
-        found.margins[:, lane].copy(),
-        found.W[:, lane].copy(),
+        found.margins[:, lane].astype(np.float64),
+        found.W[:, lane].astype(np.float64),
     )
     return CategoryState(rows, ascent.loss, *own, lengths)
 
@@ -176,11 +179,11 @@ def _store_category(ascent: DualAscent, found: CertifiedBlock, lane: int, catego
     found.dual_objective[own] = category.dual_objective
 
 
-def _solve_category(category: CategoryState, target: float) -> None:
-    """Run rounds until the gap is at most `target` or the working set gets too large."""
+def _solve_category(category: CategoryState, tol: float) -> None:
+    """Run rounds until the gap is at most `tol` of the objective or the working set gets too large."""
     gram, newton = GramMatrix(category.rows, category.signs, category.ridges, np.float32), BoundedNewton()
     for _ in range(_MAX_ROUNDS):
-        gap = category.gap
+        gap, target = category.gap, tol * category.objective
         if gap <= target:
             return
         wanted = _choose_working_set(category)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.linear.algorithm_options import REFRESH_PASSES, ColumnOptions
-from textcat.linear.certificate import OptimalityMeasures, measure, scores_of, signs_of
+from textcat.linear.certificate import BlockResult, OptimalityMeasures, Progress, measure, scores_of, signs_of
 from textcat.linear.losses import LOSS_CODES, SQUARED
 from textcat.linear.papers import column_kernels as kernels
 from textcat.linear.problem import (
@@ -26,7 +26,6 @@ from textcat.linear.problem import (
     mark_lanes,
     split_into_lanes,
 )
-from textcat.linear.stopping import BlockResult, Progress
 
 RULE_CODES = {"epsilon": kernels.RULE_EPSILON, "halving": kernels.RULE_HALVING}
 

@@ -20,13 +20,12 @@ import numpy as np
 
 from textcat.compile import compile_kernel
 from textcat.linear.algorithm_options import GradientOptions
-from textcat.linear.certificate import compute_objective, measure, signs_of
+from textcat.linear.certificate import BlockResult, Progress, compute_objective, measure, signs_of
 from textcat.linear.lane_math import exponential
 from textcat.linear.losses import LOGISTIC, LOSS_CODES, SQUARED, Loss, modified_logistic
 from textcat.linear.problem import Floats, LinearProblem, PenaltyShape
 from textcat.linear.products import multiply_matrix, multiply_transposed
-from textcat.linear.stopping import BlockResult, Progress
-from textcat.parallel.threads import run_in_threads
+from textcat.parallel.executors import run_in_threads
 
 Array = Any
 

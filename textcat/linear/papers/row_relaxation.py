@@ -25,12 +25,18 @@ from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel, compile_part
 from textcat.linear.algorithm_options import REFRESH_PASSES, RowOptions
-from textcat.linear.certificate import apply_document_weights, measure, scores_of, signs_of
+from textcat.linear.certificate import (
+    BlockResult,
+    Progress,
+    apply_document_weights,
+    measure,
+    scores_of,
+    signs_of,
+)
 from textcat.linear.losses import HINGE, LOGISTIC, LOSS_CODES, SQUARED_HINGE
 from textcat.linear.problem import Floats, LinearProblem, join_lanes, mark_lanes, split_into_lanes
 from textcat.linear.products import multiply_transposed
 from textcat.linear.simd import any_differs, choose_less, choose_marked, entry, load, splat, store
-from textcat.linear.stopping import BlockResult, Progress
 
 Array = Any
 

@@ -1,4 +1,4 @@
-"""Squeezer: the weakest Laplace prior under which a category has at most so many features.
+"""Squeezer: the weakest Laplace prior under which a category has at most a given number of features.
 
 Problem: for each category the least lam whose solution has at most `features` nonzero weights, not counting
 the constant. The number of features hardly ever grows with lam, so lam is found by bisection on its logarithm,
