@@ -34,6 +34,11 @@ class UsageError(TextcatError):
     exit_code = 2
 
 
+def make_fit_error(what: str, hint: str) -> UsageError:
+    """Return the error for wrong arguments of `textcat.linear.fit`."""
+    return UsageError(what, where="fit", hint=hint)
+
+
 class DataNotAvailableError(TextcatError):
     """The files of a collection are missing and could not be downloaded."""
 

@@ -24,7 +24,11 @@ def make_folds(
     documents: int, folds: int, *, seed: int, strata: RowNumbers | None = None
 ) -> list[tuple[RowNumbers, RowNumbers]]:
     """Return (train, test) rows of each fold; every document is tested once."""
-    numbers = assign_folds(documents, folds, seed=seed, strata=strata)
+    return split_by_fold(assign_folds(documents, folds, seed=seed, strata=strata), folds)
+
+
+def split_by_fold(numbers: RowNumbers, folds: int) -> list[tuple[RowNumbers, RowNumbers]]:
+    """Return (train, test) rows of each fold, given the fold of each document."""
     return [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
 
 

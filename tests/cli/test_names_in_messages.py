@@ -86,7 +86,7 @@ def test_an_unknown_format_names_the_formats(tmp_path: Path, capsys: pytest.Capt
     assert "my_news.yaml:2:" in printed
     assert "no collection or format 'cvs'" in printed
     assert "Did you mean csv?" in printed
-    assert "csv, tsv, jsonl, folders" in printed
+    assert "csv, tsv, jsonl, fasttext, folders" in printed
 
 
 def test_a_file_of_documents_is_no_experiment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -236,7 +236,7 @@ def test_vector_lines_are_read_like_scikit_learn_does(tmp_path: Path) -> None:
     ours = open_vectors("svmlight", path, ratio=None)
     assert abs(ours.X - X).max() < 1e-6
     assert [tuple(str(int(each)) for each in found) for found in labels] == [
-        tuple(np.array(ours.categories)[row]) for row in ours.Y
+        tuple(np.array(ours.categories)[row]) for row in ours.Y.toarray()
     ]
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from textcat.errors import UsageError
 from textcat.evaluation import measures
+from textcat.evaluation.comparison import paired_bootstrap
 from textcat.evaluation.measures import count_contingency
-from textcat.evaluation.significance import paired_bootstrap
 
 
 def decisions(seed: int, share_flipped: float, labels):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from textcat.errors import UsageError
-from textcat.evaluation.significance import (
+from textcat.evaluation.comparison import (
     macro_sign_test,
     macro_t_test,
     measure_comparison,

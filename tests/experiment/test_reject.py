@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.experiment.own_table import WORDS, carried_out, table
-from textcat.cli.predict_command import predict_command
+from textcat.cli.model_commands import predict_command
 from textcat.errors import UsageError
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.spec.loading import load_experiment

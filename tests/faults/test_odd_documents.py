@@ -42,7 +42,7 @@ ODD: list[tuple[str, str, Any]] = [
     ("csv", "categories", [1]),
     ("csv", "text", []),
     ("csv", "text", {"a": 1}),
-    ("csv", "label", ["a"]),
+    ("csv", "label", ["a", "a"]),
     ("csv", "id", 7),
     ("csv", "side", []),
     ("csv", "validation", "validation"),
@@ -87,7 +87,7 @@ def test_odd_options_are_refused_with_their_place(tmp_path: Path, kind: str, key
 
 @pytest.mark.parametrize("name", sorted(list_builtin_corpora()))
 def test_every_reader_has_types_for_its_options(name: str) -> None:
-    reader = {**registry._TEXT_READERS, **registry._VECTOR_READERS}[name]
+    reader = registry._COLLECTIONS[name].open
     taken = [each for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY]
     defaults = {each.name: each.default for each in taken if each.name != "split"}
     assert list_reader_options(name) == defaults

@@ -17,7 +17,7 @@ from textcat.linear import fit, fit_path
 from textcat.linear.certificate import OptimalityMeasures, Progress
 from textcat.linear.division import READING_COST, divide_blocks
 from textcat.linear.problem import split_into_blocks
-from textcat.linear.pruning import MAX_BLOCK, split_blocks
+from textcat.linear.solved_blocks import MAX_BLOCK, split_blocks
 from textcat.linear.training import FitSettings, make_problem
 
 SMALL = make(21, documents=40, features=12, categories=3)

@@ -11,8 +11,8 @@ from tests.conftest import PROJECT
 from tests.experiment.own_table import carried_out
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import read_results
+from textcat.report.comparison_tables import choose_headline_columns, format_headline_numbers, runs_as_text
 from textcat.report.escaping import escape_markdown
-from textcat.report.runs_table import choose_headline_columns, format_headline_numbers, runs_as_text
 from textcat.report.writer import format_for_terminal, write_report
 
 RUNS = {"bayes": {"learner": "naive_bayes"}}

@@ -33,7 +33,8 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     The exit code is 1 if a number moved from its pinned value, or if a cell that was reproduced before is not
     reproduced now. Cells that were not run are listed and never pass.
     """
-    from textcat.published.check import list_failed
+    from textcat.published.baselines import count_marks, describe_counts
+    from textcat.published.check import list_failed, summarize_verdicts
     from textcat.report.gate import (
         find_changed_sources,
         find_results,
@@ -41,6 +42,7 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
         judge_results,
         pin_values,
     )
+    from textcat.report.reading_headlines import summarize_by_reading
 
     options = read_command_settings(settings)
     results = find_results(where or (options.results,))
@@ -55,29 +57,19 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
         click.echo(
             f"{name}: the corpus files differ from those of the pinned values; drift is not checked", err=True
         )
-    from textcat.report.reading_headlines import summarize_by_reading
-
     by_reading = summarize_by_reading(verdicts, None if where else options.results)
     if as_json:
-        from textcat.published.check import summarize_verdicts
-
         marks = [entry.describe() for entry in baselines]
         facts = {**summarize_verdicts(verdicts), "readings": by_reading, "baselines": marks}
         print_json(facts, ensure_ascii=True)
     else:
         _print_verdicts(verdicts, by_reading, options)
-        _print_baselines(baselines, options)
+        if baselines:
+            options.print_unless_quiet(f"\n{describe_counts(count_marks(baselines))}")
+        for entry in baselines:
+            if entry.failed:
+                _print_failure(entry.id, entry)
     return 1 if list_failed(verdicts) or any(entry.failed for entry in baselines) else 0
-
-
-def _print_baselines(baselines: Sequence[JudgedMark], options: CommandSettings) -> None:
-    from textcat.published.baselines import count_marks, describe_counts
-
-    if baselines:
-        options.print_unless_quiet(f"\n{describe_counts(count_marks(baselines))}")
-    for entry in baselines:
-        if entry.failed:
-            _print_failure(entry.id, entry)
 
 
 def _print_failure(name: str, entry: CellVerdict | JudgedMark) -> None:
@@ -91,6 +83,7 @@ def _print_verdicts(
     from tabulate import tabulate
 
     from textcat.published.check import VERDICTS, list_failed, summarize_verdicts
+    from textcat.report.reading_headlines import describe_readings
 
     facts = summarize_verdicts(verdicts)
     rows = [
@@ -98,8 +91,6 @@ def _print_verdicts(
         for name, table in facts["tables"].items()
     ]
     options.print_unless_quiet(tabulate(rows, headers=["table", "run", *VERDICTS[:-1], "not run"]))
-    from textcat.report.reading_headlines import describe_readings
-
     options.print_unless_quiet(f"\n{describe_readings(by_reading)}")
     groups = {"tables": "totals", "running text": "text", "standard deviations": "spreads"}
     for name, group in groups.items():

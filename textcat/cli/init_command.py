@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from textcat.cli.options import add_common_options, read_command_settings
+from textcat.errors import UsageError
 
 
 @click.command("init", epilog="Example:  textcat init documents.csv")
@@ -37,17 +37,23 @@ def init_command(documents: Path, target: Path | None, test: Path | None, **sett
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.loading import load_experiment
     from textcat.experiment.spec.schema import render_first_experiment
+    from textcat.store.files import open_output
 
     options = read_command_settings(settings)
     written = target or Path(f"{choose_name(documents)}.yaml")
-    if not _is_stream(written):
-        _refuse_to_overwrite(written)
+    if not _is_stream(written) and written.exists():
+        hint = "Choose another file with --to, or move this one."
+        raise UsageError("the file already exists", where=str(written), hint=hint)
     inspection = inspect_documents(documents, test)
     folder = Path.cwd() if _is_stream(written) else written.resolve().parent
     path = os.path.relpath(documents.resolve(), folder)
     text = render_first_experiment(inspection, choose_name(documents), path)
     if _is_stream(written):
-        _write_to_stream(written, text, [] if options.quiet else inspection.report)
+        with open_output(written) as stream:
+            stream.write(text.encode())
+        # What was found goes to standard error.
+        for line in [] if options.quiet else inspection.report:
+            click.echo(line, err=True)
         return
     _write_new(written, text)
     load_experiment(written)
@@ -63,16 +69,6 @@ def _is_stream(path: Path) -> bool:
     return str(path) in STANDARD_OUTPUT or (path.exists() and not path.is_file() and not path.is_dir())
 
 
-def _write_to_stream(path: Path, text: str, report: Sequence[str]) -> None:
-    """Write the experiment; what was found goes to standard error."""
-    from textcat.store.files import open_output
-
-    with open_output(path) as stream:
-        stream.write(text.encode())
-    for line in report:
-        click.echo(line, err=True)
-
-
 def choose_name(documents: Path) -> str:
     """Return a name for the experiment that is a valid folder name."""
     stem = documents.resolve().name if documents.is_dir() else documents.stem
@@ -80,17 +76,7 @@ def choose_name(documents: Path) -> str:
     return plain[:50] or "mine"
 
 
-def _refuse_to_overwrite(path: Path) -> None:
-    from textcat.errors import UsageError
-
-    if path.exists():
-        hint = "Choose another file with --to, or move this one."
-        raise UsageError("the file already exists", where=str(path), hint=hint)
-
-
 def _write_new(path: Path, text: str) -> None:
-    from textcat.errors import UsageError
-
     try:
         with path.open("x", encoding="utf-8") as opened:
             opened.write(text)

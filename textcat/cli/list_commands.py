@@ -35,16 +35,12 @@ def list_command(kind: str, as_json: bool, **settings: Any) -> None:
     if as_json:
         print_json(rows, ensure_ascii=True)
         return
-    from tabulate import tabulate
-
-    click.echo(tabulate(_wrap_rows(rows), headers="keys", tablefmt="simple", disable_numparse=True))
-
-
-def _wrap_rows(rows: list[dict[str, Any]]) -> list[dict[str, str]]:
-    """Wrap long texts."""
     from textwrap import fill
 
-    return [{key: fill(str(value), 56) for key, value in row.items()} for row in rows]
+    from tabulate import tabulate
+
+    wrapped = [{key: fill(str(value), 56) for key, value in row.items()} for row in rows]
+    click.echo(tabulate(wrapped, headers="keys", tablefmt="simple", disable_numparse=True))
 
 
 def _list_corpora(data: Path) -> list[dict[str, Any]]:
@@ -200,19 +196,8 @@ def _describe_table(cells: list[Any]) -> dict[str, Any]:
     from textcat.published.printed_tables import load_paper
 
     table = load_paper(cells[0].paper).tables[cells[0].table]
-    shown = {
-        "row",
-        "column",
-        "printed",
-        "experiment",
-        "run",
-        "measure",
-        "kind",
-        "cannot_run",
-        "not_run",
-        "where",
-        "repeats",
-    }
+    shown = {"row", "column", "printed", "experiment", "run", "measure", "kind", "cannot_run", "not_run",
+             "where", "repeats"}  # fmt: skip
     return {
         "table": cells[0].table_id,
         "caption": table.caption,

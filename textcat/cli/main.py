@@ -44,6 +44,7 @@ SHARED_MODULES = {
     "stage_commands": ("tokenize", "select", "train", "evaluate", "report", "run"),
     "collection_commands": ("fetch", "export", "generate"),
     "list_commands": ("list", "show", "cite"),
+    "model_commands": ("predict", "explain"),
     "completion": ("completion",),
 }
 

@@ -186,19 +186,17 @@ def run_command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool
     EXPERIMENT is a YAML file or a name from `textcat list experiments`. Finished steps are read from the cache;
     an interrupted run continues where it stopped.
     """
-    chosen = (*experiments, *_list_paper_experiments()) if all_papers else experiments
+    from textcat.experiment.spec.config_files import find_experiment_files
+    from textcat.experiment.spec.loading import load_experiment
+
+    chosen = list(experiments)
+    if all_papers:
+        chosen += [name for name, path in find_experiment_files().items() if load_experiment(path).paper]
     if not chosen:
         raise click.UsageError("Give an experiment, or use --all.")
     return run_experiments(
         tuple(dict.fromkeys(chosen)), read_command_settings(settings), until="report", keep_going=keep_going
     )
-
-
-def _list_paper_experiments() -> list[str]:
-    from textcat.experiment.spec.config_files import find_experiment_files
-    from textcat.experiment.spec.loading import load_experiment
-
-    return [name for name, path in find_experiment_files().items() if load_experiment(path).paper]
 
 
 @click.command(

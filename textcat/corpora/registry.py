@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -77,43 +77,10 @@ def open_plugin_corpus(
     return PluginCorpus(plugin, opened)
 
 
-AnyCorpus = TypeVar("AnyCorpus")
-
-_TEXT_READERS: dict[str, Callable[..., Corpus]] = {
-    "20newsgroups": newsgroups20.Newsgroups,
-    "clinc150": clinc150.Clinc150,
-    "eurlex57k": eurlex57k.Eurlex57k,
-    "industry-sector": webkb.IndustrySector,
-    "ohsumed": ohsumed.Ohsumed,
-    "ohsumed-23": ohsumed.Ohsumed23,
-    "rcv1": rcv1.Rcv1,
-    "rcv1-like": rcv1.Rcv1,
-    "reuters21578": reuters21578.Reuters21578,
-    "webkb": webkb.WebKB,
-    **{form: partial(own.OwnDocuments, form) for form in (*TABLES, "folders")},
-}
-_VECTOR_READERS: dict[str, Callable[..., VectorCorpus]] = {
-    "rcv1-subset": rcv1.open_rcv1_subset,
-    "rcv1-vectors": rcv1.open_rcv1_vectors,
-    "svmlight": open_svmlight,
-}
 # Formats of a user's own documents. Their `folder` is a file, except for `folders` and `rcv1-like` (the files that
 # `textcat generate` writes).
 OWN_TEXT_FORMATS = (*TABLES, "folders")
 OWN_FORMATS = (*OWN_TEXT_FORMATS, "svmlight", "rcv1-like")
-_COUNTERS: dict[str, Callable[[Path], dict[str, int]]] = {
-    "20newsgroups": newsgroups20.count_newsgroups,
-    "clinc150": clinc150.count_clinc150,
-    "eurlex57k": eurlex57k.count_eurlex57k,
-    "industry-sector": webkb.count_industry_sector,
-    "ohsumed": ohsumed.count_ohsumed,
-    "ohsumed-23": ohsumed.count_ohsumed23,
-    "rcv1": rcv1.count_rcv1,
-    "rcv1-subset": rcv1.count_subset,
-    "rcv1-vectors": rcv1.count_vectors,
-    "reuters21578": reuters21578.count_reuters21578,
-    "webkb": webkb.count_webkb,
-}
 
 
 def find_corpus_plugin(name: str) -> Plugin | None:
@@ -123,12 +90,12 @@ def find_corpus_plugin(name: str) -> Plugin | None:
 
 def list_builtin_corpora() -> frozenset[str]:
     """Return the names of built-in collections and formats."""
-    return frozenset(_TEXT_READERS) | frozenset(_VECTOR_READERS)
+    return frozenset(_COLLECTIONS)
 
 
 def list_vector_corpora() -> tuple[str, ...]:
     """Return the names of collections and formats of vectors."""
-    return tuple(_VECTOR_READERS)
+    return tuple(_VECTORS)
 
 
 def open_corpus(name: str, folder: Path, *, split: str | None = None, **options: Any) -> Corpus:
@@ -136,45 +103,40 @@ def open_corpus(name: str, folder: Path, *, split: str | None = None, **options:
     plugin = find_corpus_plugin(name)
     if plugin is not None:
         return open_plugin_corpus(plugin, folder, split, options)
-    if name in _VECTOR_READERS:
+    if name in _VECTORS:
         raise UsageError(
             f"{name} is a collection of vectors, not of text",
             hint="Open it with `open_vectors`, or choose a collection of text.",
         )
-    return _open(_TEXT_READERS, name, folder, split, options)
+    corpus: Corpus = _open(_TEXTS, name, folder, split, options)
+    return corpus
 
 
 def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
     """Read a collection of vectors in `folder`."""
-    if name in _TEXT_READERS:
+    if name in _TEXTS:
         raise UsageError(
             f"{name} is a collection of text, not of vectors",
             hint="Open it with `open_corpus`, or choose a collection of vectors.",
         )
-    return _open(_VECTOR_READERS, name, folder, split, options)
+    corpus: VectorCorpus = _open(_VECTORS, name, folder, split, options)
+    return corpus
 
 
 def _open(
-    readers: dict[str, Callable[..., AnyCorpus]],
-    name: str,
-    folder: Path,
-    split: str | None,
-    options: dict[str, Any],
-) -> AnyCorpus:
-    if name not in readers:
-        raise UsageError(
-            f"unknown collection {name!r}",
-            hint=f"Known: {', '.join(sorted(list_known_names('corpora', readers)))}.",
-        )
+    known: dict[str, _Collection], name: str, folder: Path, split: str | None, options: dict[str, Any]
+) -> Any:
+    if name not in known:
+        names = ", ".join(sorted(list_known_names("corpora", known)))
+        raise UsageError(f"unknown collection {name!r}", hint=f"Known: {names}.")
     if split:
         options = options | {"split": split}
-    unknown = sorted(set(options) - _list_keyword_options(readers[name]))
-    if unknown:
-        raise UsageError(
-            f"{name} has no option {unknown[0]!r}",
-            hint=f"Its options: {', '.join(sorted(_list_keyword_options(readers[name])))}.",
-        )
-    return readers[name](folder, **options)
+    taken = signature(known[name].open).parameters.values()
+    named = {each.name for each in taken if each.kind is each.KEYWORD_ONLY}
+    if unknown := sorted(set(options) - named):
+        hint = f"Its options: {', '.join(sorted(named))}."
+        raise UsageError(f"{name} has no option {unknown[0]!r}", hint=hint)
+    return known[name].open(folder, **options)
 
 
 def load_option_descriptions(name: str) -> dict[str, str]:
@@ -183,21 +145,17 @@ def load_option_descriptions(name: str) -> dict[str, str]:
     return dict(table.get("own" if name in OWN_TEXT_FORMATS else name, {}))
 
 
-def _list_keyword_options(reader: Callable[..., Any]) -> set[str]:
-    return {each.name for each in signature(reader).parameters.values() if each.kind is each.KEYWORD_ONLY}
-
-
 def fingerprint_corpus(name: str, folder: Path, **options: Any) -> str:
     """Return the sha256 of the contents of the files that are read with these options."""
     if name == "svmlight":
         return fingerprint_svmlight(folder, options.get("test"))
-    opening: Any = open_vectors if name in _VECTOR_READERS else open_corpus
+    opening: Any = open_vectors if name in _VECTORS else open_corpus
     return str(opening(name, folder, **options).fingerprint())
 
 
 def count_corpus(name: str, folder: Path) -> dict[str, int]:
     """Return the counts of a collection's files that its card states too."""
-    return _COUNTERS[name](folder)
+    return _COLLECTIONS[name].count(folder)
 
 
 def _one_of(*names: str) -> AfterValidator:
@@ -309,20 +267,34 @@ class _Rcv1SubsetOptions(_Options):
     seed: Seed = 2004
 
 
-_OPTIONS: dict[str, type[_Options]] = {
-    **dict.fromkeys(OWN_TEXT_FORMATS, _OwnOptions),
-    **dict.fromkeys(("rcv1", "rcv1-like", "rcv1-vectors"), _Rcv1Options),
-    "clinc150": _Clinc150Options,
-    "eurlex57k": _EurlexOptions,
-    "svmlight": _SvmlightOptions,
-    "reuters21578": _ReutersOptions,
-    "20newsgroups": _NewsgroupsOptions,
-    "webkb": _WebKBOptions,
-    "ohsumed": _OhsumedOptions,
-    "ohsumed-23": _Options,
-    "industry-sector": _Options,
-    "rcv1-subset": _Rcv1SubsetOptions,
+@dataclass(frozen=True)
+class _Collection:
+    """What opens a collection or format, the types of its options, and what counts its files for verification."""
+
+    open: Callable[..., Any]
+    options: type[_Options]
+    count: Callable[[Path], dict[str, int]] = lambda _: {}
+
+
+_TEXTS = {
+    "20newsgroups": _Collection(newsgroups20.Newsgroups, _NewsgroupsOptions, newsgroups20.count_newsgroups),
+    "clinc150": _Collection(clinc150.Clinc150, _Clinc150Options, clinc150.count_clinc150),
+    "eurlex57k": _Collection(eurlex57k.Eurlex57k, _EurlexOptions, eurlex57k.count_eurlex57k),
+    "industry-sector": _Collection(webkb.IndustrySector, _Options, webkb.count_industry_sector),
+    "ohsumed": _Collection(ohsumed.Ohsumed, _OhsumedOptions, ohsumed.count_ohsumed),
+    "ohsumed-23": _Collection(ohsumed.Ohsumed23, _Options, ohsumed.count_ohsumed23),
+    "rcv1": _Collection(rcv1.Rcv1, _Rcv1Options, rcv1.count_rcv1),
+    "rcv1-like": _Collection(rcv1.Rcv1, _Rcv1Options),
+    "reuters21578": _Collection(reuters21578.Reuters21578, _ReutersOptions, reuters21578.count_reuters21578),
+    "webkb": _Collection(webkb.WebKB, _WebKBOptions, webkb.count_webkb),
+    **{form: _Collection(partial(own.OwnDocuments, form), _OwnOptions) for form in OWN_TEXT_FORMATS},
 }
+_VECTORS = {
+    "rcv1-subset": _Collection(rcv1.open_rcv1_subset, _Rcv1SubsetOptions, rcv1.count_subset),
+    "rcv1-vectors": _Collection(rcv1.open_rcv1_vectors, _Rcv1Options, rcv1.count_vectors),
+    "svmlight": _Collection(open_svmlight, _SvmlightOptions),
+}
+_COLLECTIONS = {**_TEXTS, **_VECTORS}
 
 
 @dataclass(frozen=True)
@@ -336,15 +308,15 @@ class OptionFault:
 
 def list_reader_options(name: str) -> dict[str, Any]:
     """Return the options of the reader of a built-in collection or format, except `split`, with their defaults."""
-    return {key: field.default for key, field in _OPTIONS[name].model_fields.items()}
+    return {key: field.default for key, field in _COLLECTIONS[name].options.model_fields.items()}
 
 
 def find_option_fault(name: str, options: dict[str, object]) -> OptionFault | None:
     """Return the first wrong option of a collection or format, or None; those of plugins are not checked."""
-    if name not in _OPTIONS:
+    if name not in _COLLECTIONS:
         return None
     try:
-        _OPTIONS[name].model_validate(options)
+        _COLLECTIONS[name].options.model_validate(options)
     except ValidationError as error:
         fault = min(error.errors(), key=lambda each: each["type"] != "extra_forbidden")
         key = str(fault["loc"][0])

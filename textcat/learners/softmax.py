@@ -16,7 +16,7 @@ steps finish the solution.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -156,7 +156,12 @@ def fit_softmax(
     began = time.perf_counter()
     dual_gap = None
     if algorithm == "dual":
-        refuse_impossible_dual(prior, penalize_bias)
+        if prior != "gaussian" or not penalize_bias:
+            raise UsageError(
+                "the dual algorithm needs the Gaussian prior on all weights, constants too",
+                where="softmax",
+                hint="Write `algorithm: lbfgs`.",
+            )
         found = ascend_softmax_dual(X, Y, lam, bias, sample_weight, tol, max_passes)
         weights, passes, dual_gap = found.weights, found.passes, found.gap
     else:
@@ -172,29 +177,10 @@ def fit_softmax(
     }
     if algorithm != "lbfgs":
         settings["algorithm"] = algorithm
-    certificate = certify(problem, weights, tol, passes, time.perf_counter() - began)
-    if dual_gap is not None:
-        certificate = _certify_dual(certificate, dual_gap, tol)
+    certificate = certify(problem, weights, tol, passes, time.perf_counter() - began, dual_gap)
     return LinearModel(
         weights[:-1], bias * weights[-1], settings=settings, kind="multiclass", joint_certificate=certificate
     )
-
-
-def refuse_impossible_dual(prior: str, penalize_bias: bool) -> None:
-    """Raise UsageError unless the prior is Gaussian on all weights, constants too."""
-    if prior != "gaussian" or not penalize_bias:
-        raise UsageError(
-            "the dual algorithm needs the Gaussian prior on all weights, constants too",
-            where="softmax",
-            hint="Write `algorithm: lbfgs`.",
-        )
-
-
-def _certify_dual(certificate: Certificate, gap: float, tol: float) -> Certificate:
-    """Return the certificate with the gap of the dual solution, where it is smaller."""
-    gap = gap if certificate.gap is None else min(gap, certificate.gap)
-    converged = certificate.objective is not None and gap <= tol * min(1.0, certificate.objective)
-    return replace(certificate, gap=gap, reason="converged" if converged else "out of passes")
 
 
 def _minimise(problem: SoftmaxProblem, tol: float, max_passes: int) -> tuple[Floats, int]:
@@ -311,8 +297,18 @@ def _compute_newton_step(problem: SoftmaxProblem, weights: Floats, downhill: Flo
     return spread(step)
 
 
-def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, seconds: float) -> Certificate:
-    """Return objective, maximum subgradient component (in units) and duality gap for the given weights."""
+def certify(
+    problem: SoftmaxProblem,
+    weights: Floats,
+    tol: float,
+    passes: int,
+    seconds: float,
+    dual_gap: float | None = None,
+) -> Certificate:
+    """Return objective, maximum subgradient component (in units) and the smallest known duality gap.
+
+    A solution of the dual has a `dual_gap`; the smallest gap then decides whether it has converged.
+    """
     loss, residual = problem.compute_loss_and_residual(weights)
     objective = loss + problem.compute_penalty(weights)
     slope = problem.multiply_backward(residual)
@@ -321,6 +317,9 @@ def certify(problem: SoftmaxProblem, weights: Floats, tol: float, passes: int, s
     gap = objective - _compute_dual_value(problem, residual, slope) if problem.penalize_bias else None
     converged = violation <= tol * min(1.0, objective)
     reason = "converged" if converged else "no further progress or out of passes"
+    if gap is not None and dual_gap is not None:
+        gap = min(gap, dual_gap)
+        reason = "converged" if gap <= tol * min(1.0, objective) else "out of passes"
     return Certificate(objective, violation, gap, passes, seconds, reason)
 
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from textcat.errors import UsageError
+from textcat.errors import make_fit_error
 from textcat.linear.losses import Loss
 
 STOPS = ("passes", "scores", "optimality")
@@ -18,11 +18,13 @@ PRECISIONS = ("float32", "float64")
 REFRESH_PASSES = {"float32": 8, "float64": 64}
 
 
+def _require(valid: bool, what: str, hint: str) -> None:
+    if not valid:
+        raise make_fit_error(what, hint)
+
+
 def _check_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UsageError(
-            f"option {name} cannot be {value!r}", where="fit", hint="Choose one of " + ", ".join(allowed)
-        )
+    _require(value in allowed, f"option {name} cannot be {value!r}", "Choose one of " + ", ".join(allowed))
 
 
 @dataclass(frozen=True)
@@ -46,12 +48,11 @@ class Options:
     def __post_init__(self) -> None:
         _check_one_of("stop", self.stop, STOPS)
         _check_one_of("precision", self.precision, PRECISIONS)
-        if self.max_passes < 1 or not self.tol >= 0:
-            raise UsageError(
-                f"max_passes {self.max_passes} or tol {self.tol} is out of range",
-                where="fit",
-                hint="Give max_passes of 1 or more and a tol above 0.",
-            )
+        _require(
+            self.max_passes >= 1 and self.tol >= 0,
+            f"max_passes {self.max_passes} or tol {self.tol} is out of range",
+            "Give max_passes of 1 or more and a tol above 0.",
+        )
 
 
 @dataclass(frozen=True)
@@ -77,12 +78,11 @@ class ColumnOptions(Options):
         _check_one_of("trust_region", self.trust_region, ("epsilon", "halving"))
         _check_one_of("order", self.order, ORDERS)
         _check_one_of("bound", self.bound, ("zhang_oles_2001", "genkin_2004"))
-        if not (self.epsilon > 0 and self.continuation >= 0):
-            raise UsageError(
-                "option epsilon must be above 0, continuation 0 or more",
-                where="fit",
-                hint="Give numbers in these ranges, or leave the options out.",
-            )
+        _require(
+            self.epsilon > 0 and self.continuation >= 0,
+            "option epsilon must be above 0, continuation 0 or more",
+            "Give numbers in these ranges, or leave the options out.",
+        )
 
     def compute_continuation(self, k: int) -> float:
         """Return the continuation parameter c_k of pass k (the first is 1)."""
@@ -110,12 +110,8 @@ class RowOptions(Options):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_one_of("order", self.order, ("given", "random", "shuffled", "grouped"))
-        if not 0 < self.eta < 2:
-            raise UsageError(
-                f"option eta must lie between 0 and 2, not {self.eta}",
-                where="fit",
-                hint="Give a number between 0 and 2, or leave the option out.",
-            )
+        what = f"option eta must lie between 0 and 2, not {self.eta}"
+        _require(0 < self.eta < 2, what, "Give a number between 0 and 2, or leave the option out.")
 
 
 @dataclass(frozen=True)
@@ -136,22 +132,18 @@ class GradientOptions(Options):
         super().__post_init__()
         _check_one_of("direction", self.direction, ("HS", "FR", "PR"))
         _check_one_of("line_search", self.line_search, ("exact", "newton"))
-        if not (self.gamma > 0 and self.delta >= 0 and self.steps >= 1):
-            raise UsageError(
-                "options gamma, delta or steps are out of range",
-                where="fit",
-                hint="Give gamma above 0, delta of 0 or more and at least one step, or leave them out.",
-            )
-        if self.precision != "float64":
-            raise UsageError(
-                "conjugate gradient works in float64 only", where="fit", hint="Leave `precision` out."
-            )
-        if self.delta > 0 and self.stop != "passes":
-            raise UsageError(
-                "with a growing gamma the problem changes at every restart and cannot converge",
-                where="fit",
-                hint="Use options stop: passes with a number of steps, or delta: 0.",
-            )
+        _require(
+            self.gamma > 0 and self.delta >= 0 and self.steps >= 1,
+            "options gamma, delta or steps are out of range",
+            "Give gamma above 0, delta of 0 or more and at least one step, or leave them out.",
+        )
+        what = "conjugate gradient works in float64 only"
+        _require(self.precision == "float64", what, "Leave `precision` out.")
+        _require(
+            self.delta == 0 or self.stop == "passes",
+            "with a growing gamma the problem changes at every restart and cannot converge",
+            "Use options stop: passes with a number of steps, or delta: 0.",
+        )
 
 
 OptionsType = TypeVar("OptionsType", bound=Options)
@@ -163,28 +155,18 @@ class FastOptions(Options):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.stop != "optimality":
-            raise UsageError(
-                "the fast algorithm does not follow the passes of the papers, it goes to the optimum",
-                where="fit",
-                hint="Choose the algorithm `column` or `row` for the papers' passes.",
-            )
-        if not self.tol > 0:
-            raise UsageError(
-                f"tol must be above 0 for the fast algorithm, not {self.tol}",
-                where="fit",
-                hint="Give a number such as 1e-4.",
-            )
+        _require(
+            self.stop == "optimality",
+            "the fast algorithm does not follow the passes of the papers, it goes to the optimum",
+            "Choose the algorithm `column` or `row` for the papers' passes.",
+        )
+        what = f"tol must be above 0 for the fast algorithm, not {self.tol}"
+        _require(self.tol > 0, what, "Give a number such as 1e-4.")
 
 
 def read_options(kind: type[OptionsType], given: Mapping[str, Any], shared: Mapping[str, Any]) -> OptionsType:
     """Return the options of an algorithm; refuse unknown names."""
     known = [each.name for each in fields(kind) if each.name not in shared]
     for name in given:
-        if name not in known:
-            raise UsageError(
-                f"this algorithm has no option {name!r}",
-                where="fit",
-                hint="Options: " + ", ".join(known),
-            )
+        _require(name in known, f"this algorithm has no option {name!r}", "Options: " + ", ".join(known))
     return kind(**shared, **given)

@@ -8,7 +8,7 @@ do not depend on the division: a lane never moves a feature that its category di
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
@@ -22,7 +22,6 @@ from textcat.linear.problem import (
     Bools,
     Floats,
     LinearProblem,
-    Penalty,
     ProblemMatrix,
     compute_lane_width,
 )
@@ -75,8 +74,21 @@ def solve_on_used_features(
     used = np.asarray(problem.free(block).any(axis=1))
     if used.all():
         return solve_block(problem, block, options, start)
-    found = solve_block(_restrict_problem(problem, used), block, options, start if dual else start[used])
-    weights = np.zeros((problem.features, found.weights.shape[1]))
+    return _solve_restricted(solve_block, _restrict_problem(problem, used), block, options, start, used, dual)
+
+
+def _solve_restricted(
+    solve_block: SolveBlock,
+    problem: LinearProblem,
+    block: slice,
+    options: Any,
+    start: Floats,
+    used: Bools,
+    dual: bool,
+) -> BlockResult:
+    """Solve a block of a problem on the features `used`; return the weights of all features."""
+    found = solve_block(problem, block, options, start if dual else start[used])
+    weights = np.zeros((len(used), found.weights.shape[1]))
     weights[used] = found.weights
     return replace(found, weights=weights)
 
@@ -84,39 +96,25 @@ def solve_on_used_features(
 def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
     """Return the same problem on some of the features."""
     columns = problem.columns[:, used]
-    mask = None if problem.mask is None else problem.mask[used]
-    penalty = _restrict_penalty(problem.penalty, used)
-    return replace(problem, matrix=ProblemMatrix(columns.tocsr(), columns), mask=mask, penalty=penalty)
-
-
-def _restrict_penalty(penalty: Penalty, used: NDArray[np.bool_]) -> Penalty:
-    mode, low, high = (
-        values if values is None else values[used] for values in (penalty.mode, penalty.low, penalty.high)
-    )
-    return replace(penalty, strength=penalty.strength[used], mode=mode, low=low, high=high)
+    restricted = replace(problem, matrix=ProblemMatrix(columns.tocsr(), columns))
+    return _select(restricted, ("mask",), lambda values: values[used])
 
 
 def _take_categories(problem: LinearProblem, categories: NDArray[np.int64]) -> LinearProblem:
     """Return the same problem with some of the categories."""
+    names = ("positive", "mask", "weights")
+    return _select(problem, names, lambda values: np.take(values, categories, axis=1))
 
-    def take(values: Any) -> Any:
-        return None if values is None else np.take(values, categories, axis=1)
 
-    given = problem.penalty
-    penalty = replace(
-        given,
-        strength=take(given.strength),
-        mode=take(given.mode),
-        low=take(given.low),
-        high=take(given.high),
-    )
-    return replace(
-        problem,
-        positive=take(problem.positive),
-        mask=take(problem.mask),
-        weights=take(problem.weights),
-        penalty=penalty,
-    )
+def _select(problem: LinearProblem, names: Sequence[str], select: Callable[[Any], Any]) -> LinearProblem:
+    """Return the problem with `select` applied to these arrays of it and to those of its penalty."""
+
+    def apply(owner: Any, names: Sequence[str]) -> dict[str, Any]:
+        given = {name: getattr(owner, name) for name in names}
+        return {name: None if values is None else select(values) for name, values in given.items()}
+
+    penalty = replace(problem.penalty, **apply(problem.penalty, ("strength", "mode", "low", "high")))
+    return replace(problem, penalty=penalty, **apply(problem, names))
 
 
 class BlockProblem:
@@ -240,7 +238,4 @@ def solve_part(
     used = part.block.used
     if not part.block.narrow or used is None:
         return solve_block(problem, block, options, start)
-    found = solve_block(problem, block, options, start if dual else start[used])
-    weights = np.zeros((len(used), found.weights.shape[1]))
-    weights[used] = found.weights
-    return replace(found, weights=weights)
+    return _solve_restricted(solve_block, problem, block, options, start, used, dual)

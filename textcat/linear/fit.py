@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textcat.errors import UsageError
+from textcat.errors import UsageError, make_fit_error
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
 from textcat.linear.training import FitSettings, make_matrix, train
@@ -56,7 +56,7 @@ def fit(
         penalize_bias, init, seed, dict(options or {}), prune,
     )  # fmt: skip
     if prune and chosen.name == "jeffreys":
-        raise UsageError("the Jeffreys prior drops weights itself", where="fit", hint="Leave `prune` out.")
+        raise make_fit_error("the Jeffreys prior drops weights itself", "Leave `prune` out.")
     return train_jeffreys(X, Y, settings) if chosen.name == "jeffreys" else train(X, Y, settings)
 
 
@@ -87,10 +87,9 @@ def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     if it is not penalized. Paper: genkin_2004, section 3.3, after Figueiredo.
     """
     if settings.prior.variance is not None or settings.prior.informed:
-        raise UsageError(
+        raise make_fit_error(
             "the Jeffreys prior infers each variance and knows no modes and no signs",
-            where="fit",
-            hint="Remove variances, modes and signs, or choose another prior.",
+            "Remove variances, modes and signs, or choose another prior.",
         )
     model = train(X, Y, replace(settings, prior=Prior("gaussian")))
     passes = np.array([each.passes for each in model.certificate])

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from textcat.errors import UsageError
+from textcat.errors import make_fit_error
 from textcat.linear.problem import Floats, Penalty, PenaltyShape
 from textcat.linear.regularization import lam_from_variance
 from textcat.plugins import Plugin, find_plugin, load_plugin, wrap_elementwise_function
@@ -48,10 +48,9 @@ def _expand_by_feature(
     values = values[:, None] if values.ndim == 1 else values
     if values.shape[0] != shape[0] - constant or values.shape[1] not in (1, shape[1]):
         wanted = (shape[0] - constant, shape[1])
-        raise UsageError(
+        raise make_fit_error(
             f"the prior's {name} has shape {np.shape(given)}, not {wanted[:1]} or {wanted}",
-            where="fit",
-            hint="Give one number per feature, or one per feature and category.",
+            "Give one number per feature, or one per feature and category.",
         )
     if constant:
         values = np.vstack([values, np.full((1, values.shape[1]), fill)])
@@ -63,15 +62,12 @@ def _compute_strength(
 ) -> Floats:
     lams = np.asarray(lam, dtype=np.float64)
     if lams.ndim > 1 or (lams.ndim == 1 and lams.shape[0] != shape[1]):
-        raise UsageError(
+        raise make_fit_error(
             f"lam has shape {lams.shape}; it must be a number, or one per category ({shape[1]})",
-            where="fit",
-            hint="Give one of the two.",
+            "Give one of the two.",
         )
     if not np.isfinite(lams).all() or (lams < 0).any():
-        raise UsageError(
-            f"lam must be finite and 0 or more, not {lam}", where="fit", hint="Give a number such as 1e-3."
-        )
+        raise make_fit_error(f"lam must be finite and 0 or more, not {lam}", "Give a number such as 1e-3.")
     if prior.name == "none":
         return np.zeros((1, 1)) + np.zeros(shape)
     strength = np.broadcast_to(lams, shape)
@@ -79,7 +75,7 @@ def _compute_strength(
         return strength
     variance = _expand_by_feature("variance", prior.variance, shape, constant, np.nan)
     if (variance <= 0).any():
-        raise UsageError("a prior variance must be above 0", where="fit", hint="To drop a feature, mask it.")
+        raise make_fit_error("a prior variance must be above 0", "To drop a feature, mask it.")
     return np.where(np.isnan(variance), strength, lam_from_variance(variance, documents, prior.name))
 
 
@@ -97,19 +93,15 @@ def make_penalty(
     if prior.mode is not None:
         mode = _expand_by_feature("mode", prior.mode, shape, constant, 0.0)
         if not np.isfinite(mode).all():
-            raise UsageError(
-                "a prior mode must be finite",
-                where="fit",
-                hint="Replace NaN and infinity, by 0 where nothing is known.",
+            raise make_fit_error(
+                "a prior mode must be finite", "Replace NaN and infinity, by 0 where nothing is known."
             )
     if prior.sign is not None:
         sign = _expand_by_feature("sign", prior.sign, shape, constant, 0.0)
         low, high = np.where(sign > 0, 0.0, -np.inf), np.where(sign < 0, 0.0, np.inf)
         if mode is not None and (mode * sign < 0).any():
-            raise UsageError(
-                "a prior mode lies on the side of 0 that its sign forbids",
-                where="fit",
-                hint="Change the mode or its sign.",
+            raise make_fit_error(
+                "a prior mode lies on the side of 0 that its sign forbids", "Change the mode or its sign."
             )
     return Penalty("gaussian" if prior.name == "none" else prior.name, strength, mode, low, high, form)
 

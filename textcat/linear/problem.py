@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from textcat.errors import UsageError
+from textcat.errors import UsageError, make_fit_error
 from textcat.linear.losses import Loss
 from textcat.linear.mapped_arrays import append_constant, assemble_csr, convert_dtype, split_into_pieces
 from textcat.linear.products import multiply_transposed, multiply_transposed_by_rows
@@ -168,21 +168,18 @@ def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
     """
     rows = _make_canonical(X) if sp.issparse(X) else _from_dense(X)
     if rows.shape[0] == 0:
-        raise UsageError("X has no documents", where="fit", hint="Give at least one row.")
+        raise make_fit_error("X has no documents", "Give at least one row.")
     if not all(np.isfinite(rows.data[piece]).all() for piece in split_into_pieces(rows.nnz)):
-        raise UsageError(
-            "X holds values that are not finite", where="fit", hint="Remove NaN and infinity first."
-        )
+        raise make_fit_error("X holds values that are not finite", "Remove NaN and infinity first.")
     return rows if bias == 0.0 else append_constant(rows, float(bias))
 
 
 def _from_dense(X: Any) -> sp.csr_matrix:
     dense = np.asarray(X, dtype=np.float64)
     if dense.ndim != 2:
-        raise UsageError(
+        raise make_fit_error(
             f"X must be documents x features, not an array of shape {dense.shape}",
-            where="fit",
-            hint="Give a matrix; a single document is a matrix of one row.",
+            "Give a matrix; a single document is a matrix of one row.",
         )
     return sp.csr_matrix(dense)
 
@@ -204,17 +201,15 @@ def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
     if labels.ndim == 1:
         labels = labels[:, None]
     if labels.ndim != 2 or labels.shape[0] != documents:
-        raise UsageError(
+        raise make_fit_error(
             f"Y has shape {np.shape(Y)} and X has {documents} documents",
-            where="fit",
-            hint="Give a row of labels for each document.",
+            "Give a row of labels for each document.",
         )
     if labels.dtype != np.bool_:
         if not np.isin(labels, (0, 1)).all():
-            raise UsageError(
+            raise make_fit_error(
                 "Y must be boolean: True where a document is in the category",
-                where="fit",
-                hint="Write `Y.astype(bool)` if it holds 0 and 1.",
+                "Write `Y.astype(bool)` if it holds 0 and 1.",
             )
         labels = labels.astype(bool)
     return np.ascontiguousarray(labels)
@@ -231,10 +226,9 @@ def compute_document_weights(
     if sample_weight is not None:
         given = np.asarray(sample_weight, dtype=np.float64)
         if given.shape[0] != n or not np.isfinite(given).all() or (given < 0).any():
-            raise UsageError(
+            raise make_fit_error(
                 "sample_weight must hold one weight of 0 or more per document",
-                where="fit",
-                hint="Give as many weights as there are documents.",
+                "Give as many weights as there are documents.",
             )
         weights *= given[:, None] if given.ndim == 1 else given
     if class_weight == "balanced":

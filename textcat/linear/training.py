@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from textcat.errors import UsageError
+from textcat.errors import make_fit_error
 from textcat.linear import combinations
 from textcat.linear.algorithm_options import (
     ColumnOptions,
@@ -36,7 +36,6 @@ from textcat.linear.division import (
 )
 from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel, make_dense
-from textcat.linear.plugin_checks import check_finite, check_solver
 from textcat.linear.priors import Prior, make_penalty
 from textcat.linear.problem import (
     Bools,
@@ -48,7 +47,14 @@ from textcat.linear.problem import (
     make_matrix_with_bias,
     split_into_blocks,
 )
-from textcat.linear.pruning import PrunedBlock, join_pruned, prune_block, split_blocks
+from textcat.linear.solved_blocks import (
+    PrunedBlock,
+    check_finite,
+    check_solver,
+    join_pruned,
+    prune_block,
+    split_blocks,
+)
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
 
 SolveBlock = Callable[..., BlockResult]
@@ -215,10 +221,8 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     """Solve every category of Y under the settings."""
     options = settings.read_algorithm_options()
     if not (np.isfinite(settings.prune) and settings.prune >= 0):
-        raise UsageError(
-            f"prune cannot be {settings.prune}",
-            where="fit",
-            hint="Give a number such as 0.02, or 0 for none.",
+        raise make_fit_error(
+            f"prune cannot be {settings.prune}", "Give a number such as 0.02, or 0 for none."
         )
     algorithm = find_algorithm(settings.algorithm)
     problem = make_problem(X, Y, settings, options)
@@ -306,10 +310,9 @@ def make_problem(X: Any, Y: ArrayLike, settings: FitSettings, options: Options) 
         settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias
     )
     if settings.algorithm in ("row", "fast") and not (penalty.strength > 0).all():
-        raise UsageError(
+        raise make_fit_error(
             f"algorithm {settings.algorithm!r} divides by lam, which must be above 0",
-            where="fit",
-            hint="Give a lam above 0, or choose another algorithm.",
+            "Give a lam above 0, or choose another algorithm.",
         )
     weights = compute_document_weights(positive, settings.sample_weight, settings.class_weight)
     loss = find_loss(settings.loss, options.gamma)
@@ -322,10 +325,9 @@ def _extend_mask(mask: NDArray[np.bool_] | None, shape: tuple[int, int], constan
         return None
     given = np.asarray(mask, dtype=bool)
     if given.shape != (shape[0] - constant, shape[1]):
-        raise UsageError(
+        raise make_fit_error(
             f"mask has shape {given.shape}, not {(shape[0] - constant, shape[1])}",
-            where="fit",
-            hint="Give a mask of features x categories.",
+            "Give a mask of features x categories.",
         )
     return np.vstack([given, np.ones((1, shape[1]), dtype=bool)]) if constant else given
 
@@ -337,10 +339,10 @@ def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> 
         if init is None:
             return np.zeros(shape)
         if init.dual is None or init.dual.shape != shape:
-            raise UsageError(
-                "the model to start from kept no dual variables for these documents", where="fit",
-                hint='Train it with algorithm "row" and options keep_dual: true.',
-            )  # fmt: skip
+            raise make_fit_error(
+                "the model to start from kept no dual variables for these documents",
+                'Train it with algorithm "row" and options keep_dual: true.',
+            )
         return init.dual
     if init is None:
         return np.zeros((problem.features, problem.categories))
@@ -349,10 +351,9 @@ def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> 
     )
     start = np.vstack([make_dense(init.coef), constant])
     if start.shape != (problem.features, problem.categories):
-        raise UsageError(
+        raise make_fit_error(
             f"the model to start from has shape {init.coef.shape}",
-            where="fit",
-            hint="Start from a model of the same features and categories.",
+            "Start from a model of the same features and categories.",
         )
     return start if problem.mask is None else start * problem.mask
 

@@ -4,47 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-_MEASURES = {
-    "bep": "break-even point",
-    "f1": "F1",
-    "f1_of_means": "F1",
-    "error_rate": "error rate",
-    "train_f1": "F1 in training",
-    "train_f1_at_0": "F1 before training",
-    "train_f1_at_150": "F1 in training after 150 iterations",
-    "train_seconds": "training time",
-    "training.processor_seconds": "processor time of training",
-    "svm_objective": "SVM objective",
-    "accuracy.mean": "accuracy",
-    "training.objective": "objective",
-    "training.gap": "duality gap",
-    "features.max": "most features kept for a topic",
-    "features.mean": "mean number of features kept",
-    "features.constants_dropped": "topics with a dropped constant",
-    "features.correlation_with_positives": "correlation of features with positive documents",
-    "comparison.fewer": "topics with fewer errors",
-    "comparison.more": "topics with more errors",
-    "comparison.p_value": "p-value",
-    "margins.kurtosis": "kurtosis of the margins",
-    "margins.overlap": "overlap of the histograms",
-    "curve.area": "area under the curve",
-    "scaling.exponent": "exponent of the training time",
-    "approximation.least_excess": "least excess of the objective",
-    "approximation.greatest_excess_times_gamma": "greatest excess of the objective times gamma",
-}
-_PARTS = {"top10": " over the ten largest topics", "rest": " over the other topics"}
-_PERCENTAGES = {"bep", "f1", "f1_of_means", "precision", "recall", "error_rate", "train_f1"}
-_UNITS = {
-    "accuracy.mean": "%",
-    "margins.overlap": "%",
-    "curve.area": "%",
-    "features.max": "features",
-    "features.mean": "features",
-    "features.constants_dropped": "topics",
-    "comparison.fewer": "topics",
-    "comparison.more": "topics",
-}
+from textcat.yaml_reader import read_packaged_yaml
+
+_WORDS: dict[str, Any] = read_packaged_yaml("published/measure_names.yaml")
 
 
 @dataclass(frozen=True)
@@ -61,27 +25,26 @@ class NamedNumber:
 
 def find_unit(measure: str) -> str:
     """Return the unit of a measure; empty for numbers without one."""
-    if measure in _UNITS:
-        return _UNITS[measure]
+    if measure in _WORDS["units"]:
+        return str(_WORDS["units"][measure])
     if measure.endswith("seconds"):
         return "s"
     parts = measure.split(".")
     kind = parts[1] if parts[0] in ("micro", "macro") else parts[-1]
-    percentage = kind in _PERCENTAGES or kind.startswith("train_f1")
+    percentage = kind in _WORDS["percentages"] or kind.startswith("train_f1")
     return "%" if percentage and parts[0] in ("micro", "macro", "category") else ""
 
 
 def name_measure(measure: str) -> str:
     """Return the name of a measure in words."""
-    if measure in _MEASURES:
-        return _MEASURES[measure]
-    parts = measure.split(".")
-    if parts[0] == "category":
-        return f"{_MEASURES.get(parts[-1], parts[-1])} of {'.'.join(parts[1:-1])}"
-    if parts[0] in ("micro", "macro") and len(parts) > 1:
-        return f"{parts[0]} {_MEASURES.get(parts[1], parts[1])}" + "".join(
-            _PARTS.get(p, f" {p}") for p in parts[2:]
-        )
+    names: dict[str, str] = _WORDS["names"]
+    if measure in names:
+        return names[measure]
+    first, *others = measure.split(".")
+    if first == "category":
+        return f"{names.get(others[-1], others[-1])} of {'.'.join(others[:-1])}"
+    if first in ("micro", "macro"):
+        return " ".join([first, *(names.get(part, part) for part in others)])
     return measure.replace(".", " ").replace("_", " ")
 
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
+from textcat.report.comparison_tables import find_value_or_mean, format_number
 from textcat.report.escaping import escape_markdown, format_markdown_table
-from textcat.report.runs_table import find_value_or_mean, format_number
 
 # With more categories than this the page has shorter tables and an index.
 MAX_LISTED = 500

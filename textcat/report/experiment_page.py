@@ -29,12 +29,12 @@ from textcat.report.category_tables import (
     make_class_tables,
 )
 from textcat.report.citations import cite_experiment
-from textcat.report.comparison_tables import ComparedTable
-from textcat.report.diagnostics import Diagnostics
-from textcat.report.runs_table import (
+from textcat.report.comparison_tables import (
+    ComparedTable,
     choose_headline_columns,
     format_headline_numbers,
 )
+from textcat.report.diagnostics import Diagnostics
 
 # More lines cannot be distinguished: only the runs with the highest break-even points are drawn.
 MAX_CURVES = 8

@@ -11,7 +11,10 @@ from textcat.published.check import CellVerdict
 from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
 from textcat.report.comparison_tables import (
     ComparedTable,
+    choose_headline_columns,
+    format_headline_numbers,
     format_legend,
+    runs_as_text,
     table_as_text,
     tables_as_csv,
     tables_as_markdown,
@@ -20,7 +23,6 @@ from textcat.report.diagnostics import Diagnostics
 from textcat.report.escaping import escape_latex, escape_markdown, format_latex_number
 from textcat.report.experiment_page import Picture, render_experiment_page
 from textcat.report.reading_headlines import describe_choices
-from textcat.report.runs_table import choose_headline_columns, format_headline_numbers, runs_as_text
 from textcat.store.files import write_atomically
 
 BOOKTABS_NOTE = r"% In the preamble: \usepackage{booktabs}" + "\n"

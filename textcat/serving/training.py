@@ -25,14 +25,14 @@ from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.calibrate import check_probabilities
 from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, fit_thresholds
-from textcat.experiment.steps.held_out import make_parts, score_held_out
+from textcat.experiment.steps.held_out import score_held_out
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer
 from textcat.serving.document_files import NewDocument
-from textcat.splits import assign_folds
+from textcat.splits import assign_folds, split_by_fold
 from textcat.text.counting import count_terms
 from textcat.text.vectorizer import Vectorizer
 from textcat.thresholds.calibration import fit_calibration, normalize_probabilities
@@ -83,7 +83,7 @@ def train_categorizer(
     @cache
     def score_folds(folds: int) -> tuple[Floats, NDArray[np.int64]]:
         numbers = assign_folds(len(texts), folds, seed=seed)
-        return score_held_out(run, problem, model, make_parts(numbers, folds), jobs), numbers
+        return score_held_out(run, problem, model, split_by_fold(numbers, folds), jobs), numbers
 
     rule = _fit_decision_rule(run, problem, model, score_folds, categories, single_label=single)
     return Categorizer("python", "model", categories, vectorizer, model, rule, {})

@@ -207,10 +207,9 @@ class Download:
             validator = self._read_validator()
             if validator is not None:
                 headers["If-Range"] = validator
-        from textcat.corpora.fetch.http_requests import Pace, open_address  # noqa: PLC0415 - loads ssl
+        from textcat.corpora.fetch.http_requests import open_address  # noqa: PLC0415 - loads ssl
 
-        pace = Pace(self.retry.slowest_rate, self.retry.slow_for)
-        return open_address(self.url, headers, self.retry.timeout, pace)
+        return open_address(self.url, headers, self.retry)
 
     def _convert_http_error(self, problem: urllib.error.HTTPError) -> Exception:
         problem.close()

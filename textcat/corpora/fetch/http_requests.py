@@ -9,18 +9,12 @@ import ssl
 import time
 import urllib.error
 import urllib.request
-from dataclasses import dataclass
 from functools import partial
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-
-@dataclass(frozen=True)
-class Pace:
-    """The lowest acceptable rate of a transfer, averaged over `seconds` at a time."""
-
-    bytes_per_second: float
-    seconds: float
+if TYPE_CHECKING:
+    from textcat.corpora.fetch.download import RetryPolicy
 
 
 class _SafeRedirectHandler(urllib.request.HTTPRedirectHandler):
@@ -44,9 +38,9 @@ class _PacedReader(io.RawIOBase):
     the pieces of the body, where no other code sees progress.
     """
 
-    def __init__(self, stream: io.RawIOBase, pace: Pace) -> None:
+    def __init__(self, stream: io.RawIOBase, retry: RetryPolicy) -> None:
         self._stream = stream
-        self._pace = pace
+        self._retry = retry
         self._waited = 0.0
         self._received = 0
 
@@ -60,9 +54,9 @@ class _PacedReader(io.RawIOBase):
         number = self._stream.readinto(buffer)
         self._waited += time.monotonic() - started
         self._received += number or 0
-        if self._waited >= self._pace.seconds:
+        if self._waited >= self._retry.slow_for:
             rate = self._received / self._waited
-            if number and rate < self._pace.bytes_per_second:
+            if number and rate < self._retry.slowest_rate:
                 raise TimeoutError(f"too slow: {rate:.0f} bytes per second")
             self._waited, self._received = 0.0, 0
         return int(number) if number is not None else None
@@ -76,44 +70,44 @@ class _PacedReader(io.RawIOBase):
 class _PacedResponse(http.client.HTTPResponse):
     """A response that is read at a pace, from its first header on."""
 
-    def __init__(self, sock: socket.socket, *arguments: Any, pace: Pace, **named: Any) -> None:
+    def __init__(self, sock: socket.socket, *arguments: Any, retry: RetryPolicy, **named: Any) -> None:
         super().__init__(sock, *arguments, **named)
-        self.fp = io.BufferedReader(_PacedReader(self.fp.detach(), pace))
+        self.fp = io.BufferedReader(_PacedReader(self.fp.detach(), retry))
 
 
-def _connect(kind: type[http.client.HTTPConnection], pace: Pace, host: str, **named: Any) -> Any:
+def _connect(kind: type[http.client.HTTPConnection], retry: RetryPolicy, host: str, **named: Any) -> Any:
     connection = kind(host, **named)
-    connection.response_class = partial(_PacedResponse, pace=pace)  # type: ignore[assignment]
+    connection.response_class = partial(_PacedResponse, retry=retry)  # type: ignore[assignment]
     return connection
 
 
 class _PacedHttp(urllib.request.HTTPHandler):
     """Open http addresses."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, retry: RetryPolicy) -> None:
         super().__init__()
-        self._pace = pace
+        self._retry = retry
 
     def http_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        return self.do_open(partial(_connect, http.client.HTTPConnection, self._pace), req)
+        return self.do_open(partial(_connect, http.client.HTTPConnection, self._retry), req)
 
 
 class _PacedHttps(urllib.request.HTTPSHandler):
     """Open https addresses; certificates are verified."""
 
-    def __init__(self, pace: Pace) -> None:
+    def __init__(self, retry: RetryPolicy) -> None:
         self._verifying = ssl.create_default_context()
         super().__init__(context=self._verifying)
-        self._pace = pace
+        self._retry = retry
 
     def https_open(self, req: urllib.request.Request) -> http.client.HTTPResponse:
-        connect = partial(_connect, http.client.HTTPSConnection, self._pace)
+        connect = partial(_connect, http.client.HTTPSConnection, self._retry)
         return self.do_open(connect, req, context=self._verifying)
 
 
-def open_address(url: str, headers: dict[str, str], timeout: float, pace: Pace) -> http.client.HTTPResponse:
+def open_address(url: str, headers: dict[str, str], retry: RetryPolicy) -> http.client.HTTPResponse:
     """Return the answer of a server; the caller checks the scheme of the address."""
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 - the scheme is checked by the caller
-    opener = urllib.request.build_opener(_SafeRedirectHandler, _PacedHttp(pace), _PacedHttps(pace))
-    answer: http.client.HTTPResponse = opener.open(request, timeout=timeout)
+    opener = urllib.request.build_opener(_SafeRedirectHandler, _PacedHttp(retry), _PacedHttps(retry))
+    answer: http.client.HTTPResponse = opener.open(request, timeout=retry.timeout)
     return answer

@@ -233,11 +233,12 @@ class Multiverse:
             if options not in measured.measured
         ]
         nearest = find_nearest(cells, found)
+        possible = None
+        if self.space.size <= 4096:
+            possible = len({measured.key(reading) for reading in self.space.iterate(0)})
         return {
             "title": experiment.committed.title,
-            "possible": len({measured.key(reading) for reading in self.space.iterate(0)})
-            if self.space.size <= 4096
-            else None,
+            "possible": possible,
             "complete": self.complete,
             "failed": measured.failed,
             "seed": self.selection.seed,
@@ -248,7 +249,11 @@ class Multiverse:
             "committed": experiment.find_committed_options(),
             "cells": summarize_cells(cells, found),
             "effects": compute_main_effects(found, cells, names),
-            "readings": [_describe_reading(each, cells) | _list_values(each, cells) for each in found],
+            "readings": [
+                _describe_reading(each, cells)
+                | {"values": [_round(each.values.get(cell.id)) for cell in cells]}
+                for each in found
+            ],
         }
 
 
@@ -292,17 +297,12 @@ def list_experiment_cells(experiment: ReadableExperiment, measures: RunMeasures)
 
 
 def _describe_reading(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
-    difference = compute_mean_difference(cells, measured.values)
-    return {
-        "options": dict(measured.reading),
-        "mean_difference": None if difference is None else round(difference, 4),
-    }
+    difference = _round(compute_mean_difference(cells, measured.values))
+    return {"options": dict(measured.reading), "mean_difference": difference}
 
 
-def _list_values(measured: MeasuredReading, cells: Sequence[PublishedCell]) -> dict[str, Any]:
-    """Return the values of the cells in the order of `cells`, with four decimals."""
-    values = (measured.values.get(cell.id) for cell in cells)
-    return {"values": [None if value is None else round(value, 4) for value in values]}
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
 
 
 def describe_questions(readings: Readings) -> dict[str, Any]:

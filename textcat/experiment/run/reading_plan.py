@@ -101,14 +101,11 @@ def _check_keys(model: type[BaseModel], keys: list[str], path: str) -> None:
         if key == "comparisons":
             _check_keys(get_args(annotation)[1], keys[position + 2 :], path)
             return
-        nested = next((each for each in (annotation, *get_args(annotation)) if _is_model(each)), None)
+        kinds = (each for each in (annotation, *get_args(annotation)) if isinstance(each, type))
+        nested = next((each for each in kinds if issubclass(each, BaseModel)), None)
         if nested is None:
             raise _make_path_error(path, f"{key} has no parts")
         model = nested
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)
 
 
 def _make_path_error(path: str, what: str) -> UsageError:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import textcat
+from textcat.evaluation.comparison import measure_comparison
 from textcat.evaluation.measures import Floats, Ints, make_dense_labels, replace_nan
 from textcat.evaluation.one_label import (
     compute_calibration_error,
@@ -27,7 +28,6 @@ from textcat.evaluation.one_label import (
     trace_risk_coverage,
 )
 from textcat.evaluation.run_measures import average_repetitions
-from textcat.evaluation.significance import measure_comparison
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_file import split_category_measure
@@ -290,7 +290,10 @@ def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> d
     scores = np.vstack([part["scores"] for part in parts])
     labels = np.concatenate([part["labels"] for part in parts])
     given = np.concatenate([part["given"] for part in parts])
-    outside = _find_outside(chains[0], parts[0]["categories"])
+    # The column of the label of documents out of scope, or -1.
+    reject, outside = chains[0].settings.reject, -1
+    if reject is not None and reject.label is not None:
+        outside = list(parts[0]["categories"]).index(reject.label)
     measures = dict(measure_top_accuracy(scores, labels, TOP_ACCURACIES))
     found: dict[str, Any] = {
         "confusions": [list(entry) for entry in count_confusions(labels, given, MAX_CONFUSIONS)]
@@ -319,12 +322,6 @@ def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -
         "reliability": [[round(p, 6), round(share, 6), n] for p, share, n in reliability],
         "risk_coverage": [[round(c, 6), round(r, 6)] for c, r in trace_risk_coverage(best, right)],
     }
-
-
-def _find_outside(chain: Chain, categories: Sequence[str]) -> int:
-    """Return the column of the label of documents out of scope, or -1."""
-    label = chain.settings.reject.label if chain.settings.reject else None
-    return -1 if label is None else list(categories).index(label)
 
 
 def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:

@@ -79,10 +79,10 @@ def make_calibrate_step(
         together = settings.method == "temperature"
         if is_too_large(*problem.shape) and can_score_held_out_blocks(run) and not together:
             work = partial(_fit_block, settings, problem.label_matrix)
-            parts = map_held_out_blocks(context, run, problem, trained, seed, settings.folds, work)
+            parts = map_held_out_blocks(context, run, problem, trained, settings.folds, work)
             save_calibration(target, join_calibrations(list(parts)))
             return
-        scores, _ = load_held_out_scores(context, run, problem, trained, seed, settings.folds)
+        scores, _ = load_held_out_scores(context, run, problem, trained, settings.folds)
         save_calibration(target, fit_calibration(settings, scores, problem.labels))
 
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))

@@ -153,16 +153,16 @@ def make_decide_step(
 
     def make(context: RunContext, target: Path) -> None:
         problem = assemble_problem(context, run, seed, *sources)
-        if rejection := _fit_rejection(context, run, problem, trained, calibrated, seed, sources[0]):
+        if rejection := _fit_rejection(context, run, problem, trained, calibrated, sources[0]):
             write_array(target, "reject", rejection.to_array())
         if is_too_large(*problem.shape) and _can_tune_blocks(run):
-            fitted, per_document = _tune_in_blocks(context, run, seed, trained, problem), None
+            fitted, per_document = _tune_in_blocks(context, run, trained, problem), None
         else:
             fitted, per_document = fit_thresholds(
                 run,
                 problem,
                 lambda: load_model(trained.build_folder(context)),
-                lambda folds: load_held_out_scores(context, run, problem, trained, seed, folds),
+                lambda folds: load_held_out_scores(context, run, problem, trained, folds),
                 lambda: _load_calibration(run, calibrated, context, problem),
             )
         write_array(target, "thresholds", fitted)
@@ -182,7 +182,9 @@ def fit_thresholds(
     """Return a threshold for each category, and for rules per document the number of categories."""
     settings = run.threshold
     folds = probabilities = None
-    if settings.rule == "default" or _counts_labels_only(run):
+    # With a fixed number of categories per document no score is looked at.
+    is_fixed = settings.rule == "rcut" and settings.per_document != "tuned"
+    if settings.rule == "default" or is_fixed:
         scores = np.zeros((0, problem.shape[1]))
         thresholds = set_thresholds(settings, scores, scores > 0)
     else:
@@ -199,11 +201,6 @@ def fit_thresholds(
     return thresholds, set_categories_per_document(settings, scores, problem.labels)
 
 
-def _counts_labels_only(run: RunSettings) -> bool:
-    """Return whether the rule looks at no score: every document gets a number of categories."""
-    return run.threshold.rule == "rcut" and run.threshold.per_document != "tuned"
-
-
 def _can_tune_blocks(run: RunSettings) -> bool:
     """Return whether the threshold of a category depends on its own scores only, and they come in blocks."""
     return run.threshold.rule in CATEGORY_RULES and (
@@ -211,22 +208,16 @@ def _can_tune_blocks(run: RunSettings) -> bool:
     )
 
 
-def _tune_in_blocks(
-    context: RunContext,
-    run: RunSettings,
-    seed: int,
-    trained: Step,
-    problem: LearningProblem,
-) -> Floats:
+def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, problem: LearningProblem) -> Floats:
     """Return the thresholds of all categories from blocks of their scores."""
     rule = run.threshold
     if not rule.cross_validated:
         model = load_model(trained.build_folder(context))
         work = partial(_set_block_thresholds, rule, problem.label_matrix, None)
         return np.concatenate(list(map_score_blocks(context, model, problem.X, work)))
-    numbers = assign_folds(problem.shape[0], rule.folds, seed=seed)
+    numbers = assign_folds(problem.shape[0], rule.folds, seed=problem.seed)
     held_out = partial(_set_held_out_thresholds, rule, problem.label_matrix, numbers)
-    found = map_held_out_blocks(context, run, problem, trained, seed, rule.folds, held_out)
+    found = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
     return np.concatenate(list(found))
 
 
@@ -250,14 +241,13 @@ def _fit_rejection(
     problem: LearningProblem,
     trained: Step,
     calibrated: Step | None,
-    seed: int,
     vectorized: Step,
 ) -> Rejection | None:
     """Return the rejection of a run, fitted on held-out probabilities; None without `reject`."""
     calibration = _load_calibration(run, calibrated, context, problem)
     if run.reject is None or run.calibration is None or calibration is None:
         return None
-    scores, _ = load_held_out_scores(context, run, problem, trained, seed, run.calibration.folds)
+    scores, _ = load_held_out_scores(context, run, problem, trained, run.calibration.folds)
     probabilities = normalize_probabilities(calibration.probabilities(scores))
     categories = read_vectors(vectorized.build_folder(context)).categories
     return fit_rejection(run.reject, probabilities, problem.labels, categories)

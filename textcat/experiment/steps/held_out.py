@@ -19,7 +19,7 @@ from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import BlockResult, choose_block_width
 from textcat.experiment.steps.search import search_parameter
 from textcat.linear.model import LinearModel
-from textcat.splits import assign_folds
+from textcat.splits import assign_folds, make_folds, split_by_fold
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
 
@@ -28,12 +28,12 @@ MAX_HELD_OUT_SCORES = 25_000_000
 
 
 def load_held_out_scores(
-    context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, seed: int, folds: int
+    context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, folds: int
 ) -> tuple[Floats, NDArray[np.int64]]:
     """Return scores, documents x categories, and each document's fold; built once per model and number of folds."""
-    numbers = assign_folds(problem.X.shape[0], folds, seed=seed)
-    parts = make_parts(numbers, folds)
-    recipe = _make_recipe(trained, seed, folds)
+    numbers = assign_folds(problem.shape[0], folds, seed=problem.seed)
+    parts = split_by_fold(numbers, folds)
+    recipe = _make_recipe(trained, problem.seed, folds)
 
     def make(target: Path) -> None:
         run_of_folds = _fix_searched_value(run, trained, context)
@@ -62,7 +62,6 @@ def map_held_out_blocks(
     run: RunSettings,
     problem: LearningProblem,
     trained: Step,
-    seed: int,
     folds: int,
     work: Callable[[slice, Floats], BlockResult],
 ) -> Iterator[BlockResult]:
@@ -71,7 +70,7 @@ def map_held_out_blocks(
     They are neither stored nor sent: a collection with thousands of categories has too many.
     """
     documents, categories = problem.shape
-    parts = make_parts(assign_folds(documents, folds, seed=seed), folds)
+    parts = make_folds(documents, folds, seed=problem.seed)
     model = load_model(trained.build_folder(context))
     run_of_folds = _fix_searched_value(run, trained, context)
     shared = _BlockInputs(run_of_folds, problem, model, context.jobs_per_task, parts, work=work)
@@ -82,11 +81,6 @@ def map_held_out_blocks(
     for block, result in zip(blocks, context.map_items(_use_block, shared, blocks), strict=True):
         yield result
         context.progress(block.stop, categories, title)
-
-
-def make_parts(numbers: NDArray[np.int64], folds: int) -> list[Fold]:
-    """Return for each fold the documents to train on and those to score."""
-    return [(np.flatnonzero(numbers != fold), np.flatnonzero(numbers == fold)) for fold in range(folds)]
 
 
 def _use_block(shared: _BlockInputs, block: slice) -> Any:

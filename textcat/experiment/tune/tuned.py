@@ -109,9 +109,7 @@ def compute_held_out(
     chain = plan.chains[0]
     sources = (chain.vectorized, chain.selected, chain.projected)
     problem = assemble_problem(context, chain.settings, experiment.seed, *sources)
-    scores, numbers = load_held_out_scores(
-        context, chain.settings, problem, chain.trained, experiment.seed, folds
-    )
+    scores, numbers = load_held_out_scores(context, chain.settings, problem, chain.trained, folds)
     counts = problem.labels.sum(axis=0)
     decided = {
         rule: accept_highest(scores)

@@ -1,12 +1,13 @@
-"""Drop small weights of a solved block, keep the rest as CSC float32, and certify what that cost.
+"""What happens to a solved block of categories: checks of what plugins return, and dropping of small weights.
 
 A collection with thousands of labels has most of its weights near zero: they take the memory, and change no ranking.
-The constants are kept as they are.
+Small weights are dropped, the others kept as CSC float32, and the certificates say what that cost. The constants are
+kept as they are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -15,9 +16,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from textcat.linear.certificate import BlockResult, Certificate
+from textcat.linear.losses import LOSS_NAMES
 from textcat.linear.mapped_arrays import convert_dtype
+from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.problem import Floats, LinearProblem
 from textcat.parallel.executors import run_in_threads
+from textcat.plugins import Plugin, find_plugin, report_plugin_errors
 
 # Categories that are solved before their weights are pruned: their dense weights are in memory together.
 MAX_BLOCK = 512
@@ -87,3 +91,38 @@ def _measure_group(features: int, matrix: Any, dense: Floats, coef: sp.csc_matri
 def join_pruned(blocks: Sequence[PrunedBlock]) -> sp.csc_matrix:
     """Return the weights of consecutive blocks side by side."""
     return sp.csc_matrix(sp.hstack([block.coef for block in blocks], format="csc"))
+
+
+SolveBlock = Callable[..., BlockResult]
+
+
+def check_solver(plugin: Plugin, solve_block: SolveBlock) -> SolveBlock:
+    """Return the solver of a plugin with checks of what it returns; it may change its copy of the start."""
+
+    def solve(problem: LinearProblem, block: slice, options: Any, start: Floats) -> BlockResult:
+        with report_plugin_errors(plugin, "failed"):
+            result = solve_block(problem, block, options, start.copy())
+            if not isinstance(result, BlockResult):
+                raise TypeError(f"it must return a BlockResult, not {result!r:.80}")
+            weights = np.asarray(result.weights)
+            if weights.dtype.kind != "f" or weights.shape != start.shape:
+                raise TypeError(f"its weights must be numbers of shape {start.shape}, not {weights!r:.80}")
+            if len(result.certificates) != start.shape[1]:
+                raise ValueError(f"it returned {len(result.certificates)} certificates, not {start.shape[1]}")
+            if not np.isfinite(weights).all():
+                raise ValueError("its weights are not finite")
+        return result
+
+    return solve
+
+
+def check_finite(results: Sequence[Any], loss: str, prior: str) -> None:
+    """Raise StageFailedError if the loss or the prior of a plugin led to weights or objectives that are not finite."""
+    used = (find_plugin("losses", loss, LOSS_NAMES), find_plugin("priors", prior, ALL_PRIORS))
+    for plugin in filter(None, used):
+        with report_plugin_errors(plugin, "failed"):
+            for result in results:
+                objectives = [certificate.objective or 0.0 for certificate in result.certificates]
+                weights = getattr(result, "weights", 0.0)
+                if not (np.isfinite(weights).all() and np.isfinite(objectives).all()):
+                    raise ValueError("it led to weights or an objective that are not finite")
