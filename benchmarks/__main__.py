@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from benchmarks.rows import Row, record_rows, select_names
+from benchmarks.rows import Row, read_rows, record_rows, select_names
 from textcat.cli.main import run_command
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def add_benchmark(
 
     @wraps(measure)
     def run(save: Path | None, as_json: bool, only: tuple[str, ...], **options: Any) -> None:
-        names = ("most_documents", "configurations", "peer_folds", "documents", "share")
+        names = ("most_documents", "configurations", "peer_folds", "peer_rows", "documents", "share")
         own = {key: options.pop(key) for key in names if key in options}
         settings = BenchmarkSettings(only=only, **options)
         rows = record_rows(name, measure(settings, **own), save, as_json=as_json, part=bool(only))
@@ -261,8 +261,17 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     show_default=True,
     help="Number of the five folds on which the peer's grid search is measured; 0 leaves the peer out.",
 )
+@click.option(
+    "--peer-rows",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Take the grid's figures from the rows of this file, where it has the collection.",
+)
 def tune(
-    settings: BenchmarkSettings, configurations: int | None, share: float, peer_folds: int
+    settings: BenchmarkSettings,
+    configurations: int | None,
+    share: float,
+    peer_folds: int,
+    peer_rows: Path | None,
 ) -> Iterable[Row]:
     """Tune on six collections, next to scikit-learn's grid.
 
@@ -279,6 +288,7 @@ def tune(
         share=share,
         peer_folds=peer_folds,
         data=settings.data,
+        saved=() if peer_rows is None else read_rows(peer_rows),
     )
 
 

@@ -176,14 +176,22 @@ def _make_scale_table(rows: list[Row]) -> str:
 def _make_tune_table(rows: list[Row]) -> str:
     lines = [
         [row["collection"], row["metric"], f"{row['textcat']:.2f}", f"{row['seconds']:.0f}",
-         str(row["configurations"]), f"{row['scikit-learn']:.2f}", f"{row['peer_seconds']:.0f}",
-         _format_ratio(row["seconds"] / row["peer_seconds"])]
-        for row in rows if row.get("peer_seconds")
+         str(row["configurations"]), *_format_grid(row)]
+        for row in rows
     ]  # fmt: skip
     head = ["collection", "metric", "tune", "seconds", "configurations", "grid", "its seconds", "tune / grid"]
     gains = [row["textcat"] - row["scikit-learn"] for row in rows if row.get("peer_seconds")]
     mean = f"\n\nMean difference from the grid: {sum(gains) / len(gains):+.2f} points." if gains else ""
     return make_table(head, lines) + mean
+
+
+def _format_grid(row: Row) -> list[str]:
+    """Return the cells of the grid's metric and seconds, and of tune's time as a share of them."""
+    if not row.get("peer_seconds"):
+        return ["not measured", "", ""]
+    ratio = _format_ratio(row["seconds"] / row["peer_seconds"])
+    star = "*" if row.get("peer_saved") else ""
+    return [f"{row['scikit-learn']:.2f}{star}", f"{row['peer_seconds']:.0f}", ratio]
 
 
 def _make_labels_table(rows: list[Row]) -> str:

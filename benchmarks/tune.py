@@ -59,16 +59,20 @@ def bench_tune(
     share: float,
     peer_folds: int,
     data: Path,
+    saved: Iterable[Row] = (),
 ) -> Iterator[Row]:
     """Yield a row per collection: the metric on test documents and processor seconds of both tools.
 
     textcat stops after `configurations`, or after `share` of the grid's processor seconds; without a peer, that of
-    five minutes.
+    five minutes. The grid is not measured again for the collections of `saved` rows that have its figures.
     """
+    known = {row["collection"]: _get_peer(row) for row in saved}
     for name in chosen:
         with TemporaryDirectory() as folder:
             task = make_task(name, files, Path(folder))
-            peer = _measure_peer(task, peer_folds) if find_spec("sklearn") and peer_folds else {}
+            peer = known.get(name) or {}
+            if not peer and peer_folds and find_spec("sklearn"):
+                peer = _measure_peer(task, peer_folds)
             seconds = share * peer.get("peer_seconds", SECONDS)
             limits = TuneSettings(
                 folds=FOLDS,
@@ -127,6 +131,12 @@ def _measure_textcat(task: TuneTask, settings: TuneSettings, data: Path) -> Row:
         "best": f"{report['best']['name']}, C {report['best']['cost']:g}",
         "threshold": report["best"]["threshold"],
     }
+
+
+def _get_peer(row: Row) -> Row:
+    """Return the grid's part of a row; its time is that of another run."""
+    names = ("scikit-learn", "peer_seconds", "peer_folds", "peer_best")
+    return {name: row[name] for name in names} | {"peer_saved": True} if "peer_seconds" in row else {}
 
 
 def _measure_peer(task: TuneTask, folds: int) -> Row:

@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 
-from benchmarks.page import RESULTS, compute_geometric_mean, find_fastest_peer, make_table, write_page
+from benchmarks.page import (
+    RESULTS,
+    _make_tune_table,
+    compute_geometric_mean,
+    find_fastest_peer,
+    make_table,
+    write_page,
+)
 from tests.conftest import PROJECT
 
 
@@ -94,3 +101,16 @@ def test_ratios_have_their_geometric_mean_and_least(tmp_path: Path) -> None:
 
 def test_a_table_has_a_line_per_row() -> None:
     assert make_table(["a", "b"], [["x", "1"]]) == "| a | b |\n| --- | ---: |\n| x | 1 |"
+
+
+def test_grids_of_other_runs_are_marked_and_missing_ones_named() -> None:
+    row = {"metric": "accuracy", "textcat": 91.5, "seconds": 10.0, "configurations": 9}
+    grid = {"scikit-learn": 91.0, "peer_seconds": 40.0}
+    rows = [{**row, **grid, "collection": "a"}, {**row, **grid, "peer_saved": True, "collection": "b"}]
+    table = _make_tune_table([*rows, {**row, "collection": "c"}]).splitlines()
+    assert [line.split(" | ")[5:] for line in table[2:5]] == [
+        ["91.00", "40", "0.25 |"],
+        ["91.00*", "40", "0.25 |"],
+        ["not measured", "", " |"],
+    ]
+    assert table[-1] == "Mean difference from the grid: +0.50 points."

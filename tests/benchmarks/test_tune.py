@@ -61,6 +61,13 @@ def test_textcat_gets_a_share_of_the_time_of_five_folds(
     # Ten seconds for two folds are 25 for five; training the winner takes ten more.
     assert row["peer_seconds"] == 35.0
     assert limits[0].seconds == 0.25 * 35.0 and limits[0].by_processor
+    saved = [{"collection": "other"}, {"collection": "small", "textcat": 9.0, "machine": {}, **row}]
+    saved[1]["peer_seconds"] = 80.0
+    (again,) = benchmark.bench_tune(
+        tmp_path, ["small"], configurations=None, share=0.25, peer_folds=2, data=tmp_path, saved=saved
+    )
+    assert again == {**row, "peer_seconds": 80.0, "peer_saved": True}
+    assert limits[1].seconds == 0.25 * 80.0
 
 
 def test_the_table_of_records_is_read_as_they_are(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 
+from textcat.cli.main import group
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results import collect_results
@@ -19,7 +21,9 @@ from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, score_blocks, train
 from textcat.learners import label_tree
-from textcat.parallel import Executor, start_workers
+from textcat.learners.label_tree_training import fit_label_tree
+from textcat.linear import fit
+from textcat.parallel import Executor, SerialExecutor, start_workers
 
 pytest.importorskip("textcat.parallel.dask_cluster", reason="Dask is not installed")
 
@@ -152,14 +156,45 @@ def test_documents_are_sent_once_for_each_step_and_no_scores_come_back(
     assert max(recorder.returned) < block_of_scores
 
 
-def test_a_label_tree_is_trained_by_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_makes_dense_labels_of_blocks_only(
+    small_blocks: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From vectors to report: labels of all documents and categories are never an array."""
+    file, sizes, whole = write_vectors(tmp_path), [], sp.csr_array.toarray
+    text = file.read_text()
+    file.write_text(text.partition("  thresholds:")[0] + text[text.index("  tree:") :])
+
+    def record(matrix: Any, *arguments: Any, **named: Any) -> Any:
+        if matrix.dtype == np.bool_:
+            sizes.append(matrix.shape)
+        return whole(matrix, *arguments, **named)
+
+    monkeypatch.setattr(sp.csr_array, "toarray", record)
+    where = ["--data", str(tmp_path / "data"), "--results", str(tmp_path / "results")]
+    done = CliRunner().invoke(group, ["run", str(file), *where], standalone_mode=False)
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "results" / "many" / "report.html").exists()
+    assert max(rows * columns for rows, columns in sizes) == 500 * 40
+
+
+def test_models_are_sent_without_what_was_computed_from_them() -> None:
+    random = np.random.default_rng(5)
+    X = sp.csr_array(random.random((90, 40)) < 0.2, dtype=np.float64)
+    Y = random.random((90, 30)) < 0.2
+    for model in (
+        fit(X, Y, loss="squared_hinge", algorithm="fast", prune=0.01),
+        fit_label_tree(X, Y, label_tree.LabelTreeSettings(leaf_labels=10)),
+    ):
+        before, scores = len(pickle.dumps(model)), model.scores(X)
+        assert len(pickle.dumps(model)) == before
+        assert np.array_equal(pickle.loads(pickle.dumps(model)).scores(X), scores)
+
+
+def test_a_label_tree_is_trained_by_nodes() -> None:
     """Each node is a task, and the threads of one process give the same trees."""
     random = np.random.default_rng(1)
     Y = sp.csr_array(random.random((200, 60)) < 0.05)
     X = sp.csr_array(Y @ (random.random((60, 100)) < 0.1).astype(float))
-    from textcat.learners.label_tree_training import fit_label_tree
-    from textcat.parallel import SerialExecutor
-
     settings = label_tree.LabelTreeSettings(leaf_labels=15, branches=4, trees=2)
     recorder = RecordingExecutor(SerialExecutor())
     apart = fit_label_tree(X, Y, settings, executor=recorder)

@@ -70,6 +70,10 @@ class LabelTree:
     settings: Mapping[str, Any] = field(default_factory=dict)
     certificate: Sequence[Certificate] = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what is computed from them is not sent to workers."""
+        return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+
     def scores(self, X: Any) -> Floats:
         """Return scores, documents x categories."""
         found = self.find_labels(X)

@@ -40,6 +40,10 @@ class LinearModel:
     kind: str = KIND
     joint_certificate: Certificate | None = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields: what is computed from them is not sent to workers."""
+        return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
+
     def scores(self, X: Any) -> NDArray[np.float64]:
         """Return the scores, documents x categories, of a sparse or dense matrix."""
         return self.scores_in_threads(X, 1)

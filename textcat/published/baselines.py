@@ -57,9 +57,14 @@ class BaselineCollection(StrictSettings):
     choices: str
     marks: tuple[Mark, ...]
 
+    @property
+    def name(self) -> str:
+        """The experiment's name without its folder: a collection may have several experiments."""
+        return self.experiment.rpartition("/")[2]
+
     def name_mark(self, mark: Mark) -> str:
         """Return the id of a mark in pinned values and reports."""
-        return f"{self.collection}[{mark.system}][{mark.name}][{mark.run}]"
+        return f"{self.name}[{mark.system}][{mark.name}][{mark.run}]"
 
 
 class PinnedBaselines(StrictSettings):

@@ -27,7 +27,7 @@ def summarize_baselines(
         runs = results.get(each.experiment, {}).get("runs", {})
         collections.append(
             {
-                "collection": each.collection,
+                "collection": each.name,
                 "experiment": each.experiment,
                 "documents": each.documents,
                 "source": each.source,
@@ -59,6 +59,7 @@ def _describe_settings(settings: Mapping[str, Any]) -> str:
     groups = [
         f"{group['analyzer']} {group['ngrams'][0]}-{group['ngrams'][1]}-grams"
         + (f" of the first {group['first_words']} words" if group.get("first_words") else "")
+        + (f" of {', '.join(group['fields'])}" if group.get("fields") else "")
         for group in text.get("groups", [])
     ]
     parts = [

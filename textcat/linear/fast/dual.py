@@ -97,13 +97,13 @@ def _solve_block(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> C
         return ascent.certify()
     if ascent.run_passes(reachable, rule.max_passes, partial(is_finish_quicker, ascent)):
         return ascent.certify()
-    return _finish_on_support_vectors(ascent, objectives, rule)
+    return _finish_on_support_vectors(ascent, rule)
 
 
-def _finish_on_support_vectors(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> CertifiedBlock:
+def _finish_on_support_vectors(ascent: DualAscent, rule: StoppingRule) -> CertifiedBlock:
     ascent.alpha = ascent.alpha.astype(np.float64)
     ascent.exact = True
-    found = solve_on_support_vectors(ascent, rule.tol * objectives)
+    found = solve_on_support_vectors(ascent, rule.tol)
     ascent.rebuild_weights(np.float64)
     return found
 
@@ -136,7 +136,7 @@ def _improve_block(
         if ascent.run_passes(goal, rule.max_passes, is_quicker):
             return ascent.certify()
     if sparse:
-        found = _finish_on_support_vectors(ascent, objectives, rule)
+        found = _finish_on_support_vectors(ascent, rule)
         if goal.reached(found.gap[: len(objectives)]):
             return found
     elif ascent.dtype is np.float32:

@@ -142,14 +142,14 @@ def is_finish_quicker(ascent: DualAscent, lanes: NDArray[np.bool_], visits: floa
     return bool((fixed + square * sizes**2 + cube * sizes**3).sum() < visits)
 
 
-def solve_on_support_vectors(ascent: DualAscent, targets: Array) -> CertifiedBlock:
-    """Solve each category to its target gap, unless its working set gets too large; return the certified block."""
+def solve_on_support_vectors(ascent: DualAscent, tol: float) -> CertifiedBlock:
+    """Solve each category to a gap of `tol`, unless its working set gets too large; return the certified block."""
     found = ascent.certify()
     lengths = np.sqrt(ascent.rows.norms)
-    for lane in range(len(targets)):
-        if found.gap[lane] > targets[lane]:
+    for lane in range(ascent.block.size):
+        if found.gap[lane] > tol * found.objective[lane]:
             category = _extract_category(ascent, found, lane, lengths)
-            _solve_category(category, float(targets[lane]))
+            _solve_category(category, tol)
             _store_category(ascent, found, lane, category)
     return found
 
@@ -179,11 +179,11 @@ def _store_category(ascent: DualAscent, found: CertifiedBlock, lane: int, catego
     found.dual_objective[own] = category.dual_objective
 
 
-def _solve_category(category: CategoryState, target: float) -> None:
-    """Run rounds until the gap is at most `target` or the working set gets too large."""
+def _solve_category(category: CategoryState, tol: float) -> None:
+    """Run rounds until the gap is at most `tol` of the objective or the working set gets too large."""
     gram, newton = GramMatrix(category.rows, category.signs, category.ridges, np.float32), BoundedNewton()
     for _ in range(_MAX_ROUNDS):
-        gap = category.gap
+        gap, target = category.gap, tol * category.objective
         if gap <= target:
             return
         wanted = _choose_working_set(category)

@@ -163,8 +163,10 @@ class BoundedNewton:
 # Sweeps between two computations of the gap, and the ratio of gaps above which sweeps are too slow.
 _SWEEPS = 10
 _SLOW_GAP_RATIO = 0.5
+# The part of the target that skipped variables may hold.
+_NEGLIGIBLE_SHARE = 0.1
 # A round that raises the dual by less than this share of the gap is lost in rounding.
-_MIN_GAIN = 1e-5
+_MIN_GAIN = {np.float32: 1e-5, np.float64: 1e-12}
 # A Newton step that gains less than this share of the gap is compared with the plain step.
 _POOR_GAIN_SHARE = 0.1
 _MAX_ROUNDS = 60
@@ -207,16 +209,18 @@ class DualChange:
 
 @compile_kernel
 def take_coordinate_steps(
-    Q: Any, change: Any, gradient: Any, low: Any, high: Any, sweeps: int, negligible: float
+    Q: Any, change: Any, gradient: Any, low: Any, high: Any, ridges: Any, sweeps: int, negligible: float
 ) -> None:
-    """Take exact steps of one variable after the other; skip those with a negligible gain."""
+    """Take exact steps of one variable after the other; skip those whose part of the gap is negligible."""
     n = len(change)
     for _ in range(sweeps):
         for i in range(n):
             old = change[i]
             new = min(max(old + gradient[i] / max(Q[i, i], np.float32(1e-30)), low[i]), high[i])
             step = new - old
-            if step * gradient[i] > negligible or (step != 0.0 and (new == low[i] or new == high[i])):
+            rise = min(max(gradient[i] / max(ridges[i], np.float32(1e-30)), low[i] - old), high[i] - old)
+            part = rise * (gradient[i] - np.float32(0.5) * ridges[i] * rise)
+            if part > negligible or (step != 0.0 and (new == low[i] or new == high[i])):
                 change[i] = new
                 row = Q[i]
                 for k in range(n):
@@ -278,8 +282,8 @@ def maximise_on_working_set(part: DualChange, newton: BoundedNewton, target: flo
 
     Return False if rounding makes the target unreachable.
     """
-    negligible = 1e-3 * target / len(part.change)
-    bounds = (part.low, part.high)
+    negligible = _NEGLIGIBLE_SHARE * target / len(part.change)
+    bounds = (part.low, part.high, part.ridges)
     gain, gap = -np.inf, np.inf
     for _ in range(_MAX_ROUNDS):
         take_coordinate_steps(part.Q, part.change, part.gradient, *bounds, _SWEEPS, negligible)
@@ -288,7 +292,7 @@ def maximise_on_working_set(part: DualChange, newton: BoundedNewton, target: flo
             return True
         if gap > _SLOW_GAP_RATIO * before:
             last, gain = gain, part.gain
-            if gain - last < _MIN_GAIN * gap or not len(part.free):
+            if gain - last < _MIN_GAIN[part.Q.dtype.type] * gap or not len(part.free):
                 return False
             try:
                 take_newton_step(part, newton, gap)
