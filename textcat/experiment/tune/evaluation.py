@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.evaluation.measures import argmax_accuracy, count_contingency, macro_f1, micro_f1
-from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
+from textcat.evaluation.ranking import find_top_labels, measure_ranking
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocuments
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
-from textcat.thresholds.rules import ThresholdSettings, find_shared_threshold, set_thresholds
+from textcat.thresholds.rules import (
+    ThresholdSettings,
+    accept_highest,
+    find_shared_threshold,
+    set_thresholds,
+)
 from textcat.thresholds.tuning import apply_thresholds
 
 Floats = NDArray[np.float64]
@@ -53,19 +58,12 @@ def measure_decisions(
         return argmax_accuracy(scores, labels)
     if metric.startswith("p@"):
         k = int(metric.removeprefix("p@"))
-        top = find_top_labels(split_labels(scores), len(scores), k)
+        top = find_top_labels(scores, k)
         return measure_ranking(top, labels, (k,), train_counts, len(labels))[f"precision@{k}"]
     table = count_contingency(decisions, labels)
     if metric == "micro.f1":
         return micro_f1(table, 0)
     return macro_f1(table.restrict(np.flatnonzero(labels.any(axis=0))), 0)
-
-
-def accept_highest(scores: Floats) -> Bools:
-    """Return decisions for the category with the highest score."""
-    chosen = np.zeros(scores.shape, dtype=np.bool_)
-    chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
-    return chosen
 
 
 def decide_held_out(rule: str, scores: Floats, labels: Bools, parts: NDArray[np.int64]) -> Bools:
