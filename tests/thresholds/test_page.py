@@ -66,14 +66,14 @@ def test_a_row_of_calibrations_is_what_was_measured(run: str) -> None:
 @pytest.mark.parametrize(
     ("said", "collection", "run"),
     [
-        ("939", "reuters", "logistic_tuned"),
-        ("7,808", "ohsumed", "logistic_tuned"),
+        ("935", "reuters", "logistic_tuned"),
+        ("7,814", "ohsumed", "logistic_tuned"),
         ("1,046", "reuters", "logistic_tuned_on_training"),
-        ("8,109", "ohsumed", "logistic_tuned_on_training"),
+        ("8,098", "ohsumed", "logistic_tuned_on_training"),
         ("875", "reuters", "svm_tuned"),
-        ("7,417", "ohsumed", "svm_tuned"),
+        ("7,425", "ohsumed", "svm_tuned"),
         ("992", "reuters", "svm_tuned_on_training"),
-        ("8,613", "ohsumed", "svm_tuned_on_training"),
+        ("8,622", "ohsumed", "svm_tuned_on_training"),
     ],
 )
 def test_errors_in_the_text_are_those_counted(said: str, collection: str, run: str) -> None:
@@ -82,9 +82,9 @@ def test_errors_in_the_text_are_those_counted(said: str, collection: str, run: s
 
 
 def test_the_advice_holds() -> None:
-    """PCut is the best or within 0.2 points in every column; RCut loses 3.9 to 7.5 points to it."""
+    """PCut is the best or within 0.2 points in every column; RCut loses 4.0 to 7.5 points to it."""
     for collection in COLLECTIONS:
         for learner in ("logistic", "svm"):
             values = {rule: MEASURES[collection][f"{learner}_{rule}"]["micro.f1"] for rule in RULES}
             assert values["pcut"] >= max(values.values()) - 0.2
-            assert 3.85 <= values["pcut"] - values["rcut"] <= 7.55
+            assert 3.95 <= values["pcut"] - values["rcut"] <= 7.55
