@@ -92,7 +92,7 @@ def _make_grid_work(documents: Sequence[Document]) -> Work:
     vectors = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True)).transform(
         counted
     )
-    labels = counted.make_label_matrix(count_categories(documents).in_both())
+    labels = counted.make_sparse_labels(count_categories(documents).in_both()).toarray()
 
     def work(executor: Executor) -> list[Any]:
         choice = choose_lam_by_cross_validation(

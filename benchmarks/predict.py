@@ -91,7 +91,7 @@ def train_categorizer(documents: Sequence[Document]) -> Categorizer:
     counted = count_terms((d for d in documents if d.split == "train"), text)
     vectorizer = Vectorizer.fit(counted, settings=VectorSettings(weighting="log_tf_idf", cosine=True))
     categories = count_categories(documents).in_both()
-    labels = counted.make_label_matrix(categories)
+    labels = counted.make_sparse_labels(categories).toarray()
     model = fit(
         vectorizer.transform(counted), labels, loss="logistic", prior="gaussian", lam=1e-5, algorithm="fast"
     )

@@ -71,7 +71,7 @@ def make_matrix(documents: Sequence[Document], fields: tuple[str, ...]) -> tuple
     vectors = Vectorizer.fit(counted, settings=weighted).transform(counted)
     constant = sp.csr_array(np.ones((vectors.shape[0], 1)))
     matrix = sp.csr_matrix(sp.hstack([vectors, constant], format="csr"))
-    return matrix, counted.make_label_matrix(count_categories(documents).in_both())
+    return matrix, counted.make_sparse_labels(count_categories(documents).in_both()).toarray()
 
 
 def bench_solvers(

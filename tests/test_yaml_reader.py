@@ -17,6 +17,7 @@ from textcat.experiment.spec.loading import check_mapping
 from textcat.yaml_reader import (
     YamlPlace,
     find_near_names,
+    list_first,
     parse_yaml,
     read_packaged_yaml,
     read_yaml,
@@ -222,3 +223,11 @@ def test_values_are_nested_forty_deep_at_most(depth: int, refused: bool) -> None
             parse_yaml(text, HERE)
     else:
         assert parse_yaml(text, HERE).data is not None
+
+
+@given(st.lists(st.text("abc", min_size=1), max_size=9), st.integers(1, 9))
+def test_a_list_ends_with_an_ellipsis_if_names_are_left_out(names: list[str], most: int) -> None:
+    *shown, last = list_first(names, most).split(", ")
+    assert (
+        [*shown, last] == [*names[:most], "..."] if len(names) > most else [*shown, last] == (names or [""])
+    )

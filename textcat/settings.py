@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
+
+
+def describe_fault(error: ValidationError, left_out: Collection[str] = ()) -> str:
+    """Return the place of the first fault, without these parts of it, and what is wrong."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in fault["loc"] if part not in left_out)
+    message = fault["msg"].removeprefix("Value error, ")
+    return f"{place}: {message}" if place else message
 
 
 class StrictSettings(BaseModel):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib.resources import files
@@ -104,6 +104,11 @@ def read_packaged_yaml(name: str) -> Any:
     """Return the data of a YAML file of this package, named by its path below `textcat/`."""
     text = files("textcat").joinpath(name).read_text(encoding="utf-8")
     return parse_yaml(text, f"textcat/{name}", loader=_FAST_LOADER).data
+
+
+def list_first(names: Sequence[str], most: int = 5) -> str:
+    """Return the first names, with an ellipsis if there are more."""
+    return ", ".join(names[:most]) + (", ..." if len(names) > most else "")
 
 
 def read_yaml(path: Path) -> YamlSource:

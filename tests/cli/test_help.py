@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
 from textcat.cli.main import COMMANDS, group, main
+from textcat.cli.options import add_backend_options, add_work_options, read_command_settings
 
 NO_NUMERICS = """
 import sys
@@ -65,6 +68,39 @@ def test_shared_options_are_listed_in_one_order_after_the_command_s_own(command:
     assert names[-len(shared) :] == shared
     if "scheduler" in names:
         assert names[-len(shared) - 2 : -len(shared)] == ["backend", "scheduler"]
+
+
+THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], {"jobs": os.cpu_count(), "quiet": False, "verbose": False, "offline": False, "dry_run": False}),
+        (["--jobs", "3", "-q", "--dry-run"], {"jobs": 3, "quiet": True, "dry_run": True}),
+        (["-vv", "--offline", "--backend", "dask"], {"verbose": True, "offline": True, "backend": "dask"}),
+        (["--data", "a", "--mirror", "b"], {"data": Path("a"), "mirror": Path("b"), "backend": None}),
+    ],
+)
+def test_shared_options_become_settings(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], expected: dict[str, object]
+) -> None:
+    for name in THREADS:
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    found = []
+
+    @click.command()
+    @add_backend_options
+    @add_work_options
+    def command(**settings: object) -> None:
+        found.append(read_command_settings(settings))
+
+    assert CliRunner().invoke(command, arguments).exit_code == 0
+    assert {name: getattr(found[0], name) for name in expected} == expected
+    # BLAS keeps to --jobs; without the option it may use what it likes.
+    given = str(expected["jobs"]) if "--jobs" in arguments else None
+    assert {os.environ.get(name) for name in THREADS} == {given}
 
 
 def run_and_get_exit_code(*arguments: str) -> int:

@@ -42,8 +42,7 @@ def measure_document(scores, labels, k, inverse):
 def test_every_measure_is_the_mean_of_its_definition(problem, k, width) -> None:
     scores, labels = problem
     counts = np.arange(labels.shape[1]) * 7
-    blocks = [(first, scores[:, first : first + width]) for first in range(0, scores.shape[1], width)]
-    found = measure_ranking(find_top_labels(blocks, len(scores), k), labels, [k], counts, 100)
+    found = measure_ranking(find_top_labels(scores, k, width), labels, [k], counts, 100)
     inverse = compute_inverse_propensities(counts, 100)
     each = [measure_document(s, y, k, inverse) for s, y in zip(scores, labels, strict=True) if y.any()]
     assert found["ranking.documents"] == len(each)
@@ -65,7 +64,7 @@ def test_ndcg_is_that_of_scikit_learn(k: int) -> None:
     generator = np.random.default_rng(3)
     labels = generator.random((3000, 30)) < 0.1
     scores = generator.normal(size=labels.shape) + labels
-    top = find_top_labels([(0, scores)], len(scores), k)
+    top = find_top_labels(scores, k)
     found = measure_ranking(top, labels, [k], np.ones(30, dtype=np.int64), 100)
     some = labels.any(axis=1)
     assert found["ndcg@" + str(k)] == pytest.approx(100 * ndcg_score(labels[some], scores[some], k=k))
@@ -75,14 +74,12 @@ def test_ndcg_is_that_of_scikit_learn(k: int) -> None:
 @given(st.integers(0, 2**32 - 1), st.integers(1, 6), st.integers(1, 40))
 def test_blocks_give_the_ranking_of_all_labels(seed: int, k: int, width: int) -> None:
     scores = np.random.default_rng(seed).integers(0, 4, size=(20, 33)) * 0.5
-    blocks = [(first, scores[:, first : first + width]) for first in range(0, 33, width)]
-    assert np.array_equal(
-        find_top_labels(blocks, 20, k).labels, np.argsort(-scores, axis=1, kind="stable")[:, :k]
-    )
+    expected = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+    assert np.array_equal(find_top_labels(scores, k, width).labels, expected)
 
 
 def test_a_place_without_a_label_is_a_miss() -> None:
-    top = find_top_labels([(0, np.array([[-np.inf, 1.0]]))], 1, 3)
+    top = find_top_labels(np.array([[-np.inf, 1.0]]), 3)
     assert top.labels.tolist() == [[1, 0, -1]]
     labels = np.array([[True, True]])
     found = measure_ranking(top, labels, [3], np.array([1, 1]), 10)

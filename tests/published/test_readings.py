@@ -84,7 +84,9 @@ def test_a_fault_is_one_message_with_its_place(text: str, message: str) -> None:
 def test_two_questions_cannot_set_the_same_key_of_one_experiment(tmp_path: Path) -> None:
     one = write_question(option("a", "support: none") + option("b", "support: none"))
     second = one.partition("questions:\n")[2].replace("words:", "stems:")
-    with pytest.raises(UsageError, match=r"words and stems both set text\.stem"):
+    with pytest.raises(
+        UsageError, match=r"^mine.yaml:1:1: the questions words and stems both set text\.stem"
+    ):
         parse_readings(one + second, FILE)
     apart = one.replace("    options", "    experiments: [left]\n    options") + second.replace(
         "    options", "    experiments: [right]\n    options"

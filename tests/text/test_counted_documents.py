@@ -43,7 +43,7 @@ def as_counted(rows: list[tuple[tuple[str, ...], str]]) -> CountedDocuments:
 def test_labels_become_columns_in_the_order_that_is_asked_for(rows, order, number) -> None:
     """Labels that are not asked for are left out; a category without documents has an empty column."""
     categories = order[:number]
-    found = as_counted(rows).make_label_matrix(categories)
+    found = as_counted(rows).make_sparse_labels(categories).toarray()
     assert found.shape == (len(rows), number)
     assert found.tolist() == [[category in each for category in categories] for each, _ in rows]
 

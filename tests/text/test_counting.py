@@ -65,7 +65,7 @@ def test_documents_keep_what_they_are() -> None:
         [("earn", "acq"), ()],
         ["test", "train"],
     )
-    assert counted.make_label_matrix(["acq", "corn", "earn"]).tolist() == [
+    assert counted.make_sparse_labels(["acq", "corn", "earn"]).toarray().tolist() == [
         [True, False, True],
         [False, False, False],
     ]
@@ -196,7 +196,7 @@ def test_an_error_in_the_corpus_comes_through(n_jobs: int) -> None:
 def test_nothing_to_count() -> None:
     counted = count_terms([], TextSettings())
     assert counted.counts.shape == (0, 0)
-    assert counted.make_label_matrix(["earn"]).shape == (0, 1)
+    assert counted.make_sparse_labels(["earn"]).toarray().shape == (0, 1)
     assert count_terms(documents("", "123"), BODY).counts.shape == (2, 0)
 
 

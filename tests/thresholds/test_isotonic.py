@@ -60,7 +60,7 @@ def test_only_the_ends_of_steps_are_kept():
 def test_a_calibration_survives_its_arrays(method, problem):
     scores, labels = problem
     ours = fit_calibration(CalibrationSettings(method=method), scores, labels)
-    again = restore_calibration(method, ours.to_arrays(), scores.shape[1])
+    again = restore_calibration(method, vars(ours), scores.shape[1])
     assert type(again) is type(ours)
     assert np.array_equal(again.probabilities(scores), ours.probabilities(scores))
 

@@ -6,12 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from textcat.errors import UsageError
 from textcat.thresholds.rules import (
     THRESHOLD_RULES,
     ThresholdSettings,
+    accept_highest,
     accept_top_documents,
     apply_threshold_rule,
     find_proportional_thresholds,
@@ -70,6 +73,14 @@ def test_scut_fbr_uses_its_fallback_setting(fallback):
 )
 def test_rcut_gives_whole_numbers_of_categories(per_document, categories):
     assert np.array_equal(decided({"rule": "rcut", "per_document": per_document}), rcut(SCORES, categories))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_the_highest_score_is_rcut_with_one_category(seed, categories):
+    scores = np.random.default_rng(seed).integers(0, 3, size=(20, categories)) * 0.5
+    found = accept_highest(scores)
+    assert np.array_equal(found, rcut(scores, 1))
+    assert (scores[found] == scores.max(axis=1)).all()
 
 
 def test_pcut_on_a_set_takes_its_shares():

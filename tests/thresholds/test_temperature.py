@@ -71,7 +71,7 @@ def test_scores_that_are_always_right_or_say_nothing_give_a_finite_temperature()
 
 
 def test_arrays_rebuild_it_and_wrong_ones_are_refused() -> None:
-    kept = Temperature.from_arrays(Temperature(np.array([2.5])).to_arrays(), 4)
+    kept = Temperature.from_arrays(vars(Temperature(np.array([2.5]))), 4)
     assert kept.inverse.tolist() == [2.5]
     for wrong in (np.array([-1.0]), np.array([np.nan]), np.ones(2), np.array([1])):
         with pytest.raises(ValueError, match="inverse temperature"):

@@ -207,25 +207,14 @@ add_backend_options = _join_options(
 
 
 def read_command_settings(settings: dict[str, Any]) -> CommandSettings:
-    """Remove the shared options from a command's arguments, set up logging and return the settings."""
-    quiet, verbose = settings.pop("quiet", False), settings.pop("verbose", 0)
-    set_up_logging(verbose, quiet)
-    if settings.get("jobs"):
+    """Set up logging and return the settings that the shared options of a command describe."""
+    verbose, jobs = settings.get("verbose", 0), settings.get("jobs")
+    set_up_logging(verbose, settings.get("quiet", False))
+    if jobs:
         # BLAS libraries read these variables when they are loaded.
         for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
-            os.environ.setdefault(name, str(settings["jobs"]))
-    return CommandSettings(
-        data=settings.pop("data"),
-        results=settings.pop("results"),
-        mirror=settings.pop("mirror"),
-        jobs=settings.pop("jobs", None) or os.cpu_count() or 1,
-        offline=settings.pop("offline", False),
-        dry_run=settings.pop("dry_run", False),
-        quiet=quiet,
-        verbose=verbose > 0,
-        backend=settings.pop("backend", None),
-        scheduler=settings.pop("scheduler", None),
-    )
+            os.environ.setdefault(name, str(jobs))
+    return CommandSettings(**{**settings, "jobs": jobs or os.cpu_count() or 1, "verbose": verbose > 0})
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from textcat.cli.completion import complete_experiments
+from textcat.cli.init_command import choose_name
 from textcat.cli.options import CommandSettings, Duration, add_work_options, read_command_settings
 from textcat.cli.output import print_json
 
@@ -81,7 +82,7 @@ def tune_command(
     place = read_command_settings(settings)
     limit = 300.0 if seconds is None and configurations is None else seconds
     options = TuneSettings(metric, folds, configurations, limit, seed)
-    target = output or Path(f"{_choose_name(documents)}-tuned")
+    target = output or Path(f"{choose_name(Path(documents))}-tuned")
     if place.dry_run:
         with TemporaryDirectory() as folder:
             _print_plan(_read_experiment(documents, test, Path(folder), place), options, target)
@@ -93,13 +94,6 @@ def tune_command(
     else:
         _print_result(result, target, place)
     return 0
-
-
-def _choose_name(documents: str) -> str:
-    """Return a name for the output folder."""
-    from textcat.cli.init_command import choose_name
-
-    return choose_name(Path(documents))
 
 
 def _read_experiment(documents: str, test: Path | None, target: Path, place: CommandSettings) -> Experiment:
@@ -124,7 +118,7 @@ def _read_experiment(documents: str, test: Path | None, target: Path, place: Com
     for line in inspection.report:
         if not place.quiet:
             click.echo(line, err=True)
-    name = _choose_name(documents)
+    name = choose_name(path)
     relative = os.path.relpath(path.resolve(), target.resolve())
     written = target / f"{name}.yaml"
     write_atomically(written, render_first_experiment(inspection, name, relative))
@@ -192,23 +186,21 @@ class _LiveTable:
         if best is not None and not self._quiet and best.number != self._last:
             self._last = best.number
             cost, _, value = best.find_best()
-            left = (
-                f", {max(search.seconds - search.elapsed, 0):.0f} s left"
-                if search.seconds is not None
-                else ""
-            )
             click.echo(
-                f"[{len(search.candidates)} configurations{left}] best so far {value:.2f}: "
-                f"{best.configuration.name}, C {cost:g}",
+                f"[{_describe_progress(search)}] best so far {value:.2f}: {best.configuration.name}, C {cost:g}",
                 err=True,
             )
+
+
+def _describe_progress(search: Search) -> str:
+    left = "" if search.seconds is None else f", {max(search.seconds - search.elapsed, 0):.0f} s left"
+    return f"{len(search.candidates)} configurations{left}"
 
 
 def _make_table(search: Search) -> Any:
     from rich.table import Table
 
-    left = f", {max(search.seconds - search.elapsed, 0):.0f} s left" if search.seconds is not None else ""
-    table = Table(title=f"{len(search.candidates)} configurations{left}; Ctrl-C keeps the best so far")
+    table = Table(title=f"{_describe_progress(search)}; Ctrl-C keeps the best so far")
     for name in (search.evaluator.metric, "folds", "C", "configuration"):
         table.add_column(name)
     for each, _ in zip(search.rank(), range(8), strict=False):

@@ -9,7 +9,7 @@ documents that are found among the k labels of at least one of their documents.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,17 +84,11 @@ def _find_highest(scores: Floats, k: int) -> Ints:
     return np.take_along_axis(found, order, axis=1).astype(np.int64)
 
 
-def split_labels(scores: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Yield blocks of columns with their first column."""
-    for first in range(0, scores.shape[1], BLOCK_LABELS):
-        yield first, scores[:, first : first + BLOCK_LABELS]
-
-
-def find_top_labels(blocks: Iterable[tuple[int, NDArray[Any]]], documents: int, k: int) -> TopLabels:
-    """Return the k highest labels of each document from blocks of labels: (first label, scores)."""
-    top = TopLabels.make_empty(documents, k)
-    for first, block in blocks:
-        top.add(block, first)
+def find_top_labels(scores: NDArray[Any], k: int, width: int = BLOCK_LABELS) -> TopLabels:
+    """Return the k highest labels of each document, searched `width` labels at a time."""
+    top = TopLabels.make_empty(len(scores), k)
+    for first in range(0, scores.shape[1], width):
+        top.add(scores[:, first : first + width], first)
     return top
 
 

@@ -20,7 +20,7 @@ from textcat.evaluation.measures import (
     ZeroDivision,
     count_contingency,
 )
-from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking, split_labels
+from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking
 from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
 
 
@@ -87,7 +87,7 @@ def measure_all(
         )
     top = None
     if settings.ranking and scores is not None:
-        top = find_top_labels(split_labels(scores), len(scores), max(settings.ranking))
+        top = find_top_labels(scores, max(settings.ranking))
     nothing = np.zeros(labels.shape[1], dtype=np.int64)
     ranked = BreakEven(nothing, nothing) if scores is None else find_break_even(scores, labels)
     accuracy = float("nan")

@@ -17,7 +17,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from textcat.errors import UsageError
 from textcat.published.printed_tables import PAPERS
-from textcat.settings import StrictSettings
+from textcat.settings import StrictSettings, describe_fault
 from textcat.yaml_reader import YamlSource, make_yaml_error, parse_yaml, read_yaml
 
 Support = Literal["paper", "author", "training", "convention", "none"]
@@ -136,11 +136,9 @@ def _validate(source: YamlSource, paper: str) -> Readings:
     try:
         readings = Readings.model_validate(source.data)
     except ValidationError as error:
-        first = error.errors()[0]
-        keys = first["loc"]
-        message = f"{'.'.join(map(str, keys)) or 'readings'}: {first['msg']}"
+        place = source.find_place(error.errors()[0]["loc"])
         hint = "The format is described in docs/readings.md."
-        raise make_yaml_error(source.find_place(keys), message, hint) from error
+        raise make_yaml_error(place, describe_fault(error), hint) from error
     if paper and readings.paper != paper:
         raise make_yaml_error(source.find_place(("paper",)), f"`paper` must be {paper}", "Correct the key.")
     return readings

@@ -59,13 +59,13 @@ def list_used_entries(paper: str, corpus: str, runs: Iterable[Mapping[str, Any]]
         yield load_paper(paper).bibtex.strip()
     if corpus in list_corpora():
         yield load_card(corpus).bibtex.strip()
+    table = read_packaged_yaml("report/references.yaml")
     for run in runs:
-        yield from map(find_entry, _list_method_keys(run))
+        yield from map(find_entry, _list_method_keys(run, table))
 
 
-def _list_method_keys(run: Mapping[str, Any]) -> Iterator[str]:
+def _list_method_keys(run: Mapping[str, Any], table: Mapping[str, Any]) -> Iterator[str]:
     """Yield the keys of the publications that describe the methods of a run."""
-    table = _load_method_keys()
     yield from table["learners"].get(run["learner"], ())
     if run["text"]["stem"] != "none":
         yield from table["stem"]
@@ -133,8 +133,3 @@ def _format_author(author: dict[str, str]) -> str:
 
 def _escape_bibtex(text: str) -> str:
     return _SPECIAL.sub(r"\\\1", text)
-
-
-@cache
-def _load_method_keys() -> dict[str, Any]:
-    return dict(read_packaged_yaml("report/references.yaml"))

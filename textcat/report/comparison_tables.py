@@ -31,6 +31,15 @@ class ComparedTable:
         """Count the cells by verdict."""
         return dict(sorted(Counter(cell.verdict for cell in self.cells.values()).items()))
 
+    def format_rows(
+        self, name: Callable[[str], str], cell: Callable[[CellVerdict | None], str]
+    ) -> list[list[str]]:
+        """Return the rows with the functions that format their names and cells."""
+        return [
+            [name(row), *(cell(self.cells.get((row, column))) for column in self.columns)]
+            for row in self.rows
+        ]
+
 
 def format_cell(cell: CellVerdict | None) -> str:
     """Format a cell as `measured (printed) sign`, where the sign shows the verdict.
@@ -52,11 +61,7 @@ def format_documents(documents: int) -> str:
 def table_as_text(table: ComparedTable, style: str = "github") -> str:
     """Format a table with cells `measured (printed) sign`; `style` is a table format of tabulate."""
     name = escape_markdown if style == "github" else str
-    rows = [
-        [name(row), *(format_cell(table.cells.get((row, column))) for column in table.columns)]
-        for row in table.rows
-    ]
-    return format_markdown_table(rows, ["", *map(name, table.columns)], style)
+    return format_markdown_table(table.format_rows(name, format_cell), ["", *map(name, table.columns)], style)
 
 
 def format_legend() -> str:
@@ -255,11 +260,17 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
     return found
 
 
-def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *, every: bool = False) -> str:
-    """Format the headline measures as a Markdown table; `name` escapes the names of the runs."""
-    columns = choose_headline_columns(results, every=every)
-    rows = [
+def format_run_rows(
+    results: Mapping[str, Any], columns: Sequence[str], name: Callable[[str], str]
+) -> list[list[str]]:
+    """Return name and headline numbers of each run; `name` escapes the names."""
+    return [
         [name(run["title"] or key), *format_headline_numbers(run["measures"], columns)]
         for key, run in results["runs"].items()
     ]
-    return format_markdown_table(rows, ["run", *columns])
+
+
+def runs_as_text(results: Mapping[str, Any], name: Callable[[str], str] = str, *, every: bool = False) -> str:
+    """Format the headline measures as a Markdown table; `name` escapes the names of the runs."""
+    columns = choose_headline_columns(results, every=every)
+    return format_markdown_table(format_run_rows(results, columns, name), ["run", *columns])

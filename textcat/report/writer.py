@@ -12,8 +12,8 @@ from textcat.report.category_tables import class_tables_as_markdown, make_class_
 from textcat.report.comparison_tables import (
     ComparedTable,
     choose_headline_columns,
-    format_headline_numbers,
     format_legend,
+    format_run_rows,
     runs_as_text,
     table_as_text,
     tables_as_csv,
@@ -44,20 +44,13 @@ def format_compared_table(table: ComparedTable) -> str:
     used = table.counts()
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in LATEX_SIGNS.items() if verdict in used)
     caption = f"{escape_latex(table.caption)}. Measured (printed): {signs}."
-    rows = [
-        [escape_latex(row), *(_format_cell(table.cells.get((row, column))) for column in table.columns)]
-        for row in table.rows
-    ]
-    return _format_table(caption, table.id, list(table.columns), rows)
+    return _format_table(caption, table.id, table.columns, table.format_rows(escape_latex, _format_cell))
 
 
 def format_runs(results: Mapping[str, Any]) -> str:
     """Format the headline measures with one row per run."""
     columns = choose_headline_columns(results, every=bool(results["paper"]))
-    rows = [
-        [escape_latex(run["title"] or name), *format_headline_numbers(run["measures"], columns)]
-        for name, run in results["runs"].items()
-    ]
+    rows = format_run_rows(results, columns, escape_latex)
     return _format_table(escape_latex(results["title"]), f"{results['experiment']}.runs", columns, rows)
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import BadDataError
 from textcat.store.files import hash_file
-from textcat.yaml_reader import find_near_names
+from textcat.yaml_reader import find_near_names, list_first
 
 MODEL_FILE = "categorizer.json"
 USUAL_FOLDER = Path("data/models")
@@ -30,7 +30,7 @@ def refuse_missing_model(folder: Path) -> None:
         return
     known = list_models_near(folder)
     near = find_near_names(str(folder), known, most=1)
-    named = ", ".join(known[:_MAX_NAMED]) + (", ..." if len(known) > _MAX_NAMED else "")
+    named = list_first(known, _MAX_NAMED)
     hint = f"Models here: {named}." if known else "Train a model with `textcat train EXPERIMENT`."
     if near and len(known) > 1:
         hint = f"Did you mean {near[0]}? {hint}"

@@ -32,6 +32,7 @@ from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer
 from textcat.serving.document_files import NewDocument
+from textcat.settings import describe_fault
 from textcat.splits import assign_folds, split_by_fold
 from textcat.text.counting import count_terms
 from textcat.text.vectorizer import Vectorizer
@@ -75,7 +76,7 @@ def train_categorizer(
     )
     categories = sorted({label for document in documents for label in document.labels})
     _check_categories(categories, documents)
-    X, Y = vectorizer.transform(counted), counted.make_label_matrix(categories)
+    X, Y = vectorizer.transform(counted), counted.make_sparse_labels(categories).toarray()
     mask = None if keeps_all_features(run.selection) else select_features(X, Y, run.selection)
     problem = LearningProblem(X, Y, mask, seed)
     model = find_learner(run.learner).fit(problem, validate_parameters(run.learner, run.parameters), jobs)
@@ -118,11 +119,8 @@ def _validate_run(merged: Mapping[str, Any], *, single_label: bool) -> RunSettin
     except KeyError as error:
         raise UsageError(f"there is no learner {merged['learner']!r}", hint=str(error.args[0])) from error
     except ValidationError as error:
-        fault = error.errors()[0]
-        place = ".".join(str(part) for part in fault["loc"] if part not in ("runs", "model"))
-        what = fault["msg"].removeprefix("Value error, ")
         raise UsageError(
-            f"settings: {place}: {what}" if place else f"settings: {what}",
+            f"settings: {describe_fault(error, ('runs', 'model'))}",
             hint="`textcat show --schema` says what a run takes.",
         ) from error
     return run

@@ -30,6 +30,7 @@ from textcat.sklearn.validation import (
     raise_value_errors,
     validate_settings,
 )
+from textcat.thresholds.calibration import normalize_probabilities
 
 # Stored values times categories up to which the most exact algorithm takes no noticeable time.
 SMALL_PROBLEM = 1_000_000
@@ -165,10 +166,7 @@ class OneVsRestLinearClassifier(LinearClassifier):
             return probabilities
         if self._kind == "binary":
             return np.hstack([1.0 - probabilities, probabilities])
-        total = probabilities.sum(axis=1, keepdims=True)
-        return np.where(
-            total > 0, probabilities / np.where(total > 0, total, 1.0), 1.0 / probabilities.shape[1]
-        )
+        return normalize_probabilities(probabilities)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

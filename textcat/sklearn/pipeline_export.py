@@ -36,9 +36,10 @@ TRAIN_HINT = (
 def make_pipeline_of(categorizer: Categorizer) -> Pipeline:
     """Return a fitted pipeline from raw texts to classes, with probabilities if the categorizer has them."""
     _check_settings(categorizer)
+    made = _make_vectorizers(categorizer)
     union = FeatureUnion(
-        [(name, vectorizer) for name, vectorizer, _ in _make_vectorizers(categorizer)],
-        transformer_weights={name: weight for name, _, weight in _make_vectorizers(categorizer)},
+        [(name, vectorizer) for name, vectorizer, _ in made],
+        transformer_weights={name: weight for name, _, weight in made},
     )
     return Pipeline([("features", union), ("classifier", _make_classifier(categorizer))])
 

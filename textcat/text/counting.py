@@ -86,12 +86,8 @@ class CountedDocuments:
             group_ends=self.group_ends,
         )
 
-    def make_label_matrix(self, categories: Sequence[str]) -> NDArray[np.bool_]:
-        """Return labels as documents x categories; labels not among `categories` are left out."""
-        return np.asarray(self.make_sparse_labels(categories).toarray())
-
     def make_sparse_labels(self, categories: Sequence[str]) -> csr_array[Any]:
-        """Return the same as a sparse matrix."""
+        """Return labels as documents x categories; labels not among `categories` are left out."""
         column = {category: index for index, category in enumerate(categories)}
         rows = [sorted({column[label] for label in labels if label in column}) for labels in self.labels]
         starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)

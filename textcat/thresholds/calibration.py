@@ -37,16 +37,8 @@ INVERSE_TEMPERATURES = (1e-4, 1e4)
 BISECTIONS = 60
 
 
-class _ArrayFields:
-    """A calibration whose fields are arrays."""
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all numbers as arrays."""
-        return dict(vars(self))
-
-
 @dataclass(frozen=True)
-class Platt(_ArrayFields):
+class Platt:
     """sigmoid(slope * score + intercept), with a slope >= 0 and an intercept per category."""
 
     slope: Floats
@@ -62,7 +54,7 @@ class Platt(_ArrayFields):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Platt:
-        """Rebuild a calibration from `to_arrays`; refuse parts that do not fit together."""
+        """Rebuild a calibration from its fields; refuse parts that do not fit together."""
         for name in ("slope", "intercept"):
             values = arrays[name]
             if values.shape != (categories,) or values.dtype != np.float64 or not np.isfinite(values).all():
@@ -137,7 +129,7 @@ def _compute_derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple
 
 
 @dataclass(frozen=True)
-class Isotonic(_ArrayFields):
+class Isotonic:
     """The ends of all steps; those of category k are `ends[k] : ends[k + 1]` of `knots` and `levels`."""
 
     knots: Floats
@@ -160,7 +152,7 @@ class Isotonic(_ArrayFields):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Isotonic:
-        """Rebuild a calibration from `to_arrays`; refuse parts that do not fit together."""
+        """Rebuild a calibration from its fields; refuse parts that do not fit together."""
         knots, levels, ends = arrays["knots"], arrays["levels"], arrays["ends"]
         if ends.shape != (categories + 1,) or ends.dtype != np.int64 or (np.diff(ends) < 1).any():
             raise ValueError(f"the calibration does not have steps for {categories} categories")
@@ -200,7 +192,7 @@ def _fit_isotonic_category(scores: Floats, labels: NDArray[np.bool_]) -> tuple[F
 
 
 @dataclass(frozen=True)
-class Temperature(_ArrayFields):
+class Temperature:
     """softmax(inverse * scores) over the categories of a document; `inverse` >= 0 is an array of one number."""
 
     inverse: Floats
@@ -215,7 +207,7 @@ class Temperature(_ArrayFields):
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], categories: int) -> Temperature:
-        """Rebuild a calibration from `to_arrays`."""
+        """Rebuild a calibration from its fields."""
         inverse = arrays["inverse"]
         if (
             inverse.shape != (1,)
@@ -296,7 +288,7 @@ def fit_calibration(settings: CalibrationSettings, scores: Floats, labels: Bools
 
 def join_calibrations(parts: Sequence[Calibration]) -> Calibration:
     """Return the calibration of consecutive blocks of categories as one."""
-    arrays = [part.to_arrays() for part in parts]
+    arrays = [vars(part) for part in parts]
     joined = {name: np.concatenate([each[name] for each in arrays]) for name in arrays[0] if name != "ends"}
     if isinstance(parts[0], Platt):
         return Platt(joined["slope"], joined["intercept"])
@@ -310,5 +302,5 @@ def list_calibration_arrays(method: str) -> list[str]:
 
 
 def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
-    """Rebuild a calibration from `to_arrays`."""
+    """Rebuild a calibration from its fields."""
     return _KINDS[method].from_arrays(arrays, categories)

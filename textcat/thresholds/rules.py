@@ -163,6 +163,13 @@ def rcut(scores: Floats, categories_per_document: int) -> Bools:
     return decisions
 
 
+def accept_highest(scores: Floats) -> Bools:
+    """Accept each document for the category of its highest score; of ties the first."""
+    decisions = np.zeros(scores.shape, dtype=np.bool_)
+    decisions[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
+    return decisions
+
+
 def accept_top_documents(scores: Floats, wanted: Floats) -> Bools:
     """Accept the wanted number of documents of highest score for each category; ties are in document order."""
     order = np.argsort(-scores, axis=0, kind="stable")

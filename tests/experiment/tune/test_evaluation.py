@@ -22,6 +22,7 @@ from textcat.experiment.tune.evaluation import (
     DEFAULT_RULE,
     SHARED_RULE,
     Evaluator,
+    PathResult,
     choose_metric,
     decide_held_out,
     measure_decisions,
@@ -189,3 +190,12 @@ def test_calibration_of_several_labels_counts_every_likely_decision() -> None:
     assert share[0.9] == pytest.approx(2 / 3, abs=1e-4)
     expected = (3 * abs(0.9 - 2 / 3) + 0.1 + 0.3) / 5
     assert found["error"] == pytest.approx(100 * expected, abs=1e-3)
+
+
+def test_counting_is_timed_apart_and_done_once(tmp_path: Path) -> None:
+    evaluator = make_evaluator(tmp_path, 10**6)
+    first, again = (evaluator.evaluate(evaluator.space.first[0], 0, [1.0]) for _ in range(2))
+    assert 0.0 < first.preparing <= first.seconds
+    assert again.processor_preparing < first.processor_preparing
+    assert first.join(again).preparing == pytest.approx(first.preparing + again.preparing)
+    assert PathResult.from_dict(first.as_dict()) == first

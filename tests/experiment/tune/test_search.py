@@ -224,3 +224,27 @@ def test_time_for_what_follows_is_that_of_the_fastest_configuration_like_the_bes
     # The first path took eight seconds for each C. Three times that would leave no time for a third configuration.
     assert search.stopped_by == "time"
     assert len(search.candidates) == 3
+
+
+@pytest.mark.parametrize("by_processor", [False, True])
+def test_the_time_of_counting_is_not_expected_of_other_paths(tmp_path: Path, by_processor: bool) -> None:
+    """The first path takes 41 seconds, 40 of them for counting: what follows is expected to take three."""
+
+    class CountsAtFirst(Evaluator):
+        def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
+            values = super().evaluate(configuration, fold, costs).values
+            once = 0.0 if len(self.calls) > 1 else 40.0
+            return PathResult(values, 1.0 + once, 1.0 + once, once, once)
+
+    class Timed(Search):
+        @property
+        def elapsed(self) -> float:
+            return self.processor_spent if self.by_processor else self.spent
+
+    journal = Journal(tmp_path / "j.json", "k")
+    search = Timed(CountsAtFirst(), journal, 1, None, 50.0, None, 3.0, 0.0, by_processor)  # type: ignore[arg-type]
+    search.run()
+    assert search.stopped_by == "time"
+    assert len(search.candidates) >= 5
+    assert 45.0 < search.elapsed < 50.0
+    assert Journal.open(tmp_path / "j.json", "k").entries == journal.entries

@@ -168,8 +168,7 @@ class OwnDocuments(CountingCorpus):
     def documents(self) -> Iterator[Document]:
         """Yield the documents in the order of the file, without those that the policy skips."""
         sides = self._random_sides
-        self.problems = Problems.with_policy(self.policy)
-        for number, document in enumerate(self._read(self.problems)):
+        for number, document in enumerate(self.stream()):
             yield replace(document, split=sides[number]) if sides else document
 
     @cached_property

@@ -226,8 +226,8 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     side = _find_side(columns)
     used = side.column if side else None
     named_side = [column for column in _find_named_columns(columns, "side") if column is not used]
-    ids = (c for c in _find_named_columns(columns, "id") if _is_unique(c, table.rows))
-    own_id = next(ids, None)
+    ids = (c for c in _find_named_columns(columns, "id") if c.present == table.rows)
+    own_id = next((c for c in ids if not (c.has_repeats or c.has_lists)), None)
     rest = [c for c in columns if c is not own_id and c is not used]
     labels = _find_labels([c for c in rest if c not in named_side]) or _find_labels(rest)
     text = _find_text([c for c in rest if c not in labels], table.rows)
@@ -260,10 +260,6 @@ def guess_separator(column: ColumnSummary) -> str | None:
 
 def _split_value(value: str, separator: str) -> Iterator[str]:
     return (piece for part in value.split(separator) if (piece := part.strip()))
-
-
-def _is_unique(column: ColumnSummary, rows: int) -> bool:
-    return column.present == rows and not (column.has_repeats or column.has_lists)
 
 
 def _find_side(columns: Sequence[ColumnSummary]) -> SideColumn | None:

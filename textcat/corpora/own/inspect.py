@@ -26,6 +26,7 @@ from textcat.corpora.own.formats import (
 from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
+from textcat.yaml_reader import list_first
 
 _LENIENT = {"malformed": "skip", "encoding": "replace"}
 _RATIO = 4
@@ -103,9 +104,8 @@ class LabelCounts:
         rare = sorted(label for label, number in self.documents.items() if number == 1)
         if not rare:
             return []
-        shown = ", ".join(rare[:5]) + (", ..." if len(rare) > 5 else "")
         counted = "1 category has" if len(rare) == 1 else f"{len(rare):,} categories have"
-        return [f"{counted} a single document, which cannot be both learned and tested: {shown}"]
+        return [f"{counted} a single document, which cannot be both learned and tested: {list_first(rare)}"]
 
     def report(self) -> str:
         """Return the number of categories and of labels for each document, as text."""
@@ -319,19 +319,18 @@ def _report_split(
             f"validation: {rows['validation']:,} documents are unused (`validation: train` uses them for training)"
         )
     if unseen := sorted(counts.categories["test"] - counts.categories["train"]):
-        shown = ", ".join(unseen[:5]) + (", ..." if len(unseen) > 5 else "")
-        report.append(f"{len(unseen):,} categories of test documents have no training document: {shown}")
+        counted = f"{len(unseen):,} categories of test documents have no training document"
+        report.append(f"{counted}: {list_first(unseen)}")
     return report
 
 
 def _describe_labels(guess: ColumnGuess) -> str:
-    name, *others = (column.name for column in guess.labels)
-    if others:
-        shown = ", ".join([name, *others[:4]]) + (", ..." if len(others) > 4 else "")
-        return f"a column for each label, with 1 where the document has it: {shown}"
+    names = [column.name for column in guess.labels]
+    if len(names) > 1:
+        return f"a column for each label, with 1 where the document has it: {list_first(names)}"
     if guess.separator is None:
-        return name
-    return f"{name}, separated by {'spaces' if guess.separator == ' ' else guess.separator}"
+        return names[0]
+    return f"{names[0]}, separated by {'spaces' if guess.separator == ' ' else guess.separator}"
 
 
 def _inspect_folders(path: Path) -> Inspection:
@@ -394,7 +393,11 @@ def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:
 
 def _inspect_vectors(path: Path, own_test: dict[str, str]) -> Inspection:
     paths = [path, *(path.parent / each for each in own_test.values())]
-    heads = [(each, number, head) for each in paths for number, head in enumerate(_read_heads(each), 1)]
+    heads = [
+        (each, number, head)
+        for each in paths
+        for number, head in enumerate(read_vector_lines([each]).heads, 1)
+    ]
     counts = LabelCounts()
     for each, number, head in heads:
         labels = [label for label in head.split(",") if label]
@@ -407,7 +410,3 @@ def _inspect_vectors(path: Path, own_test: dict[str, str]) -> Inspection:
         *_report_split(own_test.get("test", ""), {}, counts, {}),
     ]
     return Inspection("svmlight", (), own_test, counts, report)
-
-
-def _read_heads(path: Path) -> list[str]:
-    return read_vector_lines([path]).heads

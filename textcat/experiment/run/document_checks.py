@@ -26,6 +26,7 @@ from textcat.experiment.spec.experiment import CorpusSettings, Experiment
 from textcat.experiment.steps.vectorize import read_labels, read_selection
 from textcat.store.arrays import is_large, read_array, read_json, read_matrix
 from textcat.text.tokenizers import reads_latin_only
+from textcat.yaml_reader import list_first
 
 log = logging.getLogger(__name__)
 
@@ -107,12 +108,12 @@ def count_empty_documents(
     for step in _list_document_steps(chain, until):
         folder = step.build_folder(context)
         if step is chain.tokenized:
-            steps.append(("tokenizing", *_count_empty_rows(_read_row_lengths(folder, "counts"))))
+            done, lengths = "tokenizing", _read_row_lengths(folder, "counts")
         elif step is chain.vectorized:
-            lengths = [_read_row_lengths(folder, part) for part in ("train", "test")]
-            steps.append(("vectorizing", *_count_empty_rows(np.concatenate(lengths))))
+            done, lengths = "vectorizing", _read_row_lengths(folder, "train", "test")
         else:
-            steps.append(("selection", *_count_empty_rows(_count_selected_terms(chain, context))))
+            done, lengths = "selection", _count_selected_terms(chain, context)
+        steps.append((done, int(np.count_nonzero(lengths == 0)), len(lengths)))
     shares = [0.0, *map(_compute_share, steps)]
     lost = [after - before for before, after in pairwise(shares)]
     worst = steps[int(np.argmax(lost))][0]
@@ -125,8 +126,8 @@ def _list_document_steps(chain: Chain, until: str) -> list[Step]:
     return [step for step in steps if step and STAGES.index(step.stage) <= STAGES.index(until)]
 
 
-def _read_row_lengths(folder: Path, matrix: str) -> NDArray[np.int64]:
-    return np.diff(read_array(folder, f"{matrix}.indptr"))
+def _read_row_lengths(folder: Path, *matrices: str) -> NDArray[np.int64]:
+    return np.concatenate([np.diff(read_array(folder, f"{matrix}.indptr")) for matrix in matrices])
 
 
 def _count_selected_terms(chain: Chain, context: RunContext) -> NDArray[np.int64]:
@@ -139,10 +140,6 @@ def _count_selected_terms(chain: Chain, context: RunContext) -> NDArray[np.int64
         before = np.concatenate([[0], np.cumsum(selected[matrix.indices], dtype=np.int64)])
         lengths.append(np.diff(before[matrix.indptr]))
     return np.concatenate(lengths)
-
-
-def _count_empty_rows(lengths: NDArray[np.int64]) -> tuple[int, int]:
-    return int(np.count_nonzero(lengths == 0)), len(lengths)
 
 
 def _compute_share(step: tuple[str, int, int]) -> float:
@@ -222,12 +219,10 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
         ((learned == 0) & (tested > 0), "only in test documents: they cannot be learned and count as errors"),
         (learned == 1, "in a single training document: too few to learn from"),
     ):
-        if chosen.any():
-            # The label of documents out of scope may be that of test documents only.
-            found = [names[k] for k in np.flatnonzero(chosen) if names[k] not in expected]
-            if not found:
-                continue
-            shown = ", ".join(found[:SHOWN]) + (", ..." if len(found) > SHOWN else "")
+        # The label of documents out of scope may be that of test documents only.
+        found = [names[k] for k in np.flatnonzero(chosen) if names[k] not in expected]
+        if found:
+            shown = list_first(found, SHOWN)
             log.warning("Warning: %d of %d categories are %s (%s)", len(found), len(names), what, shown)
 
 

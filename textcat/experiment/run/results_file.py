@@ -26,7 +26,7 @@ from textcat.evaluation import measures
 from textcat.evaluation.measures import ContingencyTable, ZeroDivision
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
-from textcat.experiment.run.results_schema import load_results, load_timings
+from textcat.experiment.run.results_schema import PackedResults, PackedTimings, load_checked
 from textcat.experiment.run.runner import Timings
 from textcat.store.arrays import read_json
 from textcat.store.files import hash_file, hold_lock, write_atomically
@@ -99,7 +99,7 @@ def read_results(where: Path) -> dict[str, Any]:
     """Read the results in a folder or file, with the seconds of the timings.json beside them."""
     path = where / RESULTS_FILE if where.is_dir() else where
     try:
-        results = _unpack(load_results(path))
+        results = _unpack(load_checked(path, PackedResults))
     except (OSError, ValueError) as error:
         raise BadDataError(
             f"not readable as results: {error}",
@@ -134,7 +134,7 @@ def read_timings(path: Path, *, warn: bool = True) -> dict[str, Any]:
     if not path.exists():
         return {}
     try:
-        return load_timings(path)
+        return load_checked(path, PackedTimings)
     except (OSError, ValueError) as error:
         if warn:
             log.warning("%s: ignored, not readable as timings: %s\n"

@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from textcat.experiment.spec.experiment import is_folder_name
+from textcat.settings import describe_fault
 
 FORMAT = 2
 COUNTS = ("tp", "fp", "fn", "tn")
@@ -108,7 +109,9 @@ def _check_experiment(name: str) -> str:
     return name
 
 
-class _Results(_Part):
+class PackedResults(_Part):
+    """What results.json holds."""
+
     format: Literal[2]
     version: str
     experiment: Annotated[str, AfterValidator(_check_experiment)]
@@ -122,7 +125,7 @@ class _Results(_Part):
     beside: dict[str, _OtherMeasures]
 
     @model_validator(mode="after")
-    def _columns_fit(self) -> _Results:
+    def _columns_fit(self) -> PackedResults:
         for name, run in self.runs.items():
             for kind, values in run.by_category.items():
                 if len(values) != len(self.corpus.categories_in_order):
@@ -131,7 +134,9 @@ class _Results(_Part):
         return self
 
 
-class _Timings(_Part):
+class PackedTimings(_Part):
+    """What timings.json holds."""
+
     stages: dict[str, Number]
     runs: dict[str, Measures]
 
@@ -145,35 +150,19 @@ class _Timings(_Part):
         return runs
 
 
-def load_results(path: Path) -> dict[str, Any]:
-    """Read a packed results.json; raise ValueError or OSError if it is not valid."""
-    return _load(path, _Results)
-
-
-def load_timings(path: Path) -> dict[str, Any]:
-    """Read a timings.json; raise ValueError or OSError if it is not valid."""
-    return _load(path, _Timings)
-
-
-def _load(path: Path, form: type[_Part]) -> dict[str, Any]:
+def load_checked(path: Path, form: type[PackedResults | PackedTimings]) -> dict[str, Any]:
+    """Read a file of this form; raise ValueError or OSError if it is not valid."""
     try:
         text = path.read_text(encoding="utf-8")
         loaded: dict[str, Any] = json.loads(text)
         if "\\u" in text:
             # An escape can stand for half a character, which cannot be printed or written.
             json.dumps(loaded, ensure_ascii=False).encode()
-        if form is _Results and (not isinstance(loaded, dict) or loaded.get("format") != FORMAT):
+        if form is PackedResults and (not isinstance(loaded, dict) or loaded.get("format") != FORMAT):
             raise ValueError("not results of this version of textcat")
         form.model_validate(loaded)
     except ValidationError as error:
-        raise ValueError(_find_first_fault(error)) from error
+        raise ValueError(describe_fault(error)[:300]) from error
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
     return loaded
-
-
-def _find_first_fault(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False)[0]
-    place = ".".join(str(step) for step in fault["loc"])
-    message = fault["msg"].removeprefix("Value error, ")
-    return (f"{place}: {message}" if place else message)[:300]

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
@@ -21,16 +21,9 @@ class LearnerParameters(GrowingSettings):
     """Base class of learners' parameters."""
 
 
-def _list_losses() -> Collection[str]:
-    return import_module("textcat.linear.losses").LOSS_NAMES  # type: ignore[no-any-return]
-
-
-def _list_priors() -> Collection[str]:
-    return import_module("textcat.linear.priors").ALL_PRIORS  # type: ignore[no-any-return]
-
-
-def _list_algorithms() -> Collection[str]:
-    return import_module("textcat.linear.training").ALGORITHMS  # type: ignore[no-any-return]
+def _names(module: str, table: str) -> Callable[[], Collection[str]]:
+    """Return a function that loads a table of names; importing the solvers takes long."""
+    return lambda: getattr(import_module(f"textcat.linear.{module}"), table)
 
 
 class LinearParameters(LearnerParameters):
@@ -38,13 +31,13 @@ class LinearParameters(LearnerParameters):
 
     later = ("prune",)
 
-    loss: Annotated[str, KnownName("losses", _list_losses)] | None = Field(
+    loss: Annotated[str, KnownName("losses", _names("losses", "LOSS_NAMES"))] | None = Field(
         default=None, description="The loss; the named learners have their own."
     )
-    prior: Annotated[str, KnownName("priors", _list_priors)] | None = Field(
+    prior: Annotated[str, KnownName("priors", _names("priors", "ALL_PRIORS"))] | None = Field(
         default=None, description="The prior; the named learners have their own."
     )
-    algorithm: Annotated[str, KnownName("algorithms", _list_algorithms)] | None = Field(
+    algorithm: Annotated[str, KnownName("algorithms", _names("training", "ALGORITHMS"))] | None = Field(
         default=None, description="The algorithm; the named learners have their own."
     )
     lam: float | None = Field(default=None, gt=0, description="Weight of the penalty added to the mean loss.")

@@ -55,11 +55,6 @@ def _describe_own_method(kind: str, name: str) -> str:
     return line
 
 
-def _list_own_averages() -> list[str]:
-    """Return the measures that are not averages over the largest categories."""
-    return [name for name in list_builtin_measures() if name.count(".") < 2]
-
-
 @cache
 def _read_descriptions() -> dict[str, dict[str, str]]:
     found: dict[str, dict[str, str]] = read_packaged_yaml("experiment/methods.yaml")
@@ -74,7 +69,8 @@ OWN_METHODS: dict[str, Callable[[], Collection[str]]] = {
     "priors": lambda: ALL_PRIORS,
     "algorithms": lambda: ALGORITHMS,
     "thresholds": lambda: THRESHOLD_RULES,
-    "measures": _list_own_averages,
+    # Without the averages over the largest categories.
+    "measures": lambda: [name for name in list_builtin_measures() if name.count(".") < 2],
 }
 
 

@@ -9,6 +9,7 @@ import json
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import partial
 from importlib.resources import files
 from inspect import cleandoc
 from typing import Any
@@ -196,10 +197,6 @@ def _format_default(value: dict[str, Any]) -> str:
     return f"`{json.dumps(value['default'])}`" if value["default"] != "" else ""
 
 
-if __name__ == "__main__":
-    sys.stdout.write(make_configuration_page())
-
-
 def render_first_experiment(inspection: Inspection, title: str, path: str) -> str:
     """Return an experiment file as text; `path` leads from the file to the documents."""
     source = files("textcat.experiment").joinpath("first_file.yaml.in").read_text(encoding="utf-8")
@@ -207,9 +204,10 @@ def render_first_experiment(inspection: Inspection, title: str, path: str) -> st
     layout = {"trim_blocks": True, "lstrip_blocks": True, "keep_trailing_newline": True}
     environment = Environment(undefined=StrictUndefined, **layout)  # type: ignore[arg-type] # noqa: S701
     template = environment.from_string(source)
-    return template.render(inspection=inspection, title=title, path=path, quoted=_quote)
+    # JSON is also YAML.
+    quoted = partial(json.dumps, ensure_ascii=False)
+    return template.render(inspection=inspection, title=title, path=path, quoted=quoted)
 
 
-def _quote(value: Any) -> str:
-    """Return a value as JSON, which is also YAML."""
-    return json.dumps(value, ensure_ascii=False)
+if __name__ == "__main__":
+    sys.stdout.write(make_configuration_page())

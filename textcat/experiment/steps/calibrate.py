@@ -95,7 +95,7 @@ def _fit_block(settings: CalibrationSettings, labels: Any, block: slice, scores:
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:
     """Write a calibration's arrays as files of a folder."""
-    for name, values in calibration.to_arrays().items():
+    for name, values in vars(calibration).items():
         write_array(folder, f"calibration.{name}", values)
 
 

@@ -33,6 +33,7 @@ from textcat.thresholds.calibration import Calibration, normalize_probabilities
 from textcat.thresholds.rejection import Rejection, fit_rejection
 from textcat.thresholds.rules import (
     ThresholdSettings,
+    accept_highest,
     apply_threshold_rule,
     set_categories_per_document,
     set_thresholds,
@@ -71,9 +72,7 @@ class DecisionRule:
         if self.rejection is not None and (probabilities := self.probabilities(model, scores)) is not None:
             return self.rejection.decide(probabilities)
         if self.single_label:
-            chosen = np.zeros(scores.shape, dtype=bool)
-            chosen[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
-            return chosen
+            return accept_highest(scores)
         needs_probabilities = self.run.threshold.rule == "expected-f1"
         return apply_threshold_rule(
             self.run.threshold,

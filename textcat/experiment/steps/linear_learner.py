@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from textcat.errors import UsageError
 from textcat.evaluation.curves import find_break_even
 from textcat.evaluation.measures import count_contingency, count_positives, micro_f1, sort_by_size
-from textcat.evaluation.ranking import find_top_labels, measure_ranking, split_labels
+from textcat.evaluation.ranking import find_top_labels, measure_ranking
 from textcat.experiment.spec.experiment import SearchSettings
 from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
 from textcat.experiment.steps.learner import Fold, Learner, LearningProblem, ParameterChoice
@@ -258,7 +258,7 @@ def _sample_categories(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 def _measure(scores: NDArray[np.float64], labels: NDArray[np.bool_]) -> dict[str, float]:
     """Return the measures that must not drop: micro F1 at score 0, break-even point, P@1 and P@5."""
     ks = sorted({1, min(MAX_RANK, labels.shape[1])})
-    top = find_top_labels(split_labels(scores), len(scores), ks[-1])
+    top = find_top_labels(scores, ks[-1])
     ranking = measure_ranking(top, labels, ks, np.count_nonzero(labels, axis=0), len(labels))
     return {
         "micro.f1": micro_f1(count_contingency(scores >= 0.0, labels)),

@@ -25,7 +25,6 @@ MAX_BLOCK_SCORES = 10_000_000
 MAX_BLOCK_CATEGORIES = 512
 
 BlockResult = TypeVar("BlockResult")
-ScoreBlocks = Iterator[tuple[int, NDArray[np.float64]]]
 
 
 def is_too_large(documents: int, categories: int) -> bool:
@@ -53,7 +52,8 @@ def map_score_blocks(
     if isinstance(model, LabelTree):
         blocks = model.split_scores(find_tree_labels(context, model, X), width)
     else:
-        blocks = _split_scores(model.scores(X), width)
+        whole = model.scores(X)
+        blocks = ((first, whole[:, first : first + width]) for first in range(0, whole.shape[1], width))
     for first, scores in blocks:
         yield work(first, scores)
 
@@ -86,8 +86,3 @@ def find_tree_labels(context: RunContext, tree: LabelTree, X: Any) -> sp.csr_mat
 def _find_labels_of_chunk(inputs: tuple[LabelTree, Any], chunk: slice) -> sp.csr_matrix:
     tree, X = inputs
     return tree.find_labels(X[chunk])
-
-
-def _split_scores(scores: NDArray[np.float64], width: int) -> ScoreBlocks:
-    for first in range(0, scores.shape[1], width):
-        yield first, scores[:, first : first + width]

@@ -157,7 +157,9 @@ def study_objectives(subject: StudyInput) -> StudyResult:
     reached = signs * subject.train_scores
     penalty = lam * (subject.weights**2).sum(axis=0)
     hinge = np.maximum(0.0, 1.0 - reached).mean(axis=0)
-    excess = np.array([_soft_hinge(reached, gamma).mean(axis=0) - hinge for gamma in GAMMAS])
+    # The modified logistic loss, whose limit for large gamma is the hinge loss.
+    losses = (np.logaddexp(0.0, gamma * (1.0 - reached)) / gamma for gamma in GAMMAS)
+    excess = np.array([loss.mean(axis=0) - hinge for loss in losses])
     measures = {
         f"category.{name}.svm_objective": float(value)
         for name, value in zip(subject.vectors.categories, hinge + penalty, strict=True)
@@ -165,11 +167,6 @@ def study_objectives(subject: StudyInput) -> StudyResult:
     measures["approximation.least_excess"] = float(excess.min())
     measures["approximation.greatest_excess_times_gamma"] = float((excess * GAMMAS[:, None]).max())
     return StudyResult(measures)
-
-
-def _soft_hinge(reached: Floats, gamma: float) -> Floats:
-    """Return the modified logistic loss, whose limit for large gamma is the hinge loss."""
-    return np.asarray(np.logaddexp(0.0, gamma * (1.0 - reached)) / gamma)
 
 
 CURVE_CATEGORIES = 10

@@ -233,14 +233,14 @@ class Search:
         expected = fits * self._estimate_seconds(candidate, fold)
         kind = self._get_kind(self.best)
         alike = [each for each in self.candidates if each.paths and self._get_kind(each) == kind]
-        # The first of them also loaded the compiler and counted documents.
+        # The first of them also loaded the compiler.
         reserved = self.reserved_fits * min(self._estimate_seconds(each, 0) for each in alike)
         return self.elapsed + expected + reserved < self.seconds
 
     def _estimate_seconds(self, candidate: Candidate, fold: int | None) -> float:
         """Return the expected seconds for one C: the least that the candidate took, or others on such a fold.
 
-        The first path of a group of n-grams takes longer, because documents are counted.
+        Documents are counted in the first path of a group of n-grams; that time is left out.
         """
         scale = 1.0
         if fold is not None and self.evaluator.has_small_fold:
@@ -261,8 +261,10 @@ class Search:
         return max(same[-3:], default=0.0)
 
     def _get_seconds(self, path: PathResult) -> float:
-        """Return the seconds of a path for each C."""
-        return (path.processor_seconds if self.by_processor else path.seconds) / len(path.values)
+        """Return the seconds of a path for each C, without those in which documents were counted."""
+        spent = path.processor_seconds if self.by_processor else path.seconds
+        once = path.processor_preparing if self.by_processor else path.preparing
+        return (spent - once) / len(path.values)
 
     def _note(self, candidate: Candidate, fold: int | None, result: PathResult) -> None:
         candidate.add(fold, result)

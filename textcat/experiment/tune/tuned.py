@@ -27,13 +27,12 @@ from textcat.experiment.tune.evaluation import (
     SHARED_RULE,
     SHRINKAGE,
     Evaluator,
-    accept_highest,
     decide_held_out,
     measure_decisions,
 )
 from textcat.experiment.tune.search import Candidate
 from textcat.store.files import write_atomically
-from textcat.thresholds.rules import find_shared_threshold
+from textcat.thresholds.rules import accept_highest, find_shared_threshold
 
 RUN = "tuned"
 FILE = "tuned.yaml"
