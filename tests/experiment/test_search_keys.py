@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,17 +27,30 @@ def test_thresholds_are_in_the_key_where_they_decide(criterion: str, changes: bo
     assert (keys[0] != keys[1]) == changes
 
 
-@pytest.mark.parametrize(("algorithm", "changes"), [("fast", True), ("row", False), (None, False)])
+LINEAR = {"loss": "logistic", "prior": "gaussian", "cost": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("learner", "parameters", "changes"),
+    [
+        ("linear", LINEAR | {"algorithm": "fast"}, True),
+        ("linear", LINEAR | {"algorithm": "row"}, False),
+        ("linear", LINEAR | {"algorithm": None}, False),
+        ("label_tree", {}, True),
+        ("nb_svm", {}, True),
+        ("naive_bayes", {}, False),
+        ("softmax", {}, False),
+    ],
+)
 def test_models_of_an_algorithm_are_trained_again_when_its_version_rises(
-    monkeypatch: pytest.MonkeyPatch, algorithm: str | None, changes: bool
+    monkeypatch: pytest.MonkeyPatch, learner: str, parameters: dict[str, Any], changes: bool
 ) -> None:
-    parameters = {"loss": "logistic", "prior": "gaussian", "cost": 1.0, "algorithm": algorithm}
     experiment = Experiment.model_validate(
         {
             "name": "small",
             "title": "Small",
             "corpus": {"name": "reuters21578"},
-            "runs": {"one": {"learner": "linear", "parameters": parameters}},
+            "runs": {"one": {"learner": learner, "parameters": parameters}},
         }
     )
 

@@ -264,7 +264,7 @@ class LearnerEntry:
     """One row of the table.
 
     `categories_at_once` is the size of the blocks of categories trained one by one; `settings` are those of a
-    combination with a name.
+    combination with a name; `solver` is the linear algorithm of a learner that has no parameter for it.
     """
 
     title: str
@@ -272,6 +272,7 @@ class LearnerEntry:
     version: int = 1
     categories_at_once: int | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+    solver: str = ""
 
 
 def _make_linear_entry(title: str, version: int = 2, **settings: Any) -> LearnerEntry:
@@ -339,10 +340,12 @@ LEARNERS: dict[str, LearnerEntry] = {
         "support vector machine on the log-count ratios of naive Bayes (Wang & Manning 2012)",
         RatioParameters,
         categories_at_once=64,
+        solver="fast",
     ),
     "label_tree": LearnerEntry(
         "label trees: clusters of labels, linear classifiers at every node, beam search",
         LabelTreeParameters,
+        solver="fast",
     ),
     "mmlr_cg": LearnerEntry(
         "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",

@@ -49,7 +49,7 @@ def make_train_step(
             **({"documents": run.train_documents} if run.train_documents else {}),
             **({"at_once": run.categories_at_once} if run.categories_at_once else {}),
             **_make_threshold_parameters(run),
-            **_make_version_parameters(parameters),
+            **_make_version_parameters(getattr(parameters, "algorithm", None) or learner.solver),
             **collect_identities(
                 *list_method_names(parameters), ("thresholds", run.threshold.rule if run.search else None)
             ),
@@ -98,9 +98,9 @@ def _make_threshold_parameters(run: RunSettings) -> dict[str, Any]:
     return {"threshold": run.threshold.model_dump(mode="json")} if decides else {}
 
 
-def _make_version_parameters(parameters: BaseModel) -> dict[str, int]:
+def _make_version_parameters(name: str) -> dict[str, int]:
     """Return the version of a built-in algorithm, for a recipe; nothing for one without a version."""
-    algorithm = ALGORITHMS.get(getattr(parameters, "algorithm", None) or "")
+    algorithm = ALGORITHMS.get(name)
     return {} if algorithm is None or algorithm.version is None else {"algorithm_version": algorithm.version}
 
 

@@ -235,7 +235,10 @@ class Search:
         alike = [each for each in self.candidates if each.paths and self._get_kind(each) == kind]
         # The first of them also loaded the compiler.
         reserved = self.reserved_fits * min(self._estimate_seconds(each, 0) for each in alike)
-        return self.elapsed + expected + reserved < self.seconds
+        # Joining, storing and weighting the counts of all documents takes up to as long as counting them.
+        paths = [path for each in self.candidates for path in each.paths.values()]
+        counting = sum(path.processor_preparing if self.by_processor else path.preparing for path in paths)
+        return self.elapsed + expected + reserved + counting < self.seconds
 
     def _estimate_seconds(self, candidate: Candidate, fold: int | None) -> float:
         """Return the expected seconds for one C: the least that the candidate took, or others on such a fold.
