@@ -173,11 +173,12 @@ def _train_one_vs_rest(data: ManyLabels, request: LabelsRequest) -> Any:
 
 
 def _rank_one_vs_rest(model: Any, data: ManyLabels) -> Ranking:
-    from textcat.evaluation.ranking import find_top_labels
+    from textcat.evaluation.ranking import TopLabels
 
-    return find_top_labels(
-        model.score_blocks(data.held_rows, 512), data.held_rows.shape[0], max(RANKS)
-    ).labels
+    top = TopLabels.make_empty(data.held_rows.shape[0], max(RANKS))
+    for first, scores in model.score_blocks(data.held_rows, 512):
+        top.add(scores, first)
+    return top.labels
 
 
 def _train_omikuji(data: ManyLabels, request: LabelsRequest) -> Any:

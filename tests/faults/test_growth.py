@@ -22,7 +22,7 @@ def make_results(categories: list[str], kinds: tuple[str, ...] = ("f1", "precisi
         for kind in kinds
     }
     return {
-        "corpus": {"train_counts": dict.fromkeys(categories, 1)},
+        "corpus": {"train_counts": dict.fromkeys(categories, 1), "categories": len(categories)},
         "runs": {"one": {"measures": {"micro.f1": 0.5, **measures}, "certificates": []}},
         "beside": {},
     }
