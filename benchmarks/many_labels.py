@@ -6,7 +6,7 @@ from pathlib import Path
 
 import scipy.sparse as sp
 
-from textcat.corpora.generate_labels import ManyLabels
+from textcat.corpora.generate_labels import ManyLabels, write_svmlight
 from textcat.errors import BadDataError
 
 
@@ -17,11 +17,7 @@ def write_many_labels(folder: Path, data: ManyLabels) -> None:
         sp.save_npz(folder / f"{name}.npz", getattr(data, name), compressed=False)
     with (folder / "train.txt").open("w", encoding="ascii") as out:
         out.write(f"{data.X.shape[0]} {data.X.shape[1]} {data.Y.shape[1]}\n")
-        for row in range(data.X.shape[0]):
-            labels = ",".join(map(str, data.Y.indices[data.Y.indptr[row] : data.Y.indptr[row + 1]]))
-            part = slice(data.X.indptr[row], data.X.indptr[row + 1])
-            pairs = zip(data.X.indices[part].tolist(), data.X.data[part].tolist(), strict=True)
-            out.write(f"{labels} " + " ".join(f"{j}:{x:.6g}" for j, x in pairs) + "\n")
+        write_svmlight(out, data.X, data.Y, first=0)
 
 
 def read_many_labels(folder: Path) -> ManyLabels:

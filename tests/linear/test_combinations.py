@@ -116,7 +116,7 @@ def test_the_rule_of_a_plugin_decides_about_its_algorithm() -> None:
 
 @pytest.mark.parametrize("name", load_named_learners())
 def test_a_named_learner_is_a_possible_combination(name: str) -> None:
-    """Its settings are arguments of `fit`, and a change of one option keeps the others."""
+    """Its loss, prior and algorithm go together."""
     learner = find_learner(name)
     request = SolveRequest(
         find_loss(learner.settings["loss"]),
@@ -124,10 +124,3 @@ def test_a_named_learner_is_a_possible_combination(name: str) -> None:
         learner.settings.get("penalize_bias", True),
     )
     check_combination(learner.settings["algorithm"], request)
-    changed = learner.merge_changes(lam=0.5, options={"precision": "float64"})
-    assert changed == {
-        **learner.settings,
-        "lam": 0.5,
-        "options": {**learner.settings["options"], "precision": "float64"},
-    }
-    assert learner.merge_changes()["options"] == learner.settings["options"]

@@ -101,15 +101,6 @@ def test_every_named_learner_trains(name: str) -> None:
         find_learner(name + "?")
 
 
-def test_a_named_learner_changes_one_option_and_keeps_the_others() -> None:
-    before = dict(find_learner("CLG").settings)
-    changed = find_learner("CLG").merge_changes(lam=0.5, options={"precision": "float32"})
-    assert changed["lam"] == 0.5
-    assert changed["options"] == {**before["options"], "precision": "float32"}
-    assert find_learner("CLG").settings == before
-    assert fit(SMALL.X, SMALL.Y, **changed).describe()["settings"]["options"]["bound"] == "zhang_oles_2001"
-
-
 def test_importing_compiles_nothing() -> None:
     program = """
 import textcat.linear, textcat.linear.cross_validation, textcat.linear.papers.squeezer, sys

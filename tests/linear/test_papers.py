@@ -111,7 +111,8 @@ def weights(model: LinearModel, k: int) -> np.ndarray:
 
 
 def settings_of(name: str, **changed: Any) -> dict[str, Any]:
-    return find_learner(name).merge_changes(**changed, options={"stop": "passes"})
+    settings = dict(find_learner(name).settings)
+    return {**settings, **changed, "options": {**settings["options"], "stop": "passes"}}
 
 
 @pytest.mark.parametrize("order", ["constant_first", "constant_last", "reversed"])

@@ -131,10 +131,10 @@ def write_generated_labels(folder: Path, documents: int, seed: int) -> tuple[int
     return made.X.shape[0], made.Y.shape[1]
 
 
-def write_svmlight(out: TextIO, rows: sp.csr_matrix, labels: sp.csr_matrix) -> None:
-    """Write lines LABEL,LABEL TERM:WEIGHT ... of documents; terms and labels are numbered from 1."""
-    numbers = labels.indices + 1
+def write_svmlight(out: TextIO, rows: sp.csr_matrix, labels: sp.csr_matrix, first: int = 1) -> None:
+    """Write lines LABEL,LABEL TERM:WEIGHT ... of documents; terms and labels are numbered from `first`."""
+    numbers = labels.indices + first
     for row, (start, end) in enumerate(pairwise(rows.indptr.tolist())):
         own = ",".join(map(str, numbers[labels.indptr[row] : labels.indptr[row + 1]]))
         pairs = zip(rows.indices[start:end].tolist(), rows.data[start:end].tolist(), strict=True)
-        out.write(f"{own} " + " ".join(f"{term + 1}:{weight:.6g}" for term, weight in pairs) + "\n")
+        out.write(f"{own} " + " ".join(f"{term + first}:{weight:.6g}" for term, weight in pairs) + "\n")

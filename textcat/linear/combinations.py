@@ -129,11 +129,6 @@ class NamedLearner:
     where: str
     settings: Mapping[str, Any] = field(default_factory=dict)
 
-    def merge_changes(self, **changes: Any) -> dict[str, Any]:
-        """Return keyword arguments for `fit` with changes; `options` are merged key by key."""
-        options = {**self.settings.get("options", {}), **(changes.get("options") or {})}
-        return {**self.settings, **changes, "options": options}
-
 
 @cache
 def load_named_learners() -> dict[str, NamedLearner]:

@@ -180,7 +180,7 @@ class DualAscent:
         target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
         fresh = not self.has_drift(target)
-        history = [Progress(float(self.seen_gap[:size].sum()), np.inf, self.passes * n)]
+        history = [PassRecord(float(self.seen_gap[:size].sum()), np.inf, self.passes * n)]
         polished = not self.swept_all
         while self.passes < most_passes:
             if not fresh and history[-1].gap <= _REBUILD_FACTOR * target:
@@ -191,7 +191,7 @@ class DualAscent:
             self.seen_gap = self.sweep(negligible, full=True)
             seen = self.seen_gap[:size]
             gap = float(seen.sum())
-            history.append(Progress(gap, goal.compute_excess(seen), self.passes * n))
+            history.append(PassRecord(gap, goal.compute_excess(seen), self.passes * n))
             rate = 1.0 if polished else gap / max(before, 1e-300)
             left = min(_GAP_LEFT_AFTER_FULL_PASS, _GAP_LEFT_AT_RATE * rate) * seen
             if goal.reached(left):
@@ -260,7 +260,7 @@ def _sum_squares(W: NDArray[np.floating]) -> Array:
 
 
 @dataclass(frozen=True)
-class Progress:
+class PassRecord:
     """A pass over all documents: the gap seen, the factor by which it is too large, document visits so far."""
 
     gap: float
@@ -268,7 +268,7 @@ class Progress:
     visits: float
 
 
-def _predict_visits(history: list[Progress]) -> float:
+def _predict_visits(history: list[PassRecord]) -> float:
     """Return the document visits to the goal at the rate of the last rounds; 0 if there are too few to tell."""
     if len(history) <= _PACE_ROUNDS:
         return 0.0
