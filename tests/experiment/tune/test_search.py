@@ -26,8 +26,10 @@ def worth_of(configuration: Configuration) -> float:
 class Evaluator:
     """Values are sums of terms; C 1 (or 10) is best."""
 
-    def __init__(self, *, folds: int = 5, small: bool = False, seconds: float = 0.0) -> None:
-        self.space, self.folds, self.has_small_fold = Space.read(), [(range(8), range(2))] * folds, small
+    def __init__(
+        self, *, folds: int = 5, small: bool = False, seconds: float = 0.0, held: int = 2000
+    ) -> None:
+        self.space, self.folds, self.has_small_fold = Space.read(), [(range(8), range(held))] * folds, small
         self.small, self._seconds = (range(4), range(2)), seconds
         self.calls: list[tuple[str, int | None, tuple[float, ...]]] = []
 
@@ -66,6 +68,24 @@ def test_few_go_on_to_all_folds_and_those_are_the_best_of_their_round(tmp_path: 
     assert [len(each.folds) for each in by_folds] == [5, 3, 3, 1, 1, 1, 1, 1, 1]
     least = min(worth_of(each.configuration) for each in by_folds[:3])
     assert all(worth_of(each.configuration) <= least for each in by_folds[3:])
+
+
+@pytest.mark.parametrize(
+    ("held", "rungs"),
+    [
+        (1000, [[0], [1, 2], [3, 4]]),
+        (500, [[0, 1], [2], [3, 4]]),
+        (300, [[0, 1, 2, 3], [], [4]]),
+        (20, [[0, 1, 2, 3, 4], [], []]),
+    ],
+)
+def test_of_few_documents_more_folds_are_measured_at_once(
+    held: int, rungs: list[list[int]], tmp_path: Path
+) -> None:
+    search = search_with(tmp_path, Evaluator(held=held), most=30)
+    assert search.rungs == rungs
+    assert {len(each.folds) for each in search.candidates} >= {len(rungs[0]), 5}
+    assert min(len(each.folds) for each in search.candidates) == len(rungs[0])
 
 
 @pytest.mark.parametrize("small", [False, True])

@@ -122,12 +122,13 @@ def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
 
     def interrupt(search: Any, candidate: Any) -> None:
         seen.append(candidate)
-        if len(seen) == 3:
+        if len(seen) == 7:
             raise KeyboardInterrupt
 
     result = tune(tmp_path, experiment, listener=interrupt, configurations=9)
     assert result.report["stopped_by"] == "interrupt"
-    assert len(result.report["candidates"]) == 3
+    # Two configurations on three folds, and one on the first of them.
+    assert sorted(len(each["folds"]) for each in result.report["candidates"]) == [1, 3, 3]
     assert result.report["best"]["name"] == result.report["candidates"][0]["name"]
 
 

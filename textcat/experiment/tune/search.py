@@ -22,6 +22,8 @@ from textcat.experiment.tune.space import Configuration
 
 # A configuration this far (in percent) below the best so far on the same folds does not go on.
 HOPELESS = 1.0
+# Held-out documents of the first rung: with fewer, chance decides which configurations go on.
+LEAST_HELD_OUT = 1000
 
 
 @dataclass
@@ -109,12 +111,12 @@ class Search:
 
     @property
     def rungs(self) -> list[list[int | None]]:
-        """The folds that each rung adds."""
+        """The folds that each rung adds; the first has enough held-out documents to tell configurations apart."""
         folds = list(range(len(self.evaluator.folds)))
-        first: list[int | None] = [None] if self.evaluator.has_small_fold else [0]
+        enough = math.ceil(LEAST_HELD_OUT / len(self.evaluator.folds[0][1]))
+        first: list[int | None] = [None] if self.evaluator.has_small_fold else [*folds[:enough]]
         middle = [fold for fold in folds[: max(2, math.ceil(len(folds) / 2))] if fold not in first]
-        last = [fold for fold in folds if fold not in middle and fold not in first]
-        return [first, [*middle], [*last]]
+        return [first, [*middle], [fold for fold in folds if fold not in (*first, *middle)]]
 
     @property
     def best(self) -> Candidate | None:
