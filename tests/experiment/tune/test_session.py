@@ -132,6 +132,13 @@ def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
     assert result.report["best"]["name"] == result.report["candidates"][0]["name"]
 
 
+def test_problems_of_documents_are_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = write_questions(tmp_path / "questions.csv")
+    table.write_text(table.read_text() + "empty,,red,train\n")
+    tune(tmp_path, read_own(table), configurations=4)
+    assert [each.message.count("a document without any text") for each in caplog.records].count(1) == 1
+
+
 def test_without_time_the_first_configuration_is_the_answer(tmp_path: Path) -> None:
     experiment = read_own(write_questions(tmp_path / "questions.csv"))
     report = tune(tmp_path, experiment, configurations=None, seconds=1e-6).report
