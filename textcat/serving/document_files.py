@@ -9,9 +9,9 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from textcat.corpora.own.tables import Problems, TableRow, decode_lines, read_rows
+from textcat.corpora.own.tables import Problems, TableRow, decode_lines, is_missing, read_rows, to_text
 from textcat.errors import BadDataError
 
 InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
@@ -101,18 +101,23 @@ def read_whole_text(stream: Iterable[bytes], name: str) -> str:
     return "".join(line for _, line in decode_lines(stream, name, "utf-8", problems))
 
 
-def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
-    values = row.values
-    given = {field: str(values[field]) for field in fields if values.get(field) is not None}
-    if not given and values.get("text") is not None:
-        given = {fields[-1]: str(values["text"])}
+def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) -> dict[str, str]:
+    """Return the fields of a document as text, or its `text` as the last field; raise BadDataError without any."""
+    given = {field: to_text(values[field]) for field in fields if not is_missing(values.get(field))}
+    if not given and not is_missing(values.get("text")):
+        given = {fields[-1]: to_text(values["text"])}
     if not given:
         raise BadDataError(
             f"none of the fields {', '.join(fields)}, and no `text`",
-            where=row.where,
+            where=where,
             hint="Name a column or key after a field of the model, or `text`.",
         )
-    own_id = values.get("id")
+    return given
+
+
+def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
+    given = read_fields(row.values, fields, row.where)
+    own_id = row.values.get("id")
     return NewDocument(str(row.number if own_id in (None, "") else own_id), given)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -103,6 +104,19 @@ class Problems:
             for kind, number in sorted(self.counts.items())
         ]
         return "\n".join([*lines, *(f"  {example}" for example in self.examples)])
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value stands for none: None, or NaN as pandas has it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def to_text(value: Any) -> str:
+    """Return a value as text: the values of a list or an object line by line, without those that are missing."""
+    if isinstance(value, list | dict):
+        parts = value if isinstance(value, list) else value.values()
+        return "\n".join(to_text(part) for part in parts if not is_missing(part))
+    return str(value)
 
 
 _FLAGS = {
@@ -282,6 +296,10 @@ class _DelimitedReader:
         return BadDataError(what, where=where, hint=hint)
 
 
+# JSON has no NaN and no infinity; programs that write them mean a value that is missing.
+_JSON = json.JSONDecoder(parse_constant=lambda name: None)
+
+
 def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Problems) -> Iterator[TableRow]:
     """Yield the objects, one on each line; blank lines are skipped."""
     for number, line in lines:
@@ -289,7 +307,7 @@ def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Probl
             continue
         where = f"{name}:{number}"
         try:
-            values = json.loads(line)
+            values = _JSON.decode(line.strip())
             is_whole = "\\u" not in line or is_writable(json.dumps(values, ensure_ascii=False))
         except (ValueError, RecursionError) as problem:
             problems.report("malformed", f"not JSON: {problem}", where)

@@ -28,6 +28,9 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 log = logging.getLogger(__name__)
 
+# Rises when values of JSON Lines are read in another way.
+JSON_READER_VERSION = 2
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -46,6 +49,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.dump_for_counting(),
+            **({"reader": JSON_READER_VERSION} if corpus.name == "jsonl" else {}),
             **stop_list_identity(text.stop_list),
             **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },
