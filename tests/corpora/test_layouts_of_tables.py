@@ -64,6 +64,12 @@ def write_joined(path: Path, documents: Sequence[Labelled], delimiter: str = ","
     return write_cells(path, ["text", "labels"], [[d.text, " ".join(d.labels)] for d in documents], delimiter)
 
 
+def declare(path: Path, line: str) -> Path:
+    """Put a line before a table that says what separates its columns."""
+    path.write_text(line + path.read_text())
+    return path
+
+
 def write_marks(path: Path, documents: Sequence[Labelled], yes: str = "1", no: str = "0") -> Path:
     rows = [[d.text, *(yes if label in d.labels else no for label in LABELS)] for d in documents]
     return write_cells(path, ["text", *LABELS], rows)
@@ -91,6 +97,8 @@ LAYOUTS: dict[str, Callable[[Path, Sequence[Labelled]], Path]] = {
     "semicolons.csv": lambda path, documents: write_joined(path, documents, ";"),
     "bars.csv": lambda path, documents: write_joined(path, documents, "|"),
     "tabs.tsv": lambda path, documents: write_joined(path, documents, "\t"),
+    "excel.csv": lambda path, documents: declare(write_joined(path, documents, ";"), "sep=;\r\n"),
+    "excel.txt": lambda path, documents: declare(write_joined(path, documents, "\t"), "\ufeffsep=\t\n"),
     "marks.csv": write_marks,
     "lists.jsonl": write_json,
     "marks.jsonl": write_json_marks,

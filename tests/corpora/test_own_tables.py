@@ -348,6 +348,13 @@ def test_most_lines_decide_the_encoding(damaged: int, whole: int, expected: str,
     assert detect_encoding(path) == expected
 
 
+@pytest.mark.parametrize("text", ["\u0153uvre", "\u201equoted\u201c", "5 \u20ac"])
+def test_letters_of_windows_are_read_as_they_were_written(text: str) -> None:
+    pieces = [text.encode("cp1252"), b"plain"]
+    assert pieces[0].decode(choose_encoding(pieces)) == text
+    assert choose_encoding([*pieces, b"\x81"]) == "latin-1"
+
+
 @pytest.mark.parametrize(
     ("name", "content", "expected"),
     [

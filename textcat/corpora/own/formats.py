@@ -64,6 +64,9 @@ def detect_format(path: Path) -> str:
     return _guess_table_kind(path, first)
 
 
+_NOT_IN_CP1252 = {0x81, 0x8D, 0x8F, 0x90, 0x9D}
+
+
 def detect_encoding(path: Path) -> str:
     """Return the encoding of a text file, judged by all of its lines."""
     with path.open("rb") as opened:
@@ -71,16 +74,22 @@ def detect_encoding(path: Path) -> str:
 
 
 def choose_encoding(pieces: Iterable[bytes]) -> str:
-    """Return latin-1 if most non-ASCII pieces are not utf-8, else utf-8.
+    """Return latin-1 or cp1252 if most non-ASCII pieces are not utf-8, else utf-8.
 
-    A few damaged lines do not make a file latin-1 (in which every byte is valid).
+    A few damaged lines do not make a file latin-1 (in which every byte is valid). Where latin-1 has control characters,
+    cp1252 has letters such as \u0153 and \u0161, quotation marks and the euro.
     """
     beyond_ascii = damaged = 0
+    others: set[int] = set()
     for piece in pieces:
         if not piece.isascii():
             beyond_ascii += 1
-            damaged += not _is_utf8(piece)
-    return "latin-1" if 2 * damaged > beyond_ascii else "utf-8"
+            if not _is_utf8(piece):
+                damaged += 1
+                others.update(piece)
+    if 2 * damaged <= beyond_ascii:
+        return "utf-8"
+    return "cp1252" if others & set(range(0x80, 0xA0)) and not others & _NOT_IN_CP1252 else "latin-1"
 
 
 def _is_utf8(content: bytes) -> bool:

@@ -27,6 +27,7 @@ LABEL_PREFIX = "__label__"
 _PREFIXED_LABEL = re.compile(rf"(?<!\S){LABEL_PREFIX}(\S+)")
 _DELIMITERS = (",", ";", "|")
 _QUOTED = re.compile(r'"[^"]*"')
+_DECLARED = re.compile(r'\s*"?sep=(.)"?\s*', re.IGNORECASE)
 
 # The actions for each kind of problem; the first is the default.
 POLICIES: dict[str, tuple[str, ...]] = {
@@ -164,16 +165,17 @@ def read_rows(
 ) -> Iterator[TableRow]:
     """Yield the rows of a stream of lines; `name` is what errors call it.
 
-    The header of a CSV file shows what separates its columns.
+    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it.
     """
     if form == "jsonl":
         return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
     if form == "fasttext":
         return _read_prefixed_rows(decode_lines(lines, name, encoding, problems), name)
-    if form == "tsv":
-        return _DelimitedReader(lines, name, encoding, problems).read("\t")
     first = list(_take_header(stream := iter(lines)))
-    delimiter = guess_delimiter(b"".join(first).decode(choose_codec(encoding), errors="replace"))
+    header = b"".join(first).decode(choose_codec(encoding), errors="replace")
+    delimiter = "\t" if form == "tsv" else guess_delimiter(header)
+    if declared := _DECLARED.fullmatch(header):
+        first, delimiter = [b"\n"] * len(first), declared[1]
     return _DelimitedReader(chain(first, stream), name, encoding, problems).read(delimiter)
 
 
