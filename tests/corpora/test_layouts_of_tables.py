@@ -305,11 +305,24 @@ def test_two_files_of_a_layout_are_tuned_and_new_lines_answered(
     capsys.readouterr()
     write_joined(tmp_path / "new.csv", single[:20], ";")
     answers = []
-    for arguments in (["test.txt", "--format", "fasttext"], ["new.csv"]):
+    (tmp_path / "new.dat").write_bytes((tmp_path / "new.csv").read_bytes())
+    for arguments in (["test.txt", "--format", "fasttext"], ["test.txt"], ["new.csv"], ["new.dat"]):
         assert run(["predict", "tuned/model", *arguments]) == 0
         answers.append([json.loads(line)["labels"] for line in capsys.readouterr().out.splitlines()])
-    assert answers[0] == answers[1]
+    assert answers[1:] == answers[:1] * 3
     assert len(answers[0]) == 20
+
+
+def test_two_files_of_different_encodings_are_refused(tmp_path: Path) -> None:
+    for encoding, name in (("utf-8", "caf\u00e9"), ("latin-1", "caf\u00e9"), ("ascii", "cafe")):
+        rows = "".join(f"at the {name} or {k} in this town,{'ab'[k % 2]}\n" for k in range(20))
+        (tmp_path / f"{encoding}.csv").write_bytes(f"text,label\n{rows}".encode(encoding))
+    for train, test, expected in (("ascii", "latin-1", "latin-1"), ("utf-8", "ascii", "utf-8")):
+        found = inspect_documents(tmp_path / f"{train}.csv", tmp_path / f"{test}.csv")
+        assert found.options.get("encoding", "utf-8") == expected
+    for train, test in (("latin-1", "utf-8"), ("utf-8", "latin-1")):
+        with pytest.raises(UsageError, match=r"different encodings: .*utf-8"):
+            inspect_documents(tmp_path / f"{train}.csv", tmp_path / f"{test}.csv")
 
 
 def test_a_test_file_beside_an_experiment_is_refused(

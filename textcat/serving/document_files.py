@@ -11,7 +11,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from textcat.corpora.own.tables import Problems, TableRow, decode_lines, is_missing, read_rows, to_text
+from textcat.corpora.own.tables import (
+    LABEL_PREFIX,
+    Problems,
+    TableRow,
+    decode_lines,
+    guess_delimiter,
+    is_missing,
+    read_rows,
+    to_text,
+)
 from textcat.errors import BadDataError
 
 InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
@@ -32,9 +41,25 @@ class NewDocument:
     split: str = "test"
 
 
-def guess_format(name: str) -> InputFormat:
-    """Return the format that a file name's ending states; "lines" (one document per line) for others."""
-    return next((form for ending, form in _FORMATS.items() if name.lower().endswith(ending)), "lines")
+def guess_format(name: str, first: bytes = b"", fields: Sequence[str] = ()) -> InputFormat:
+    """Return the format that a file name's ending states, else its first line; "lines": one document per line.
+
+    Read as plain lines, the labels of such a file would be words of its documents.
+    """
+    for ending, form in _FORMATS.items():
+        if name.lower().endswith(ending):
+            return form
+    line = first.decode("utf-8-sig", errors="replace").strip()
+    if line.startswith(LABEL_PREFIX):
+        return "fasttext"
+    if line.startswith('{"'):
+        return "jsonl"
+    delimiters: dict[InputFormat, str] = {"tsv": "\t", "csv": guess_delimiter(line)}
+    for form, delimiter in delimiters.items():
+        names = [name.strip().strip('"') for name in line.split(delimiter)]
+        if len(names) > 1 and not {*fields, "text"}.isdisjoint(names):
+            return form
+    return "lines"
 
 
 SkipReporter = Callable[[BadDataError], None]

@@ -67,13 +67,20 @@ def detect_format(path: Path) -> str:
 _NOT_IN_CP1252 = {0x81, 0x8D, 0x8F, 0x90, 0x9D}
 
 
-def detect_encoding(path: Path) -> str:
-    """Return the encoding of a text file, judged by all of its lines."""
-    with path.open("rb") as opened:
-        return choose_encoding(opened)
+def detect_encoding(*paths: Path) -> str:
+    """Return the encoding of text files, judged by all of their lines; raise UsageError where they differ."""
+    found = {}
+    for path in paths:
+        with path.open("rb") as opened:
+            found[path] = choose_encoding(opened, ascii_only="")
+    different = {encoding for encoding in found.values() if encoding}
+    if len(different) > 1:
+        what = ", ".join(f"{path} is {encoding}" for path, encoding in found.items())
+        raise UsageError(f"the files have different encodings: {what}", hint="Convert them to utf-8.")
+    return next(iter(different), "utf-8")
 
 
-def choose_encoding(pieces: Iterable[bytes]) -> str:
+def choose_encoding(pieces: Iterable[bytes], ascii_only: str = "utf-8") -> str:
     """Return latin-1 or cp1252 if most non-ASCII pieces are not utf-8, else utf-8.
 
     A few damaged lines do not make a file latin-1 (in which every byte is valid). Where latin-1 has control characters,
@@ -88,7 +95,7 @@ def choose_encoding(pieces: Iterable[bytes]) -> str:
                 damaged += 1
                 others.update(piece)
     if 2 * damaged <= beyond_ascii:
-        return "utf-8"
+        return "utf-8" if beyond_ascii else ascii_only
     return "cp1252" if others & set(range(0x80, 0xA0)) and not others & _NOT_IN_CP1252 else "latin-1"
 
 

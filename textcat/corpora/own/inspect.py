@@ -205,7 +205,7 @@ def _check_test_file(kind: str, path: Path, test: Path) -> str:
 
 
 def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspection:
-    encoding = detect_encoding(path)
+    encoding = detect_encoding(path, *(path.parent / each for each in own_test.values()))
     problems = Problems.with_policy(_LENIENT)
     rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
     table = summarize_columns(row.values for row in rows)
