@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +88,10 @@ def write_json_marks(path: Path, documents: Sequence[Labelled]) -> Path:
     return path
 
 
+def write_lists(path: Path, documents: Sequence[Labelled], write: Callable[[Sequence[str]], str]) -> Path:
+    return write_cells(path, ["text", "labels"], [[d.text, write(d.labels)] for d in documents])
+
+
 def write_prefixed(path: Path, documents: Sequence[Labelled]) -> Path:
     path.write_text("".join(f"{' '.join(f'__label__{n}' for n in d.labels)} {d.text}\n" for d in documents))
     return path
@@ -100,6 +105,9 @@ LAYOUTS: dict[str, Callable[[Path, Sequence[Labelled]], Path]] = {
     "excel.csv": lambda path, documents: declare(write_joined(path, documents, ";"), "sep=;\r\n"),
     "excel.txt": lambda path, documents: declare(write_joined(path, documents, "\t"), "\ufeffsep=\t\n"),
     "marks.csv": write_marks,
+    "pandas.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(list(labels))),
+    "numpy.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(np.array(labels))),
+    "json.csv": lambda path, documents: write_lists(path, documents, json.dumps),
     "lists.jsonl": write_json,
     "marks.jsonl": write_json_marks,
     "prefixed.txt": write_prefixed,

@@ -30,6 +30,7 @@ from textcat.corpora.own.tables import (
     TableRow,
     choose_codec,
     decode_lines,
+    parse_list,
     read_rows,
 )
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
@@ -287,6 +288,37 @@ def test_the_separator_is_the_one_that_joined_the_labels(rows: list[list[str]], 
     alone = {label for labels in rows for label in labels}
     expected = separator if any(len(labels) > 1 for labels in rows) and len(alone) < len(values_) else None
     assert guess_separator(column) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "items"),
+    [
+        ("['a', 'b c']", ["a", "b c"]),
+        (' ["it\'s", "x, y"] ', ["it's", "x, y"]),
+        ("['a' 'b'\n 'c']", ["a", "b", "c"]),
+        ("('a',)", ["a"]),
+        ("{'a', 'b'}", ["a", "b"]),
+        ("[3, 17]", ["3", "17"]),
+        ("[]", []),
+        ("[removed]", "[removed]"),
+        ("['a', b]", "['a', b]"),
+        ('{"a": 1}', '{"a": 1}'),
+        ("a, b", "a, b"),
+        (["a"], ["a"]),
+        (3, 3),
+        ("[" + "1" * 5000 + " x", "[" + "1" * 5000 + " x"),
+        ("[" + "1 " * 5000 + "x", "[" + "1 " * 5000 + "x"),
+    ],
+)
+def test_lists_that_a_program_wrote_as_text_are_lists(value: Any, items: Any) -> None:
+    assert parse_list(value) == items
+
+
+def test_a_column_of_lists_as_text_is_text_if_it_is_long() -> None:
+    rows = [{"words": str(PROSE.split()), "kind": "ab"[n % 2], "n": str(n)} for n in range(12)]
+    found = guess(rows)
+    assert [column.name for column in found.text] == ["words"]
+    assert [column.name for column in found.labels] == ["kind"]
 
 
 def test_spaces_separate_only_labels_that_occur_alone() -> None:

@@ -29,6 +29,7 @@ from textcat.corpora.own.tables import (
     choose_codec,
     is_missing,
     parse_flag,
+    parse_list,
     read_table_file,
     to_text,
 )
@@ -110,9 +111,9 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
 class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
-    text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON
-        lists are read as they are; with several columns, each says whether the document has the label of its name),
-        the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
+    text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; lists,
+        also those written as text, are read as they are; with several columns, each says whether the document has the label
+        of its name), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
     test: a second table with the test documents, relative to the folder of the first.
     validation: the side of validation documents: train, test or unused.
     ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
@@ -243,7 +244,7 @@ class OwnDocuments(CountingCorpus):
 
     def _read_labels(self, row: TableRow, problems: Problems) -> tuple[str, ...] | None:
         """Return the labels; None if the document is skipped."""
-        value = row.values[self.label[0]]
+        value = parse_list(row.values[self.label[0]])
         if len(self.label) > 1:
             flags = {column: parse_flag(row.values[column]) for column in self.label}
             if unclear := [column for column, flag in flags.items() if flag is None]:

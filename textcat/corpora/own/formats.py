@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.document import find_side_by_name, is_split
-from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag
+from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag, parse_list
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
@@ -161,7 +161,9 @@ class ColumnSummary:
     name: str
     present: int = 0
     words: int = 0
-    has_lists: bool = False
+    # JSON lists, and texts such as ['a', 'b'].
+    lists: int = 0
+    written_lists: int = 0
     has_repeats: bool = False
     # Occurrences of each distinct value; incomplete if `is_complete` is false.
     values: Counter[str] = field(default_factory=Counter)
@@ -174,8 +176,10 @@ class ColumnSummary:
         self.present += 1
         self.words += len(text.split())
         if isinstance(value, list):
-            self.has_lists = True
-        elif text in self.values:
+            self.lists += 1
+            return
+        self.written_lists += parse_list(value) is not value
+        if text in self.values:
             self.values[text] += 1
             self.has_repeats = True
         elif self._characters + len(text) <= _KEPT_CHARACTERS:
@@ -183,6 +187,11 @@ class ColumnSummary:
             self._characters += len(text)
         else:
             self.is_complete = False
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether some values are JSON lists, or all are lists as text."""
+        return self.lists > 0 or 0 < self.written_lists == self.present
 
     @property
     def mean_words(self) -> float:
@@ -249,7 +258,8 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     text = _find_text([c for c in rest if c not in labels], table.rows)
     if not labels or not text:
         return None
-    separator = guess_separator(labels[0]) if len(labels) == 1 else None
+    is_separated = len(labels) == 1 and not labels[0].has_lists
+    separator = guess_separator(labels[0]) if is_separated else None
     others = [] if side else [c for c in named_side if c not in labels and c not in text]
     not_sides = {column.name: _explain_missing_side(column) for column in others}
     return ColumnGuess(tuple(text), tuple(labels), separator, own_id, side, not_sides)
@@ -323,7 +333,8 @@ def _find_labels(columns: Sequence[ColumnSummary]) -> list[ColumnSummary]:
     """Return a column by its name; else one of lists; else all columns of marks; else the one that repeats most."""
     named = _find_named_columns(columns, "label")
     by_name = [c for c in named if c.mean_words < WORDS_OF_TEXT or c.has_lists]
-    if certain := by_name or [c for c in columns if c.has_lists]:
+    short = (c for c in columns if c.lists or (c.has_lists and c.mean_words < WORDS_OF_TEXT))
+    if certain := by_name or list(short):
         return certain[:1]
     marks = [column for column in columns if _has_marks(column)]
     if len(marks) > 1:
@@ -344,7 +355,7 @@ def _has_marks(column: ColumnSummary) -> bool:
 
 def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
     """Return columns of prose and titles; else the column with the longest values."""
-    no_lists = [c for c in columns if not c.has_lists]
+    no_lists = [c for c in columns if not c.lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
     named = _find_named_columns(usable, "text")
     prose = [c for c in usable if c.mean_words >= WORDS_OF_TEXT or c in named]

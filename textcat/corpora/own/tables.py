@@ -120,6 +120,18 @@ def to_text(value: Any) -> str:
     return str(value)
 
 
+_ITEM = r"""(?:'[^']*'|"[^"]*"|[-+]?\d+(?:\.\d+)?)"""
+_ITEMS = re.compile(_ITEM)
+_LIST = re.compile(rf"[\[({{]\s*(?:{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*)?[\])}}]")
+
+
+def parse_list(value: Any) -> Any:
+    """Return the items of a list, also of one that a program wrote as text (`['a', 'b']`); other values as they are."""
+    if not isinstance(value, str) or not _LIST.fullmatch(written := value.strip()):
+        return value
+    return [item[1:-1] if item[0] in "'\"" else item for item in _ITEMS.findall(written)]
+
+
 _FLAGS = {
     "1": True,
     "1.0": True,
