@@ -112,8 +112,8 @@ class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
     text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; lists,
-        also those written as text, are read as they are; with several columns, each says whether the document has the label
-        of its name), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
+        also those written as text, are read as they are; with several columns, each says whether the document has the
+        label of its name), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
     test: a second table with the test documents, relative to the folder of the first.
     validation: the side of validation documents: train, test or unused.
     ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
