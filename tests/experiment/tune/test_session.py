@@ -21,6 +21,7 @@ from textcat.experiment.steps.vectorize import read_vectors
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.space import Configuration, Space
+from textcat.linear.training import ALGORITHMS
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -114,6 +115,29 @@ def test_another_seed_or_metric_does_not_read_the_journal(tmp_path: Path) -> Non
         keys.add(json.loads((tmp_path / "out" / "journal.json").read_text())["key"])
         assert result.report["metric"] == settings.get("metric", "micro.f1")
     assert len(keys) == 4
+
+
+def test_changed_stop_words_or_another_solver_do_not_read_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = tmp_path / "words.txt"
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    text = experiment.text.model_copy(update={"stop_list": str(words)})
+    experiment = experiment.model_copy(update={"text": text})
+    keys = []
+
+    def add_key(content: str) -> None:
+        words.write_text(content)
+        tune(tmp_path, experiment, configurations=1)
+        keys.append(json.loads((tmp_path / "out" / "journal.json").read_text())["key"])
+
+    add_key("the\n")
+    add_key("the\n")
+    assert len(set(keys)) == 1
+    add_key("which\n")
+    monkeypatch.setitem(ALGORITHMS, "fast", replace(ALGORITHMS["fast"], version=99))
+    add_key("which\n")
+    assert len(set(keys)) == 3
 
 
 def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from textcat.corpora import OWN_TEXT_FORMATS, list_vector_corpora
 from textcat.corpora.own.documents import LABEL_NAME
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.fetch import fetch_documents
@@ -122,10 +122,13 @@ class TrainingDocuments:
         counted = _select_counting(group)
         key = counted.model_dump_json()
         if key not in self._counts:
-            text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
-            step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-            self._counts[key] = read_counts(step.build_folder(self.context))
+            self._counts[key] = read_counts(self.make_step([counted]).build_folder(self.context))
         return self._counts[key]
+
+    def make_step(self, groups: Sequence[TermGroup]) -> Step:
+        """Return the step that counts groups; vectors have none."""
+        text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else tuple(groups)})
+        return make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
 
     def share(self, groups: Sequence[TermGroup]) -> TrainingDocuments:
         """Return the documents with the counts of these groups alone, to be sent to workers; vectors are not kept."""
@@ -138,11 +141,9 @@ class TrainingDocuments:
     def store_counts(self, groups: Sequence[TermGroup]) -> None:
         """Put the counts of several groups into the cache, from those of each, so that no text is read again."""
         parts = [self.count(group) for group in groups]
-        text = self.experiment.text.model_copy(update={"groups": tuple(groups)})
-        step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-        replace(step, make=lambda _, target: write_counts(target, _join_counts(parts))).build_artifact(
-            self.context
-        )
+        replace(
+            self.make_step(groups), make=lambda _, target: write_counts(target, _join_counts(parts))
+        ).build_artifact(self.context)
 
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
         """Return the folds, as positions among the training documents; one label a document: with equal shares."""
