@@ -130,3 +130,17 @@ def test_names_are_tried_only_where_labels_have_few_documents(
     monkeypatch.setattr(tune_documents, "FEW_DOCUMENTS", 3)
     documents = TrainingDocuments.read(experiment, RunContext(tmp_path / "data"))
     assert len(documents.names) == 0 and documents.number == len(documents.rows)
+
+
+def test_many_words_and_labels_are_tuned_without_n_grams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    experiment = read_own(write_few(tmp_path / "few.csv"))
+    documents = TrainingDocuments.read(experiment, RunContext(tmp_path / "data"))
+    words = len(documents.count(tune_documents.SINGLE_WORDS).documents.terms)
+    monkeypatch.setattr(tune_documents, "MOST_WEIGHTS", words * len(documents.categories))
+    assert not documents.is_large
+    monkeypatch.setattr(tune_documents, "MOST_WEIGHTS", words * len(documents.categories) - 1)
+    report = tune(tmp_path, experiment, configurations=4).report
+    assert {each["options"]["words"] for each in report["candidates"]} == {"1"}
+    assert {each["options"]["characters"] for each in report["candidates"]} == {"none"}

@@ -162,6 +162,17 @@ def test_each_configuration_is_drawn_once_and_sets_what_it_says(short: bool) -> 
     assert space.first[0] in space.all
 
 
+@pytest.mark.parametrize("short", [True, False])
+def test_without_room_for_n_grams_only_words_are_tried(short: bool) -> None:
+    whole, space = (Space.read(short_texts=short, large=large) for large in (False, True))
+    assert 0 < len(space.all) < len(whole.all) / 20
+    assert set(map(space.normalize, space.first)) <= set(space.all)
+    for configuration in space.all:
+        for group in space.list_groups(configuration):
+            assert group.analyzer == "word" and group.minimum_documents == 2
+            assert group.ngrams == (1, 1) or group.first_words
+
+
 def test_neighbours_differ_in_one_choice() -> None:
     space = Space.read()
     best = space.first[0]

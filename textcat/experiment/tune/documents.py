@@ -35,6 +35,8 @@ LABEL_NAMES = "label_names"
 SHORT_TEXT = 50
 # Names of labels are tried as training documents where a label has fewer documents than this on average.
 FEW_DOCUMENTS = 50
+# With more words times labels than this, n-grams (about 25 for each word) would have more than 2 GB of weights.
+MOST_WEIGHTS = 12_000_000
 # Vectors of folds are kept for other configurations up to this many bytes.
 KEPT_BYTES = 1_000_000_000
 
@@ -159,6 +161,11 @@ class TrainingDocuments:
     def has_short_texts(self) -> bool:
         """Whether training documents have few different words on average."""
         return not self.is_vectors and bool(self.count_words().mean() < SHORT_TEXT)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many words and labels that n-grams are left out."""
+        return len(self.count(SINGLE_WORDS).documents.terms) * len(self.categories) > MOST_WEIGHTS
 
     def make_vectors(self, groups: Sequence[TermGroup], fold: Fold, name: str) -> FoldVectors:
         """Return the vectors of a fold; vocabulary and document frequencies are those of the rows to train on.

@@ -121,6 +121,7 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
         single_label=single,
         short_texts=documents.has_short_texts,
         label_names=len(documents.names) > 0,
+        large=documents.is_large,
     )
     return Evaluator(documents, space, metric, folds, settings.seed, context.jobs_per_task)
 

@@ -68,11 +68,13 @@ class Space:
         single_label: bool = True,
         short_texts: bool = True,
         label_names: bool = False,
+        large: bool = False,
     ) -> Space:
         """Return the packaged space; for documents that are `vectors` without the choices about text.
 
         What is tried first depends on whether the documents are `short_texts`, whose first words are not tried.
-        The names of labels are tried if the documents have `label_names`.
+        The names of labels are tried if the documents have `label_names`. `large`: models of all n-grams would not fit
+        into memory.
         """
         data = read_packaged_yaml("experiment/tune/space.yaml")
         names = list(data["choices"])
@@ -82,15 +84,25 @@ class Space:
             *([] if label_names else [NAMES]),
         )
         used = [name for name in names if name not in unused]
-        first = [
-            Configuration(
-                tuple((name, str(option)) for name, option in zip(names, row, strict=True) if name in used)
-            )
-            for row in data["first"]["short texts" if short_texts else "long texts"]
-        ]
         choices = {name: dict(data["choices"][name]) for name in used}
+        for name, options in data["large"].items() if large else ():
+            if name in choices:
+                choices[name] = {option: choices[name][option] for option in options}
         if not single_label:
             choices["loss"].pop(SOFTMAX)
+        rows = [
+            dict(zip(names, map(str, row), strict=True))
+            for row in data["first"]["short texts" if short_texts else "long texts"]
+        ]
+        first = [
+            Configuration(
+                tuple(
+                    (name, row[name] if row[name] in options else next(iter(options)))
+                    for name, options in choices.items()
+                )
+            )
+            for row in rows
+        ]
         return cls(
             choices,
             data["costs"],
