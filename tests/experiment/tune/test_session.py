@@ -146,13 +146,21 @@ def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
 
     def interrupt(search: Any, candidate: Any) -> None:
         seen.append(candidate)
-        if len(seen) == 3:
+        if len(seen) == 7:
             raise KeyboardInterrupt
 
     result = tune(tmp_path, experiment, listener=interrupt, configurations=9)
     assert result.report["stopped_by"] == "interrupt"
-    assert len(result.report["candidates"]) == 3
+    # Two configurations on three folds, and one on the first of them.
+    assert sorted(len(each["folds"]) for each in result.report["candidates"]) == [1, 3, 3]
     assert result.report["best"]["name"] == result.report["candidates"][0]["name"]
+
+
+def test_problems_of_documents_are_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = write_questions(tmp_path / "questions.csv")
+    table.write_text(table.read_text() + "empty,,red,train\n")
+    tune(tmp_path, read_own(table), configurations=4)
+    assert [each.message.count("a document without any text") for each in caplog.records].count(1) == 1
 
 
 def test_without_time_the_first_configuration_is_the_answer(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -135,7 +136,13 @@ def _log_problems(opened: Any) -> None:
     """Log the problems that the reader of a user's own documents met."""
     problems = getattr(opened, "problems", None)
     if problems is not None and (summary := problems.summary()):
-        log.warning("%s: %s", opened.path, summary)
+        _warn_once(f"{opened.path}: {summary}")
+
+
+@cache
+def _warn_once(message: str) -> None:
+    """Log a warning that this process has not logged: `tune` reads the same documents for each group of n-grams."""
+    log.warning("%s", message)
 
 
 def write_counts(target: Path, counts: Counts) -> None:

@@ -119,7 +119,7 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
     space = Space.read(
         vectors=documents.is_vectors, single_label=single, short_texts=documents.has_short_texts
     )
-    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs)
+    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs_per_task)
 
 
 def _list_key_facts(
