@@ -218,6 +218,7 @@ class _OwnOptions(_Options):
     seed: Seed = 0
     policy: Annotated[dict[str, str], AfterValidator(_check_policy)] | None = None
     same_name: Annotated[str, _one_of(*SAME_NAMES)] = "apart"
+    label_names: bool = False
 
 
 class _SvmlightOptions(_Options):

@@ -193,7 +193,7 @@ def test_softmax_is_an_option_for_one_label_only(tmp_path: Path, monkeypatch: py
     def read_softmax(cls: type[Space], **which: bool) -> Space:
         space: Space = read(cls, **which)
         losses = {**space.choices, "loss": {"softmax": "softmax"}}
-        first = [Configuration((*space.first[0].options[:-1], ("loss", "softmax")))]
+        first = [Configuration(tuple({**space.first[0].chosen, "loss": "softmax"}.items()))]
         return replace(space, choices=losses, first=first)
 
     monkeypatch.setattr(Space, "read", classmethod(read_softmax))

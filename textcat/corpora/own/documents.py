@@ -5,6 +5,7 @@ Folders of classes may be in folders of training and test documents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -39,6 +40,8 @@ from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names
 
 SAME_NAMES = ("apart", "one")
+# How the id of a document begins whose text is the name of its label.
+LABEL_NAME = "name of label "
 
 
 class FolderDocument(NamedTuple):
@@ -123,6 +126,7 @@ class OwnDocuments(CountingCorpus):
         that the last pass over `documents` met.
     same_name: for folders: "one" joins files of one name in several classes into one document. `side` states
         that the folders of classes are in folders of sides.
+    label_names: whether the name of each label of training documents is one more training document, after all others.
     """
 
     def __init__(
@@ -143,6 +147,7 @@ class OwnDocuments(CountingCorpus):
         seed: int = 0,
         policy: Mapping[str, str] | None = None,
         same_name: str = "apart",
+        label_names: bool = False,
     ) -> None:
         _check_encoding(encoding)
         if test is not None and (side is not None or kind == "folders"):
@@ -160,6 +165,8 @@ class OwnDocuments(CountingCorpus):
         self.paths = (path,) if test is None else (path, path.parent / test)
         self.validation = cast(Split, validation)
         self.same_name = same_name
+        self.label_names = label_names
+        self._named = 0
         self.label_separator = label_separator
         self.encoding = encoding
         self.closed = None if categories is None else tuple(categories)
@@ -187,13 +194,24 @@ class OwnDocuments(CountingCorpus):
     def _read(self, problems: Problems) -> Iterator[Document]:
         """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
+        labels: set[str] = set()
         for number, (row, side) in enumerate(self._read_rows(problems), 1):
             document = self._make_document(row, number, side, problems)
             if document is not None:
                 document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
+                if document.split == "train":
+                    labels.update(document.labels)
                 yield document
+        if self.label_names:
+            self._named = len(labels)
+            yield from map(self._make_label_document, sorted(labels))
+
+    def _make_label_document(self, label: str) -> Document:
+        """Return a training document whose text is the name of its label."""
+        fields = dict.fromkeys(self.text, "") | {self.text[0]: split_name(label)}
+        return Document(f"{LABEL_NAME}{label}", fields, (label,), "train", f"label {label!r}")
 
     def _read_rows(self, problems: Problems) -> Iterator[tuple[TableRow, Split]]:
         """Yield each row and the side of its file."""
@@ -310,12 +328,19 @@ class OwnDocuments(CountingCorpus):
         """Return the side of each document, or None where the documents have sides of their own."""
         if not self._is_drawn:
             return None
-        training = draw_training_mask(documents, seed=self.seed, ratio=cast(float, self.ratio))
-        return ["train" if chosen else "test" for chosen in training]
+        own = documents - self._named
+        training = draw_training_mask(own, seed=self.seed, ratio=cast(float, self.ratio))
+        sides: list[Split] = ["train" if chosen else "test" for chosen in training]
+        return sides + ["train"] * self._named
 
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
         """Return the categories, given the labels counted in a pass over the documents."""
         return counts.in_train_or_test() if self.closed is None else self.closed
+
+
+def split_name(name: str) -> str:
+    """Return the words of a name such as card_arrival, rec.sport.hockey or cardArrival."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip()
 
 
 def _check_encoding(encoding: str) -> None:

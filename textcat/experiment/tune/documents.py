@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from textcat.corpora import list_vector_corpora
+from textcat.corpora import OWN_TEXT_FORMATS, list_vector_corpora
+from textcat.corpora.own.documents import LABEL_NAME
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.context import RunContext, Step
@@ -27,8 +29,12 @@ from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Fold = tuple[RowNumbers, RowNumbers]
 SINGLE_WORDS = TermGroup()
+# The option of the reader of own documents.
+LABEL_NAMES = "label_names"
 # Texts are short with fewer different words than this on average.
 SHORT_TEXT = 50
+# Names of labels are tried as training documents where a label has fewer documents than this on average.
+FEW_DOCUMENTS = 50
 # Vectors of folds are kept for other configurations up to this many bytes.
 KEPT_BYTES = 1_000_000_000
 
@@ -50,7 +56,8 @@ class FoldVectors:
 class TrainingDocuments:
     """Training documents: `rows` of the collection with their `labels`, and the counts of the groups used so far.
 
-    Test documents are counted with the others but their rows are never taken.
+    The last rows are those of the `names` of labels, of which no fold is part. Test documents are counted with the
+    others but their rows are never taken.
     """
 
     experiment: Experiment
@@ -75,6 +82,16 @@ class TrainingDocuments:
                 where="resample",
                 hint="Remove `resample`; for your own documents `corpus.options.ratio` draws test documents.",
             )
+        found = cls._read(experiment, context)
+        documents = found.labels.sum() / max(len(found.categories), 1)
+        if experiment.corpus.name not in OWN_TEXT_FORMATS or documents >= FEW_DOCUMENTS:
+            return found
+        options = {**experiment.corpus.options, LABEL_NAMES: True}
+        corpus = experiment.corpus.model_copy(update={"options": options})
+        return cls._read(experiment.model_copy(update={"corpus": corpus}), context)
+
+    @classmethod
+    def _read(cls, experiment: Experiment, context: RunContext) -> TrainingDocuments:
         source = fetch_documents(experiment, context)
         is_vectors = experiment.corpus.name in list_vector_corpora()
         found = cls(
@@ -87,6 +104,18 @@ class TrainingDocuments:
         found.labels = make_dense_labels(division.labels[division.train])
         found.ids = [counts.documents.ids[row] for row in division.train]
         return found
+
+    @cached_property
+    def names(self) -> RowNumbers:
+        """The positions of the names of labels; none where they are no documents."""
+        if not self.experiment.corpus.options.get(LABEL_NAMES):
+            return np.empty(0, np.int64)
+        return np.flatnonzero([each.startswith(LABEL_NAME) for each in self.ids])
+
+    @property
+    def number(self) -> int:
+        """The number of documents without names of labels."""
+        return len(self.rows) - len(self.names)
 
     def count(self, group: TermGroup) -> Counts:
         """Return the counts of a group, from memory, the cache or the text."""
@@ -118,8 +147,9 @@ class TrainingDocuments:
 
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
         """Return the folds, as positions among the training documents; one label a document: with equal shares."""
-        strata = self.labels.argmax(axis=1) if self.experiment.corpus.single_label else None
-        return make_folds(len(self.rows), folds, seed=seed, strata=strata)
+        labels = self.labels[: self.number]
+        strata = labels.argmax(axis=1) if self.experiment.corpus.single_label else None
+        return make_folds(len(labels), folds, seed=seed, strata=strata)
 
     def count_words(self) -> NDArray[np.int64]:
         """Return the number of different words of each training document."""

@@ -211,6 +211,8 @@ class Evaluator:
     ) -> dict[float, dict[str, float]]:
         """Return the metric by C and threshold rule; the path ends where more C makes it worse."""
         groups = () if self.documents.is_vectors else self.space.list_groups(configuration)
+        if self.space.learns_names(configuration):
+            rows, name = (np.concatenate([rows[0], self.documents.names]), rows[1]), f"{name} with names"
         vectors = self.documents.make_vectors(groups, rows, name)
         values: dict[float, dict[str, float]] = {}
         for cost, scores in self.score_path(configuration, vectors, rows, costs):

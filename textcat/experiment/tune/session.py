@@ -108,7 +108,7 @@ def write_report(report: dict[str, Any], output: Path) -> Path:
 def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, context: RunContext) -> Evaluator:
     single = documents.experiment.corpus.single_label
     metric = choose_metric(settings.metric, single_label=single)
-    number = len(documents.rows)
+    number = documents.number
     if number < 2 * settings.folds:
         raise UsageError(
             f"{number} training documents are too few for {settings.folds} folds",
@@ -117,7 +117,10 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
         )
     folds = documents.make_folds(settings.folds, settings.seed)
     space = Space.read(
-        vectors=documents.is_vectors, single_label=single, short_texts=documents.has_short_texts
+        vectors=documents.is_vectors,
+        single_label=single,
+        short_texts=documents.has_short_texts,
+        label_names=len(documents.names) > 0,
     )
     return Evaluator(documents, space, metric, folds, settings.seed, context.jobs_per_task)
 
@@ -150,7 +153,8 @@ def _choose_thresholds(
 ) -> tuple[HeldOut, Experiment]:
     """Choose the threshold rule by held-out scores and write the tuned experiment."""
     path = output / FILE
-    if not evaluator.documents.is_vectors:
+    is_same = len(evaluator.documents.names) == 0 or evaluator.space.learns_names(best.configuration)
+    if is_same and not evaluator.documents.is_vectors:
         evaluator.documents.store_counts(evaluator.space.list_groups(best.configuration))
     plain = write_experiment(make_experiment(base, evaluator, best, {}, output), path)
     held_out, threshold = compute_held_out(plain, context, evaluator, settings.folds)
@@ -181,7 +185,7 @@ def _make_report(
         "seed": settings.seed,
         "folds": settings.folds,
         "documents": {
-            "train": len(documents.rows),
+            "train": documents.number,
             "test": results["corpus"]["test_documents"],
             "categories": len(documents.categories),
             "first_rung": len(evaluator.small[0]),
