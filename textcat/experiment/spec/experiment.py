@@ -164,6 +164,9 @@ class EvaluationSettings(GrowingSettings):
     )
 
 
+OVERRIDES = "Keys that override the experiment's."
+
+
 class RunSettings(GrowingSettings):
     """One learner with its parameters, and settings that differ from the experiment's."""
 
@@ -183,28 +186,14 @@ class RunSettings(GrowingSettings):
         ge=1,
         description="Train this many categories together, as for their seconds one by one; default: the learner's.",
     )
-    text: TextSettings = Field(
-        default_factory=TextSettings, description="Keys that override the experiment's."
-    )
-    vector: VectorSettings = Field(
-        default_factory=VectorSettings, description="Keys that override the experiment's."
-    )
-    selection: SelectionSettings = Field(
-        default_factory=SelectionSettings, description="Keys that override the experiment's."
-    )
-    projection: ProjectionSettings | None = Field(
-        default=None, description="Keys that override the experiment's."
-    )
-    calibration: CalibrationSettings | None = Field(
-        default=None, description="Keys that override the experiment's."
-    )
-    reject: RejectSettings | None = Field(default=None, description="Keys that override the experiment's.")
-    threshold: ThresholdSettings = Field(
-        default_factory=ThresholdSettings, description="Keys that override the experiment's."
-    )
-    evaluation: EvaluationSettings = Field(
-        default_factory=EvaluationSettings, description="Keys that override the experiment's."
-    )
+    text: TextSettings = Field(default_factory=TextSettings, description=OVERRIDES)
+    vector: VectorSettings = Field(default_factory=VectorSettings, description=OVERRIDES)
+    selection: SelectionSettings = Field(default_factory=SelectionSettings, description=OVERRIDES)
+    projection: ProjectionSettings | None = Field(default=None, description=OVERRIDES)
+    calibration: CalibrationSettings | None = Field(default=None, description=OVERRIDES)
+    reject: RejectSettings | None = Field(default=None, description=OVERRIDES)
+    threshold: ThresholdSettings = Field(default_factory=ThresholdSettings, description=OVERRIDES)
+    evaluation: EvaluationSettings = Field(default_factory=EvaluationSettings, description=OVERRIDES)
 
 
 class ComparisonSettings(StrictSettings):

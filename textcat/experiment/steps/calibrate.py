@@ -88,9 +88,9 @@ def make_calibrate_step(
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))
 
 
-def _fit_block(settings: CalibrationSettings, labels: Any, block: slice, scores: Floats) -> Calibration:
+def _fit_block(settings: CalibrationSettings, labels: Any, first: int, scores: Floats) -> Calibration:
     """Return the calibration of a block of categories."""
-    return fit_calibration(settings, scores, make_dense_labels(labels, block.start, block.stop))
+    return fit_calibration(settings, scores, make_dense_labels(labels, first, first + scores.shape[1]))
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:

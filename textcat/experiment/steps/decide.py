@@ -215,7 +215,7 @@ def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, proble
         work = partial(_set_block_thresholds, rule, problem.label_matrix, None)
         return np.concatenate(list(map_score_blocks(context, model, problem.X, work)))
     numbers = assign_folds(problem.shape[0], rule.folds, seed=problem.seed)
-    held_out = partial(_set_held_out_thresholds, rule, problem.label_matrix, numbers)
+    held_out = partial(_set_block_thresholds, rule, problem.label_matrix, numbers)
     found = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
     return np.concatenate(list(found))
 
@@ -226,12 +226,6 @@ def _set_block_thresholds(
     """Return the thresholds of a block of categories."""
     own = make_dense_labels(labels, first, first + scores.shape[1])
     return set_thresholds(rule, scores, own, folds)
-
-
-def _set_held_out_thresholds(
-    rule: ThresholdSettings, labels: Any, folds: NDArray[np.int64], block: slice, scores: Floats
-) -> Floats:
-    return _set_block_thresholds(rule, labels, folds, block.start, scores)
 
 
 def _fit_rejection(

@@ -15,9 +15,9 @@ from pydantic import BaseModel
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
+from textcat.experiment.steps.held_out import search_parameter
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
-from textcat.experiment.steps.search import search_parameter
 from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
@@ -183,10 +183,6 @@ def _train_in_blocks(
     missing = [number for number, recipe in enumerate(recipes) if context.store.find(recipe) is None]
     trained = context.map_items(_train_block, inputs, [blocks[number] for number in missing])
     for number, model in zip(missing, trained, strict=True):
-        context.store.build(recipes[number], partial(_save_block, model))
+        context.store.build(recipes[number], partial(save_model, model=model))
         context.progress(blocks[number][-1] + 1, problem.shape[1], f"train {run.title or run.learner}")
     save_model_parts(target, [context.store.locate_artifact(recipe) for recipe in recipes])
-
-
-def _save_block(model: Model, folder: Path) -> None:
-    save_model(folder, model)
