@@ -74,13 +74,13 @@ def test_named_combinations_have_the_settings_of_their_file() -> None:
     table = read_packaged_yaml("linear/learners.yaml")
     for name, learner in load_named_learners().items():
         entry = LEARNERS[name]
-        assert entry.settings == learner.settings == table[name]["settings"]
+        assert entry.settings == learner["settings"] == table[name]["settings"]
         assert entry.parameters is LinearParameters
         assert entry.version == table[name].get("version", 2)
         for word in (
-            learner.paper,
-            learner.where,
-            *(str(learner.settings[key]) for key in ("loss", "prior")),
+            learner["paper"],
+            learner["where"],
+            *(str(learner["settings"][key]) for key in ("loss", "prior")),
         ):
             assert word in entry.title
     assert LEARNERS["linear"].settings == {}

@@ -13,6 +13,7 @@ from textcat.errors import UsageError
 from textcat.evaluation.measures import Floats, make_dense_labels
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
     load_held_out_scores,
@@ -21,7 +22,6 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.score_blocks import is_too_large
 from textcat.experiment.steps.vectorize import assemble_problem
-from textcat.linear.combinations import load_named_learners
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
@@ -57,9 +57,7 @@ def check_probabilities(run: RunSettings) -> None:
 
 
 def _has_own_probabilities(run: RunSettings) -> bool:
-    named = load_named_learners()
-    settings: dict[str, Any] = dict(named[run.learner].settings) if run.learner in named else {}
-    loss = run.parameters.get("loss") or settings.get("loss")
+    loss = run.parameters.get("loss") or LEARNERS[run.learner].settings.get("loss")
     return run.learner == "softmax" or loss == "logistic"
 
 
