@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.machine import PeakMemory
 from benchmarks.many_labels import read_many_labels, write_many_labels
-from textcat.corpora.generate_labels import ManyLabels, generate_many_labels
+from textcat.corpora.generate import ManyLabels, generate_many_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

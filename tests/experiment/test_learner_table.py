@@ -10,8 +10,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters, validate_parameters
-from textcat.experiment.spec.method_list import list_methods
-from textcat.experiment.spec.schema import make_experiment_schema
+from textcat.experiment.spec.schema import list_methods, make_experiment_schema
 from textcat.linear import load_named_learners
 from textcat.plugins import PLUGIN_KINDS
 from textcat.selection import SelectionSettings
@@ -101,12 +100,12 @@ def test_the_schema_has_the_parameters_of_every_learner() -> None:
 
 def test_methods_of_every_kind_are_listed_with_a_line_each() -> None:
     found = list(list_methods())
-    assert {method.kind for method in found} == set(PLUGIN_KINDS)
+    assert {method["kind"] for method in found} == set(PLUGIN_KINDS)
     for method in found:
-        if method.source.startswith("textcat "):
-            assert method.what
-            assert "\n" not in method.what
-    assert len({(method.kind, method.name) for method in found}) == len(found)
+        if method["source"].startswith("textcat "):
+            assert method["what"]
+            assert "\n" not in method["what"]
+    assert len({(method["kind"], method["name"]) for method in found}) == len(found)
 
 
 def test_every_learner_is_covered_by_a_citation_and_a_page() -> None:
