@@ -14,7 +14,7 @@ from textcat.experiment.spec.schema import list_methods, make_experiment_schema
 from textcat.linear import load_named_learners
 from textcat.plugins import PLUGIN_KINDS
 from textcat.selection import SelectionSettings
-from textcat.settings import GrowingSettings
+from textcat.settings import GrowingSettings, describe_keys
 from textcat.text import TextSettings, VectorSettings
 from textcat.thresholds.rules import ThresholdSettings
 from textcat.yaml_reader import read_packaged_yaml
@@ -26,7 +26,7 @@ def test_every_learner_has_defaults_that_are_described_and_survive_json(name: st
     model = LEARNERS[name].parameters
     assert isinstance(found, model)
     assert LEARNERS[name].title
-    assert all(field.description for field in model.model_fields.values())
+    assert describe_keys(model).keys() == model.model_fields.keys()
     assert model.model_validate_json(found.model_dump_json()) == found
     with pytest.raises(ValidationError, match="Extra inputs"):
         validate_parameters(name, {"lamda": 1.0})

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from functools import cache, partial
 from importlib.resources import files
 from inspect import cleandoc
