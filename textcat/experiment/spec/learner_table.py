@@ -212,84 +212,33 @@ def _read_named_learners() -> dict[str, LearnerEntry]:
     return rows
 
 
-def _make_online_entry(what: str) -> LearnerEntry:
-    return LearnerEntry(f"{what} (zhang_2000)", OnlineParameters)
+_TEXTS = read_packaged_yaml("experiment/methods.yaml")
+# Names that people try, and what to write instead.
+USUAL_NAMES: dict[str, str] = _TEXTS["usual_names"]
 
 
+_OTHERS: dict[str, dict[str, Any]] = {
+    "naive_bayes": {"parameters": NaiveBayesParameters},
+    "naive_bayes_multiclass": {"parameters": NaiveBayesParameters},
+    "smo": {"parameters": SmoParameters, "categories_at_once": 16},
+    "perceptron": {"parameters": OnlineParameters},
+    "dual_svm": {"parameters": OnlineParameters},
+    "winnow": {"parameters": OnlineParameters},
+    "normalized_winnow": {"parameters": OnlineParameters},
+    "large_margin_winnow": {"parameters": OnlineParameters},
+    "normalized_large_margin_winnow": {"parameters": OnlineParameters},
+    "perceptron_tree": {"parameters": TreeParameters, "version": 3},
+    "mfom": {"parameters": MeritParameters, "version": 3},
+    "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
+    "softmax": {"parameters": SoftmaxParameters, "version": 2},
+    "nb_svm": {"parameters": RatioParameters, "categories_at_once": 64, "solver": "fast"},
+    "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
+    "mmlr_cg": {"parameters": MulticlassParameters},
+}
 LEARNERS: dict[str, LearnerEntry] = {
     **_read_named_learners(),
-    "linear": _make_linear_entry("any loss x prior x algorithm, by default to the optimum"),
-    "naive_bayes": LearnerEntry(
-        "naive Bayes 2: multinomial, one category against the rest",
-        NaiveBayesParameters,
-    ),
-    "naive_bayes_multiclass": LearnerEntry(
-        "naive Bayes 1: multinomial over all classes",
-        NaiveBayesParameters,
-    ),
-    "smo": LearnerEntry(
-        "support vector machine with explicit threshold, by sequential minimal optimization",
-        SmoParameters,
-        categories_at_once=16,
-    ),
-    "perceptron": _make_online_entry("Perceptron"),
-    "dual_svm": _make_online_entry("support vector machine by dual ascent with a fixed learning rate"),
-    "winnow": _make_online_entry("balanced Winnow, unnormalized"),
-    "normalized_winnow": _make_online_entry("balanced Winnow, normalized"),
-    "large_margin_winnow": _make_online_entry("large-margin balanced Winnow, unnormalized"),
-    "normalized_large_margin_winnow": _make_online_entry("large-margin balanced Winnow, normalized"),
-    "perceptron_tree": LearnerEntry(
-        "binary tree, splits by the batch perceptron (gao_2003, section 5.1)",
-        TreeParameters,
-        version=3,
-    ),
-    "mfom": LearnerEntry(
-        "binary tree, splits of maximal figure of merit (gao_2003, section 4)",
-        MeritParameters,
-        version=3,
-    ),
-    "mfom_multicategory": LearnerEntry(
-        "linear scores of maximal figure of merit, one category per document (gao_2003, section 4.3)",
-        MulticategoryMeritParameters,
-    ),
-    "softmax": LearnerEntry(
-        "polytomous logistic regression (genkin_2004, section 7)",
-        SoftmaxParameters,
-        version=2,
-    ),
-    "nb_svm": LearnerEntry(
-        "support vector machine on the log-count ratios of naive Bayes (Wang & Manning 2012)",
-        RatioParameters,
-        categories_at_once=64,
-        solver="fast",
-    ),
-    "label_tree": LearnerEntry(
-        "label trees: clusters of labels, linear classifiers at every node, beam search",
-        LabelTreeParameters,
-        solver="fast",
-    ),
-    "mmlr_cg": LearnerEntry(
-        "multiclass modified logistic regression by conjugate gradient (zhang_jin_2003, section 4)",
-        MulticlassParameters,
-    ),
-}
-
-
-# Names that people try, and what to write instead.
-_LINEAR = "`learner: linear` with `parameters: {{loss: {}, prior: {}, cost: 1}}`"
-USUAL_NAMES = {
-    "svm": _LINEAR.format("squared_hinge", "gaussian"),
-    "svc": _LINEAR.format("squared_hinge", "gaussian"),
-    "linear_svm": _LINEAR.format("squared_hinge", "gaussian"),
-    "linearsvc": _LINEAR.format("squared_hinge", "gaussian"),
-    "logistic": _LINEAR.format("logistic", "gaussian"),
-    "logistic_regression": _LINEAR.format("logistic", "gaussian"),
-    "logisticregression": _LINEAR.format("logistic", "gaussian"),
-    "ridge": _LINEAR.format("squared", "gaussian"),
-    "lasso": _LINEAR.format("logistic", "laplace"),
-    "maxent": "`learner: softmax`",
-    "nbsvm": "`learner: nb_svm`",
-    "multinomialnb": "`learner: naive_bayes_multiclass`",
+    "linear": _make_linear_entry(_TEXTS["learners"]["linear"]),
+    **{name: LearnerEntry(_TEXTS["learners"][name], **facts) for name, facts in _OTHERS.items()},
 }
 
 
