@@ -15,7 +15,6 @@ import csv
 import gzip
 import io
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ from numpy.typing import NDArray
 
 from textcat.corpora.collections.rcv1 import LAST_TRAINING_NUMBER, load_topics
 from textcat.errors import UsageError
-from textcat.store.files import flush_to_disk, hold_lock, make_write_error
+from textcat.store.files import flush_to_disk, hold_lock, make_write_error, open_staging
 
 FULL_DOCUMENTS = 804_414
 FULL_TRAINING_DOCUMENTS = 23_149
@@ -110,16 +109,13 @@ def _open_staging(folder: Path) -> Iterator[Path]:
         with hold_lock(folder, folder=True):
             for left in folder.glob(".generated.*.part"):
                 shutil.rmtree(left, ignore_errors=True)
-            staging = Path(tempfile.mkdtemp(prefix=".generated.", suffix=".part", dir=folder))
-            try:
+            with open_staging(folder, ".generated.", ".part") as staging:
                 yield staging
                 (folder / _QRELS).unlink(missing_ok=True)
                 for path in sorted(staging.iterdir(), key=lambda path: (path.name == _QRELS, path.name)):
                     flush_to_disk(path)
                     path.replace(folder / path.name)
                 flush_to_disk(folder)
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise make_write_error(folder, error) from error
 

@@ -103,22 +103,12 @@ def open_corpus(name: str, folder: Path, *, split: str | None = None, **options:
     plugin = find_corpus_plugin(name)
     if plugin is not None:
         return open_plugin_corpus(plugin, folder, split, options)
-    if name in _VECTORS:
-        raise UsageError(
-            f"{name} is a collection of vectors, not of text",
-            hint="Open it with `open_vectors`, or choose a collection of text.",
-        )
     corpus: Corpus = _open(_TEXTS, name, folder, split, options)
     return corpus
 
 
 def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
     """Read a collection of vectors in `folder`."""
-    if name in _TEXTS:
-        raise UsageError(
-            f"{name} is a collection of text, not of vectors",
-            hint="Open it with `open_corpus`, or choose a collection of vectors.",
-        )
     corpus: VectorCorpus = _open(_VECTORS, name, folder, split, options)
     return corpus
 
@@ -126,6 +116,10 @@ def open_vectors(name: str, folder: Path, *, split: str | None = None, **options
 def _open(
     known: dict[str, _Collection], name: str, folder: Path, split: str | None, options: dict[str, Any]
 ) -> Any:
+    if name not in known and name in _COLLECTIONS:
+        own, wanted = ("text", "vectors") if known is _VECTORS else ("vectors", "text")
+        hint = f"Choose a collection of {wanted}, or open this one as {own}."
+        raise UsageError(f"{name} is a collection of {own}, not of {wanted}", hint=hint)
     if name not in known:
         names = ", ".join(sorted(list_known_names("corpora", known)))
         raise UsageError(f"unknown collection {name!r}", hint=f"Known: {names}.")

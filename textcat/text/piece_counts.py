@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel
+from textcat.text.ngram_kernels import find_slot
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
@@ -234,16 +235,10 @@ def _double_capacity(values: NDArray[Any]) -> NDArray[Any]:
 
 
 @compile_kernel
-def _find_slot(code: Any, key: Any, slots: Any) -> int:
-    """Return the first slot of a code: the top bits of its product with a secret key, which spread evenly."""
-    return int(((code ^ (code >> np.uint64(32))) * key) >> np.uint64(33)) & (len(slots) - 1)
-
-
-@compile_kernel
 def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
     """Put each run number into its first free slot."""
     for number in range(known):
-        slot = _find_slot(codes[number], key, slots)
+        slot = find_slot(codes[number], key, slots)
         while slots[slot] >= 0:
             slot = (slot + 1) & (len(slots) - 1)
         slots[slot] = number
@@ -306,7 +301,7 @@ def _count_runs(
                 byte += 1
                 continue
             code, end = _read_run(text, byte, stop, member, key)
-            slot = _find_slot(code, key, slots)
+            slot = find_slot(code, key, slots)
             number = slots[slot]
             while number >= 0 and not (
                 codes[number] == code

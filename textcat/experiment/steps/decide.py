@@ -255,6 +255,22 @@ def _load_calibration(
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
 
 
+def build_decision_rule(
+    context: RunContext,
+    run: RunSettings,
+    decided: Step,
+    calibrated: Step | None,
+    priors: Floats,
+    *,
+    single_label: bool,
+) -> DecisionRule:
+    """Return the decision rule of a run from the steps of its thresholds and calibration."""
+    calibration = calibrated.build_folder(context) if calibrated else None
+    return load_decision_rule(
+        run, decided.build_folder(context), calibration, priors, single_label=single_label
+    )
+
+
 def load_decision_rule(
     run: RunSettings, decided: Path, calibrated: Path | None, priors: Floats, *, single_label: bool
 ) -> DecisionRule:

@@ -62,7 +62,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
         counts = _count_terms(opened, text, context)
         verify_documents(corpus, folder, fingerprint)
-        _log_problems(opened)
+        _log_problems(opened, context)
         write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
@@ -126,11 +126,14 @@ def _convert_vectors(opened: VectorCorpus) -> Counts:
     return Counts(documents, list(opened.categories), weighted=True)
 
 
-def _log_problems(opened: Any) -> None:
-    """Log the problems that the reader of a user's own documents met."""
+def _log_problems(opened: Any, context: RunContext) -> None:
+    """Log the problems that the reader of a user's own documents met, once if they are counted several times."""
     problems = getattr(opened, "problems", None)
     if problems is not None and (summary := problems.summary()):
-        log.warning("%s: %s", opened.path, summary)
+        message = f"{opened.path}: {summary}"
+        if message not in context.logged:
+            context.logged.add(message)
+            log.warning("%s", message)
 
 
 def write_counts(target: Path, counts: Counts) -> None:
