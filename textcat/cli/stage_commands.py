@@ -133,7 +133,7 @@ def _report_results(
 
 def _print_plan(experiment: Experiment, context: CommandSettings, until: str) -> None:
     """Print the state of each step; the steps of a collection that is not on this machine are not known."""
-    from textcat.experiment.run.runner import list_step_states, plan_experiment
+    from textcat.experiment.run.runner import describe_state, plan_experiment
 
     corpus, plan = experiment.corpus.name, plan_experiment(experiment, context)
     if plan is None:
@@ -141,8 +141,8 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
         click.echo("all later stages: to do, once the collection is here")
         return
     click.echo(f"fetch {corpus}: ready")
-    for step, state in list_step_states(plan.steps(until), context.store):
-        click.echo(f"{step.title}: {state}")
+    for step in plan.steps(until):
+        click.echo(f"{step.title}: {describe_state(step, context.store)}")
 
 
 tokenize_command = make_stage_command(

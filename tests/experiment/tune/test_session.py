@@ -186,3 +186,11 @@ def test_what_cannot_be_tuned_is_refused_with_a_reason(tmp_path: Path) -> None:
     (tmp_path / "out" / "journal.json").write_text("[")
     with pytest.raises(BadDataError, match="not readable as a journal"):
         tune(tmp_path, several)
+
+
+def test_a_problem_of_the_documents_is_logged_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = write_questions(tmp_path / "questions.csv")
+    experiment = read_own(table)
+    table.write_text(table.read_text() + "empty,,red,train\n")
+    tune(tmp_path, experiment)
+    assert caplog.text.count("a document without any text") == 1

@@ -21,7 +21,7 @@ from textcat.experiment.steps.held_out import (
 )
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.score_blocks import is_too_large
-from textcat.experiment.steps.vectorize import assemble_problem
+from textcat.experiment.steps.vectorize import LearningSteps
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
@@ -61,19 +61,20 @@ def _has_own_probabilities(run: RunSettings) -> bool:
     return run.learner == "softmax" or loss == "logistic"
 
 
-def make_calibrate_step(
-    run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
-) -> Step | None:
+def make_calibrate_step(source: LearningSteps, trained: Step) -> Step | None:
     """Return the step that fits a run's calibration, or None without `calibration`."""
-    settings = run.calibration
+    run, settings = source.settings, source.settings.calibration
     if settings is None:
         return None
     recipe = Recipe(
-        "calibrate", 1, {**settings.model_dump(mode="json"), "seed": seed}, make_recipe_inputs(model=trained)
+        "calibrate",
+        1,
+        {**settings.model_dump(mode="json"), "seed": source.seed},
+        make_recipe_inputs(model=trained),
     )
 
     def make(context: RunContext, target: Path) -> None:
-        problem = assemble_problem(context, run, seed, *sources)
+        problem = source.assemble_problem(context)
         together = settings.method == "temperature"
         if is_too_large(*problem.shape) and can_score_held_out_blocks(run) and not together:
             work = partial(_fit_block, settings, problem.label_matrix)

@@ -37,7 +37,13 @@ from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large
 from textcat.experiment.steps.studies import STUDIES, StudyInput
-from textcat.experiment.steps.vectorize import Vectors, read_projection, read_test_matrix, read_vectors
+from textcat.experiment.steps.vectorize import (
+    LearningSteps,
+    Vectors,
+    read_projection,
+    read_test_matrix,
+    read_vectors,
+)
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
@@ -47,15 +53,10 @@ RANKING_VERSION = 2
 
 
 def make_evaluate_step(
-    experiment: Experiment,
-    run: RunSettings,
-    trained: Step,
-    decided: Step,
-    vectorized: Step,
-    projected: Step | None,
-    calibrated: Step | None,
+    experiment: Experiment, source: LearningSteps, trained: Step, decided: Step, calibrated: Step | None
 ) -> Step:
     """Return the step that measures a run on its test documents."""
+    run, vectorized, projected = source.settings, source.vectorized, source.projected
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
     if run.evaluation.ranking:

@@ -18,7 +18,7 @@ from textcat.evaluation.measures import Floats, argmax_accuracy, count_contingen
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.spec.learner_table import validate_parameters
-from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
+from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner, load_learner
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import BlockResult, choose_block_width
 from textcat.linear.model import LinearModel
@@ -69,10 +69,8 @@ def _search_shared_value(
 def _search_per_category(
     run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
 ) -> SearchResult:
-    parameters = validate_parameters(run.learner, run.parameters)
-    model, choice = find_learner(run.learner).search_each_category(
-        problem, parameters, search, context.jobs, context.executor
-    )
+    learner, parameters = load_learner(run)
+    model, choice = learner.search_each_category(problem, parameters, search, context.jobs, context.executor)
     # The choice is ordered from the strongest prior to the weakest: large rates or small variances first.
     grid = sorted(search.grid, reverse=search.parameter == "rate")
     chosen = [grid[best] for best in choice.best]
@@ -211,8 +209,7 @@ def score_held_out(
     run: RunSettings, problem: LearningProblem, model: Model, parts: Sequence[Fold], jobs: int
 ) -> Floats:
     """Return the score of every document by a model trained without it; `model` was trained on all documents."""
-    parameters = validate_parameters(run.learner, run.parameters)
-    found = find_learner(run.learner).score_folds(problem, parameters, model, parts, jobs)
+    found = _score_fold_batch(_FoldInputs(run, problem, model, jobs), parts)
     scores = np.empty(problem.shape, dtype=np.float64)
     for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
@@ -279,6 +276,5 @@ class _BlockInputs(_FoldInputs):
 
 def _score_fold_batch(shared: _FoldInputs, parts: Sequence[Fold]) -> list[Floats]:
     """Return the held-out scores of some folds."""
-    run = shared.run
-    parameters = validate_parameters(run.learner, run.parameters)
-    return find_learner(run.learner).score_folds(shared.problem, parameters, shared.model, parts, shared.jobs)
+    learner, parameters = load_learner(shared.run)
+    return learner.score_folds(shared.problem, parameters, shared.model, parts, shared.jobs)

@@ -321,21 +321,25 @@ def scale_projection(
     return projected
 
 
-def assemble_problem(
-    context: RunContext,
-    run: RunSettings,
-    seed: int,
-    vectorized: Step,
-    selected: Step | None,
-    projected: Step | None,
-) -> LearningProblem:
-    """Return the learning problem of a run's training documents."""
-    vectors = read_vectors(vectorized.build_folder(context))
-    X: Any = vectors.train
-    if projected:
-        X = read_projection(projected.build_folder(context), "train", run)
-    problem = LearningProblem(X, vectors.train_labels, read_selection(selected, context), seed)
-    return problem if run.train_documents is None else _sample_documents(problem, run.train_documents)
+@dataclass(frozen=True)
+class LearningSteps:
+    """The settings of a run, its seed, and the steps that make its learning problem."""
+
+    settings: RunSettings
+    seed: int
+    vectorized: Step
+    selected: Step | None
+    projected: Step | None
+
+    def assemble_problem(self, context: RunContext) -> LearningProblem:
+        """Return the learning problem of the run's training documents."""
+        vectors = read_vectors(self.vectorized.build_folder(context))
+        X: Any = vectors.train
+        if self.projected:
+            X = read_projection(self.projected.build_folder(context), "train", self.settings)
+        problem = LearningProblem(X, vectors.train_labels, read_selection(self.selected, context), self.seed)
+        wanted = self.settings.train_documents
+        return problem if wanted is None else _sample_documents(problem, wanted)
 
 
 def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
