@@ -16,7 +16,7 @@ import yaml
 import textcat
 from tests.experiment.own_table import carried_out, table
 from textcat import Categorizer
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.serving.export import assemble_categorizer
 
 LOGISTIC = {"learner": "linear", "parameters": {"loss": "logistic", "cost": 10}}
@@ -159,6 +159,9 @@ WRONG: list[tuple[Any, Any, Any, str]] = [
     (["a", "b"], [1, 2], None, "not text or a list of texts"),
     (["a", 3], ["x", "y"], None, "document 1 is int"),
     ("ab", ["x", "y"], None, "one text, not a list"),
+    ({"text": "a", "title": "b"}, ["x", "y"], None, "one text, not a list"),
+    ([{"body": "a"}, {"body": "b"}], ["x", "y"], None, "document 0: none of the fields text"),
+    ([{"text": "a"}, {"text": float("nan")}], ["x", "y"], None, "document 1: none of the fields text"),
     (["a", "b"], ["x", "y"], {"learner": "svm"}, "no learner 'svm'"),
     (["a", "b"], ["x", "y"], {"lerner": "smo"}, "lerner"),
     (["a", "b"], ["x", "y"], {"projection": {"dimensions": 2}}, "without `search` and `projection`"),
@@ -169,8 +172,36 @@ WRONG: list[tuple[Any, Any, Any, str]] = [
 def test_wrong_input_is_refused_with_what_is_wrong(
     texts: Any, labels: Any, settings: Any, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(TextcatError, match=message):
         Categorizer.fit(texts, labels, settings)
+
+
+def test_documents_without_text_for_the_model_get_no_answer(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+    fitted = Categorizer.fit(texts, labels)
+    named = [{"text": text, "title": None} for text in texts]
+    assert fitted.predict(named) == fitted.predict(texts)
+    for wrong in ({"body": texts[0]}, {"text": None}):
+        with pytest.raises(TextcatError, match="none of the fields text"):
+            fitted.predict([named[0], wrong])
+
+
+def test_tune_searches_the_documents_that_it_trains_on(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+
+    def run(*given: Any) -> np.ndarray:
+        return textcat.tune(*given, time=None, configurations=1, folds=3).predict_proba(texts)
+
+    assert np.array_equal(run([{"text": text} for text in texts], np.array(labels)), run(texts, labels))
+    for wrong, odd in (
+        ("".join(texts), labels),
+        (texts, [labels[0] + " ", *labels[1:]]),
+        (texts, ["", *labels[1:]]),
+    ):
+        with pytest.raises(UsageError, match=r"one text|space around it"):
+            run(wrong, odd)
+    with pytest.raises(TextcatError, match="none of the fields text"):
+        run([{"title": text} for text in texts], labels)
 
 
 def test_a_single_text_is_not_a_list_of_texts(documents: tuple[list[str], list[str]]) -> None:

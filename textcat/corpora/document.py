@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -76,6 +78,16 @@ class StreamedCorpus(Protocol):
     def draw_sides(self, documents: int) -> list[Split] | None:
         """Return the side of each document, or None where the documents have sides of their own."""
         ...
+
+
+def find_similar_labels(labels: Iterable[str]) -> list[list[str]]:
+    """Return groups of labels that differ only in case, spaces, Unicode form or zeros of a number."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        plain = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+        number = re.fullmatch(r"0*(\d+)(\.0+)?", plain)
+        groups.setdefault(number[1] if number else plain, []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def find_side_by_name(word: str) -> str | None:

@@ -129,11 +129,12 @@ def find_shared_threshold(scores: Floats, labels: Bools) -> float:
     """Return the one threshold for all categories with the best micro F1 on these scores."""
     order = np.argsort(-scores, axis=None, kind="stable")
     hits = np.cumsum(labels.ravel()[order])
-    accepted = np.arange(1, len(order) + 1)
-    best = int(np.argmax(2.0 * hits / (accepted + labels.sum())))
     ranked = scores.ravel()[order]
-    following = ranked[best + 1] if best + 1 < len(ranked) else ranked[best] - 1.0
-    return float((ranked[best] + following) / 2)
+    following = np.append(ranked[1:], ranked[-1] - 1.0)
+    f1 = 2.0 * hits / (np.arange(1, len(order) + 1) + labels.sum())
+    # Equal scores are accepted together.
+    best = int(np.argmax(np.where(ranked > following, f1, -1.0)))
+    return float(max((ranked[best] + following[best]) / 2, np.nextafter(following[best], np.inf)))
 
 
 def shrink_thresholds(thresholds: Floats, scores: Floats, labels: Bools, shrinkage: float) -> Floats:

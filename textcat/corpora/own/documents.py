@@ -26,8 +26,11 @@ from textcat.corpora.own.tables import (
     TableFormat,
     TableRow,
     choose_codec,
+    is_missing,
     parse_flag,
+    parse_list,
     read_table_file,
+    to_text,
 )
 from textcat.errors import BadDataError, UsageError
 from textcat.splits import draw_training_mask
@@ -197,7 +200,7 @@ class OwnDocuments(CountingCorpus):
         assigned = side if self.side is None else self._assign_side(row, problems)
         if assigned is None:
             return None
-        fields = {column: str(values[column]) for column in self.text}
+        fields = {column: to_text(values[column]) for column in self.text}
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
@@ -224,7 +227,7 @@ class OwnDocuments(CountingCorpus):
 
     def _read_labels(self, row: TableRow, problems: Problems) -> tuple[str, ...] | None:
         """Return the labels; None if the document is skipped."""
-        value = row.values[self.label[0]]
+        value = parse_list(row.values[self.label[0]])
         if len(self.label) > 1:
             flags = {column: parse_flag(row.values[column]) for column in self.label}
             if unclear := [column for column, flag in flags.items() if flag is None]:
@@ -233,7 +236,7 @@ class OwnDocuments(CountingCorpus):
                 return None
             parts = [column for column, flag in flags.items() if flag]
         elif isinstance(value, list):
-            parts = [str(each) for each in value]
+            parts = [str(each) for each in value if not is_missing(each)]
         else:
             text = str(value)
             parts = [text] if self.label_separator is None else text.split(self.label_separator)

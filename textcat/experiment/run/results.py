@@ -166,6 +166,11 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
     }
 
 
+def compute_signature(chains: Sequence[Chain]) -> str:
+    """Return a short hash of all that decides the numbers of a run, given its chains."""
+    return hash_json({"key": [chain.evaluated.recipe.key for chain in chains]})[:16]
+
+
 def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
     folders = [chain.trained.build_folder(context) for chain in chains]
@@ -177,7 +182,7 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
     result: dict[str, Any] = {
         "title": run.title,
         "settings": _dump_settings(run, "title"),
-        "signature": hash_json({"key": [chain.evaluated.recipe.key for chain in chains]})[:16],
+        "signature": compute_signature(chains),
         "measures": measures,
         "certificates": certificates,
     }

@@ -141,8 +141,9 @@ def make_decide_step(source: LearningSteps, trained: Step, calibrated: Step | No
     if run.reject:
         parameters["reject"] = run.reject.model_dump(mode="json")
     parameters |= collect_identities(("thresholds", run.threshold.rule))
-    # Version 2: a category without positive documents accepts none.
-    version = 2 if run.threshold.rule == "scut-fbr" and run.threshold.fallback == 1 else 1
+    # Version 2: a category without positive documents accepts none; the shared threshold takes ties together.
+    changed = run.threshold.rule == "scut-fbr" and run.threshold.fallback == 1
+    version = 2 if changed or (run.threshold.rule == "scut" and run.threshold.shrinkage) else 1
     recipe = Recipe("threshold", version, parameters, make_recipe_inputs(**needs))
 
     def make(context: RunContext, target: Path) -> None:

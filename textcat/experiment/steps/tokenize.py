@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
+from textcat.corpora.own.tables import TABLES
 from textcat.corpora.registry import PluginCorpus
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import CorpusSettings
@@ -27,6 +28,9 @@ from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 log = logging.getLogger(__name__)
+
+# Rises when values of tables are read in another way.
+TABLE_READER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.dump_for_counting(),
+            **({"reader": TABLE_READER_VERSION} if corpus.name in TABLES else {}),
             **stop_list_identity(text.stop_list),
             **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },

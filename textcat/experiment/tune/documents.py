@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, hstack
 from textcat.corpora import list_vector_corpora
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
@@ -62,6 +62,7 @@ class TrainingDocuments:
     categories: list[str]
     ids: list[str]
     is_vectors: bool
+    keeps_vectors: bool = True
     _counts: dict[str, Counts] = field(default_factory=dict)
     _vectors: OrderedDict[tuple[Any, ...], FoldVectors] = field(default_factory=OrderedDict)
 
@@ -89,22 +90,31 @@ class TrainingDocuments:
 
     def count(self, group: TermGroup) -> Counts:
         """Return the counts of a group, from memory, the cache or the text."""
-        counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
+        counted = _select_counting(group)
         key = counted.model_dump_json()
         if key not in self._counts:
-            text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
-            step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-            self._counts[key] = read_counts(step.build_folder(self.context))
+            self._counts[key] = read_counts(self.make_step([counted]).build_folder(self.context))
         return self._counts[key]
+
+    def make_step(self, groups: Sequence[TermGroup]) -> Step:
+        """Return the step that counts groups; vectors have none."""
+        text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else tuple(groups)})
+        return make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
+
+    def share(self, groups: Sequence[TermGroup]) -> TrainingDocuments:
+        """Return the documents with the counts of these groups alone, to be sent to workers; vectors are not kept."""
+        counts = {
+            _select_counting(group).model_dump_json(): self.count(group) for group in (SINGLE_WORDS, *groups)
+        }
+        context = RunContext(self.context.data)
+        return replace(self, context=context, keeps_vectors=False, _counts=counts, _vectors=OrderedDict())
 
     def store_counts(self, groups: Sequence[TermGroup]) -> None:
         """Put the counts of several groups into the cache, from those of each, so that no text is read again."""
         parts = [self.count(group) for group in groups]
-        text = self.experiment.text.model_copy(update={"groups": tuple(groups)})
-        step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-        replace(step, make=lambda _, target: write_counts(target, _join_counts(parts))).build_artifact(
-            self.context
-        )
+        replace(
+            self.make_step(groups), make=lambda _, target: write_counts(target, _join_counts(parts))
+        ).build_artifact(self.context)
 
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
         """Return the folds, as positions among the training documents; one label a document: with equal shares."""
@@ -136,22 +146,30 @@ class TrainingDocuments:
 
     def _make_group(self, group: TermGroup, fold: Fold, name: str) -> FoldVectors:
         """Return the vectors of one group with weight 1, which configurations share."""
-        key = (name, group.model_copy(update={"weight": 1.0}).model_dump_json())
-        if key not in self._vectors:
-            documents = self.count(group).documents
-            kept, held = self.rows[fold[0]], self.rows[fold[1]]
-            training = np.zeros(len(documents.ids), dtype=np.bool_)
-            training[kept] = True
-            one = group.model_copy(update={"weight": 1.0})
-            vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
-            seen = np.arange(len(documents.terms), dtype=np.intp)
-            self._vectors[key] = FoldVectors(
-                *(vectorizer.weigh(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
-            )
+        one = group.model_copy(update={"weight": 1.0})
+        key = (name, one.model_dump_json())
+        if key in self._vectors:
+            self._vectors.move_to_end(key)
+            return self._vectors[key]
+        documents = self.count(group).documents
+        kept, held = self.rows[fold[0]], self.rows[fold[1]]
+        training = np.zeros(len(documents.ids), dtype=np.bool_)
+        training[kept] = True
+        vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
+        seen = np.arange(len(documents.terms), dtype=np.intp)
+        vectors = FoldVectors(
+            *(vectorizer.weigh(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
+        )
+        if self.keeps_vectors:
+            self._vectors[key] = vectors
             while sum(each.bytes for each in self._vectors.values()) > KEPT_BYTES and len(self._vectors) > 1:
                 self._vectors.popitem(last=False)
-        self._vectors.move_to_end(key)
-        return self._vectors[key]
+        return vectors
+
+
+def _select_counting(group: TermGroup) -> TermGroup:
+    """Return the group with only what decides its counts."""
+    return TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
 
 
 def _join_counts(parts: Sequence[Counts]) -> Counts:

@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.tune.documents import TrainingDocuments
+from textcat.experiment.tune.documents import SINGLE_WORDS, TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator, choose_metric
 from textcat.experiment.tune.findings import collect_findings
 from textcat.experiment.tune.journal import Journal, make_journal_key
@@ -29,6 +29,7 @@ from textcat.experiment.tune.tuned import (
     run_tuned,
     write_experiment,
 )
+from textcat.linear.training import ALGORITHMS
 from textcat.store.files import write_atomically
 
 JOURNAL_FILE, REPORT_FILE = "journal.json", "tune.json"
@@ -118,7 +119,7 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
     space = Space.read(
         vectors=documents.is_vectors, single_label=single, short_texts=documents.has_short_texts
     )
-    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs)
+    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs_per_task)
 
 
 def _list_key_facts(
@@ -127,7 +128,8 @@ def _list_key_facts(
     """Return what decides the values of the journal: documents, settings, folds and the version."""
     return {
         "version": textcat.__version__,
-        "documents": documents.fingerprint,
+        "counts": documents.make_step([SINGLE_WORDS]).recipe.key,
+        "solver": ALGORITHMS["fast"].version,
         "corpus": base.corpus.model_dump(mode="json", exclude={"path"}),
         "text": base.text.model_dump(mode="json", exclude={"groups"}),
         "metric": evaluator.metric,
