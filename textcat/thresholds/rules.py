@@ -94,7 +94,7 @@ def find_proportional_thresholds(
     """Return PCut as fixed thresholds, which accept here the number of documents that PCut accepts.
 
     With tied scores this is the nearest possible number, the larger of two equally near. A category without
-    positive documents gets the rule's `no_positives`.
+    positive documents accepts nothing.
     """
     candidates = make_cuts(scores, labels)
     shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
@@ -111,7 +111,7 @@ def scut_fbr(
     """Return SCut's thresholds with a fallback for categories whose validation F1 is below `least_f1` percent.
 
     Fallback 0 accepts no document; fallback 1 takes the highest validation score as the threshold. A category without
-    positive documents gets the rule's `no_positives`.
+    positive documents accepts nothing.
     """
     thresholds = tune_thresholds(scores, labels, rule)
     accepted = apply_thresholds(scores, thresholds)
@@ -121,7 +121,7 @@ def scut_fbr(
     poor = reached < least_f1
     thresholds[poor] = NEVER if fallback == 0 else scores.max(axis=0)[poor]
     # Without positive documents all scores are nearly equal: their highest would accept most new documents.
-    thresholds[~labels.any(axis=0)] = rule.no_positives
+    thresholds[~labels.any(axis=0)] = NEVER
     return thresholds
 
 
@@ -206,7 +206,7 @@ def tune_expected_f1_thresholds(
     """
     _check_probabilities(probabilities)
     if not len(scores):
-        return np.full(scores.shape[1], rule.no_positives)
+        return np.full(scores.shape[1], NEVER)
     candidates = make_cuts(scores, labels)
     order = np.argsort(-scores, axis=0, kind="stable")
     expected = np.empty(candidates.possible.shape)
@@ -278,7 +278,7 @@ class ThresholdSettings(GrowingSettings):
     def tuning(self) -> TuningRule:
         """The tuning rule of these settings."""
         below = float("inf") if self.accept_everything is None else self.accept_everything
-        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
+        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below)
 
     @property
     def needs_all_documents(self) -> bool:
