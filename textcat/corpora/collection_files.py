@@ -209,7 +209,8 @@ class DocumentTree:
 class TreeCorpus:
     """Base of collections with one file for each document."""
 
-    tree: DocumentTree
+    def __init__(self, folder: Path) -> None:
+        self.tree = DocumentTree(folder)
 
     def fingerprint(self) -> str:
         """Return the sha256 over the names and contents of all files, chosen or not."""
