@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from tests.linear.problems import make
-from textcat.linear import cross_validation, fit
+from textcat.linear import cross_validation, fit, fit_path
 from textcat.linear.cross_validation import choose_lam_by_cross_validation
 from textcat.linear.papers import column_kernels, column_relaxation, sparse_kernels
 from textcat.parallel import start_workers
@@ -128,6 +129,33 @@ def test_parts_of_own_divisions_are_trained_together(monkeypatch: pytest.MonkeyP
     one = choose_lam_by_cross_validation(small.X, small.Y, **known | {"runs": 1})
     two = choose_lam_by_cross_validation(small.X, small.Y, **known | {"runs": 2})
     assert (two.likelihood < one.likelihood).all()
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_likelihoods_of_own_divisions_are_those_of_a_path_for_each_part(order: Any, masked: bool) -> None:
+    """Every bit, also for labels that lie category by category in memory."""
+    small = make(77, documents=300, features=40, categories=9, binary=False)
+    labels = np.array(small.Y, order=order)
+    known = SEARCH | {"prior": "laplace", "seed": 5}
+    if masked:
+        known["mask"] = np.random.default_rng(6).random((40, 9)) < 0.6
+    found = choose_lam_by_cross_validation(small.X, labels, **known)
+    random = np.random.default_rng(5)
+    numbers = np.stack([random.permutation(300) % 4 for _ in range(9)], axis=1)
+    settings = {name: known[name] for name in ("prior", "seed", "tol", "options")}
+    expected = np.zeros_like(found.likelihood)
+    matrix = sp.csr_matrix(small.X, dtype=np.float64)
+    for number in range(SEARCH["runs"]):
+        held = numbers == number
+        path = fit_path(
+            matrix, labels, list(found.lams), loss="logistic", mask=known.get("mask"),
+            sample_weight=np.where(held, 0.0, 1.0), **settings,
+        )  # fmt: skip
+        signs = np.where(labels, 1.0, -1.0)
+        parts = [-np.logaddexp(0.0, -signs * model.scores(matrix)) * held for model in path]
+        expected += np.array([part.sum(axis=0) for part in parts])
+    assert np.array_equal(found.likelihood, expected)
 
 
 def test_parts_of_own_divisions_are_lanes_of_one_problem(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,10 +171,8 @@ def choose_lam_by_cross_validation(
     )
     likelihood = np.zeros((len(strengths), labels.shape[1]))
     if divisions > 1:
-        # An executor gets a task for each part.
-        tasks: list[Any] = (
-            [range(number, number + 1) for number in range(runs)] if executor else [range(runs)]
-        )
+        apart = executor is not None or settings.get("mask") is not None
+        tasks: list[Any] = [range(k, k + 1) for k in range(runs)] if apart else [range(runs)]
         compute: Any = _compute_likelihood_of_own_parts
     else:
         tasks, compute = list(range(runs)), _compute_held_out_likelihood
@@ -217,26 +215,32 @@ def _compute_likelihood_of_own_parts(parts: _CrossValidationData, numbers: Seque
     """Return the same where each category has a division of its own: parts x grid x categories.
 
     Held-out documents weigh 0 in training, so that all parts of a category are columns of one problem, next to each
-    other because they move the same features. Weights keep the number of documents, so that lam is that of all.
+    other because they move the same features. With a mask there is one part: the division of a masked problem, which
+    depends on all of its columns, decides in which order scores are added. Weights keep the number of documents, so
+    that lam is that of all.
     """
     shape, many = parts.labels.shape, len(numbers)
     given = 1.0 if parts.weight is None else parts.weight.reshape(len(parts.weight), -1)
     weights, settings = np.broadcast_to(given, shape), dict(parts.settings)
     matrix = make_matrix(parts.matrix, FitSettings(**{k: v for k, v in settings.items() if k != "prior"}))
-    settings["options"] = {**settings.get("options", {}), "lanes": MAX_LANES}
+    at_once = shape[1]
+    if settings.get("mask") is None:
+        settings["options"] = {**settings.get("options", {}), "lanes": MAX_LANES}
+        at_once = max(1, MAX_LANES // many)
     found = np.zeros((many, len(parts.strengths), shape[1]))
-    at_once = max(1, MAX_LANES // many)
     for first in range(0, shape[1], at_once):
         block = slice(first, min(first + at_once, shape[1]))
         columns = np.repeat(np.arange(block.start, block.stop), many)
         held = parts.numbers[:, columns] == np.tile(numbers, block.stop - block.start)
         settings["sample_weight"] = np.where(held, 0.0, weights[:, columns])
-        if parts.settings.get("mask") is not None:
-            settings["mask"] = parts.settings["mask"][:, columns]
-        labels = parts.labels[:, columns]
-        for at, model in enumerate(walk_path(matrix, labels, list(parts.strengths), **settings)):
-            likelihood = (_compute_log_likelihood(model.scores(parts.matrix), labels) * held).sum(axis=0)
-            found[:, at, block] = likelihood.reshape(-1, many).T
+        path = walk_path(matrix, parts.labels[:, columns], list(parts.strengths), **settings)
+        for at, model in enumerate(path):
+            scores = model.scores(parts.matrix)
+            for place, number in enumerate(numbers):
+                # Arrays keep their order in memory, which decides in which order numpy adds documents.
+                own = np.ascontiguousarray(scores[:, place::many])
+                likelihood = _compute_log_likelihood(own, parts.labels[:, block])
+                found[place, at, block] = (likelihood * (parts.numbers[:, block] == number)).sum(axis=0)
     return found
 
 
