@@ -134,15 +134,15 @@ def test_parts_of_own_divisions_are_trained_together(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("masked", [False, True])
 def test_likelihoods_of_own_divisions_are_those_of_a_path_for_each_part(order: Any, masked: bool) -> None:
-    """Every bit, also for labels that lie category by category in memory."""
-    small = make(77, documents=300, features=40, categories=9, binary=False)
+    """Every bit: so many documents that numpy works in place, where the order of arrays in memory shows."""
+    small = make(77, documents=2500, features=40, categories=9, binary=False)
     labels = np.array(small.Y, order=order)
     known = SEARCH | {"prior": "laplace", "seed": 5}
     if masked:
         known["mask"] = np.random.default_rng(6).random((40, 9)) < 0.6
     found = choose_lam_by_cross_validation(small.X, labels, **known)
     random = np.random.default_rng(5)
-    numbers = np.stack([random.permutation(300) % 4 for _ in range(9)], axis=1)
+    numbers = np.stack([random.permutation(2500) % 4 for _ in range(9)], axis=1)
     settings = {name: known[name] for name in ("prior", "seed", "tol", "options")}
     expected = np.zeros_like(found.likelihood)
     matrix = sp.csr_matrix(small.X, dtype=np.float64)
