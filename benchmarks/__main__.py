@@ -266,14 +266,23 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Take the grid's figures from the rows of this file, where it has the collection.",
 )
+@click.option(
+    "--fasttext",
+    "fasttext_seconds",
+    type=click.IntRange(min=0),
+    default=0,
+    help="Seconds of the clock for fastText's autotune, where it is installed and documents have one label; "
+    "0 leaves it out.",
+)
 def tune(
     settings: BenchmarkSettings,
     configurations: int | None,
     share: float,
     peer_folds: int,
     peer_rows: Path | None,
+    fasttext_seconds: int,
 ) -> Iterable[Row]:
-    """Tune on six collections, next to scikit-learn's grid.
+    """Tune on six collections, next to scikit-learn's grid and fastText's autotune.
 
     --mirror is the folder with the files of the collections; --only selects collections.
     """
@@ -289,6 +298,7 @@ def tune(
         peer_folds=peer_folds,
         data=settings.data,
         saved=() if peer_rows is None else read_rows(peer_rows),
+        fasttext_seconds=fasttext_seconds,
     )
 
 

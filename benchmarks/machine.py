@@ -28,6 +28,7 @@ _PACKAGES = (
     "omikuji",
     "skglm",
     "celer",
+    "fasttext-wheel",
     "cyanure",
     "joblib",
     "distributed",

@@ -174,12 +174,15 @@ def _make_scale_table(rows: list[Row]) -> str:
 
 
 def _make_tune_table(rows: list[Row]) -> str:
+    has_fasttext = any("fasttext" in row for row in rows)
     lines = [
         [row["collection"], row["metric"], f"{row['textcat']:.2f}", f"{row['seconds']:.0f}",
-         str(row["configurations"]), *_format_grid(row)]
+         str(row["configurations"]), *_format_grid(row), *(_format_fasttext(row) if has_fasttext else ())]
         for row in rows
     ]  # fmt: skip
     head = ["collection", "metric", "tune", "seconds", "configurations", "grid", "its seconds", "tune / grid"]
+    if has_fasttext:
+        head += ["fastText", "its seconds"]
     gains = [row["textcat"] - row["scikit-learn"] for row in rows if row.get("peer_seconds")]
     mean = f"\n\nMean difference from the grid: {sum(gains) / len(gains):+.2f} points." if gains else ""
     return make_table(head, lines) + mean
@@ -192,6 +195,12 @@ def _format_grid(row: Row) -> list[str]:
     ratio = _format_ratio(row["seconds"] / row["peer_seconds"])
     star = "*" if row.get("peer_saved") else ""
     return [f"{row['scikit-learn']:.2f}{star}", f"{row['peer_seconds']:.0f}", ratio]
+
+
+def _format_fasttext(row: Row) -> list[str]:
+    if "fasttext" not in row:
+        return ["not measured", ""]
+    return [f"{row['fasttext']:.2f}", f"{row['fasttext_seconds']:.0f}"]
 
 
 def _make_labels_table(rows: list[Row]) -> str:

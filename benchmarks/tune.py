@@ -3,10 +3,14 @@
 The grid: words, words and pairs of words, and these with char_wb 2-5, each with C of 0.1, 1 and 10 and LinearSVC. The
 test documents are used once by each, for the winner. With fewer `peer_folds` the grid is measured on the first of its
 five folds, and its time is that of these folds times what is missing. textcat gets a share of the grid's time.
+
+Where it is wanted and installed, fastText's autotune searches for a given time on the first of these folds, and the
+arguments that it finds train the model of all training documents.
 """
 
 from __future__ import annotations
 
+import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
@@ -60,6 +64,7 @@ def bench_tune(
     peer_folds: int,
     data: Path,
     saved: Iterable[Row] = (),
+    fasttext_seconds: int = 0,
 ) -> Iterator[Row]:
     """Yield a row per collection: the metric on test documents and processor seconds of both tools.
 
@@ -80,7 +85,10 @@ def bench_tune(
                 seconds=None if configurations else seconds,
                 by_processor=True,
             )
-            yield _measure_textcat(task, limits, data) | peer
+            row = _measure_textcat(task, limits, data) | peer
+            if fasttext_seconds and task.single_label and find_spec("fasttext"):
+                row |= _measure_fasttext(task, fasttext_seconds, Path(folder))
+            yield row
 
 
 def make_task(name: str, files: Path, folder: Path) -> TuneTask:
@@ -159,6 +167,51 @@ def _measure_peer(task: TuneTask, folds: int) -> Row:
         "peer_folds": folds,
         "peer_best": f"{name}, C {cost:g}",
     }
+
+
+def _measure_fasttext(task: TuneTask, seconds: int, folder: Path) -> Row:
+    """Return the accuracy of the model that fastText's autotune finds, with one thread and fixed seeds."""
+    import fasttext
+
+    started = time.process_time()
+    kept, held = _make_folds(task)[0]
+    sides = {"kept": kept, "held": held, "all": range(len(task.train.texts))}
+    classes = task.train.labels.argmax(axis=1)
+    texts = [_split_for_fasttext(text) for text in task.train.texts]
+    for name, rows in sides.items():
+        lines = [f"__label__{classes[row]} {texts[row]}" for row in rows]
+        write_atomically(folder / name, "\n".join(lines) + "\n")
+    names = ("lr", "epoch", "dim", "wordNgrams", "minn", "maxn", "bucket")
+    shared = {"thread": 1, "seed": 1, "verbose": 0}
+    found = fasttext.train_supervised(
+        str(folder / "kept"),
+        autotuneValidationFile=str(folder / "held"),
+        autotuneDuration=seconds,
+        **shared,
+    ).f.getArgs()
+    model = fasttext.train_supervised(
+        str(folder / "all"), **{name: getattr(found, name) for name in names}, **shared
+    )
+    wanted = task.test.labels.argmax(axis=1)
+    # The package's own predict fails with numpy 2.
+    answers = (
+        model.f.predict(_split_for_fasttext(text) + "\n", 1, 0.0, "strict") for text in task.test.texts
+    )
+    right = [
+        bool(answer) and answer[0][1] == f"__label__{column}"
+        for answer, column in zip(answers, wanted, strict=True)
+    ]
+    return {
+        "fasttext": 100.0 * float(np.mean(right)),
+        "fasttext_limit": seconds,
+        "fasttext_seconds": round(time.process_time() - started, 3),
+        "fasttext_best": ", ".join(f"{name} {getattr(found, name):g}" for name in names),
+    }
+
+
+def _split_for_fasttext(text: str) -> str:
+    """Return words and marks in lower case with spaces between, as fastText's tutorial does."""
+    return " ".join(re.findall(r"\w+|[^\w\s]", text.lower()))
 
 
 def _make_folds(task: TuneTask) -> list[tuple[Any, Any]]:

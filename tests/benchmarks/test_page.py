@@ -114,3 +114,8 @@ def test_grids_of_other_runs_are_marked_and_missing_ones_named() -> None:
         ["not measured", "", " |"],
     ]
     assert table[-1] == "Mean difference from the grid: +0.50 points."
+    with_fasttext = _make_tune_table([{**rows[0], "fasttext": 87.5, "fasttext_seconds": 61.2}, rows[1]])
+    assert [line.split(" | ")[-2:] for line in with_fasttext.splitlines()[2:4]] == [
+        ["87.50", "61 |"],
+        ["not measured", " |"],
+    ]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -68,6 +70,38 @@ def test_textcat_gets_a_share_of_the_time_of_five_folds(
     )
     assert again == {**row, "peer_seconds": 80.0, "peer_saved": True}
     assert limits[1].seconds == 0.25 * 80.0
+
+
+def test_fasttext_chooses_on_a_fold_of_the_training_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for the library, which answers correctly for every second test document."""
+    records = make_records(False)
+    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: records))
+    monkeypatch.setattr(benchmark, "_measure_textcat", lambda *given: {"textcat": 1.0})
+    calls: list[dict[str, Any]] = []
+    found = SimpleNamespace(lr=0.5, epoch=3, dim=7, wordNgrams=2, minn=0, maxn=0, bucket=9)
+    classes = [sorted(STEMS).index(each.labels[0]) for each in records if each.side == "test"]
+    answers = ([(1.0, f"__label__{(c + k % 2) % 3}")] for k, c in enumerate(classes))
+
+    def train(path: str, **settings: Any) -> Any:
+        files = {"input": path, "held": settings.pop("autotuneValidationFile", None)}
+        lines = {name: Path(file).read_text().splitlines() for name, file in files.items() if file}
+        calls.append({**settings, **lines})
+        return SimpleNamespace(f=SimpleNamespace(getArgs=lambda: found, predict=lambda *_: next(answers)))
+
+    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(train_supervised=train, __spec__=object()))
+    options: Any = {"configurations": 1, "share": 1.0, "peer_folds": 0, "data": tmp_path}
+    (row,) = benchmark.bench_tune(tmp_path, ["small"], **options, fasttext_seconds=5)
+    assert (row["fasttext"], row["fasttext_limit"]) == (50.0, 5)
+    searched, final = calls
+    assert (len(searched["input"]), len(searched["held"]), searched["autotuneDuration"]) == (64, 16, 5)
+    assert sorted(final["input"]) == sorted(searched["input"] + searched["held"])
+    assert (final["dim"], final["epoch"], final["thread"]) == (7, 3, 1)
+    assert "autotuneDuration" not in final
+    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: make_records(True)))
+    (several,) = benchmark.bench_tune(tmp_path, ["small"], **options, fasttext_seconds=5)
+    assert "fasttext" not in several
 
 
 def test_the_table_of_records_is_read_as_they_are(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus
+from textcat.corpora.document import find_similar_labels
 from textcat.corpora.own.inspect import MANY_LABELS, Inspection, LabelCounts, inspect_documents
 from textcat.errors import BadDataError, UsageError
 
@@ -60,7 +61,7 @@ def test_labels_are_counted_as_by_hand(rows: list[tuple[list[str], str]]) -> Non
     assert ("have several" in text) == bool(several)
     assert ("have none" in text or "has none" in text) == bool(unlabelled)
     rare = [name for name in ("acq", "corn", "earn") if sum(name in labels for _, labels in used) == 1]
-    assert counts.report_rare() == (
+    assert counts.report_doubts() == (
         []
         if not rare
         else [
@@ -77,12 +78,57 @@ def test_of_many_rare_or_unseen_labels_five_are_named(number: int, tmp_path: Pat
     for name in names:
         counts.add("f", [name], "train")
     shown = ", ".join(names[:5]) + (", ..." if number > 5 else "")
-    assert counts.report_rare()[0].endswith(f"tested: {shown}")
+    assert counts.report_doubts()[0].endswith(f"tested: {shown}")
     rows = [{"text": f"{PROSE} {n}", "label": "seen", "split": "train"} for n in range(5)]
     rows += [{"text": f"{PROSE} of {name}", "label": name, "split": "test"} for name in names]
     found = inspect_documents(write(tmp_path / "d.jsonl", rows))
     line = line_about(found, f"{number} categories of test documents")
     assert line == f"{number} categories of test documents have no training document: {shown}"
+
+
+@pytest.mark.parametrize(
+    ("names", "groups"),
+    [
+        (["b", "B", "a"], [["b", "B"]]),
+        (["x y", "x  y", "\u00e9", "e\u0301"], [["x y", "x  y"], ["\u00e9", "e\u0301"]]),
+        (["1", "01", "1.0", "1.5", "10", "v1"], [["1", "01", "1.0"]]),
+        (["0", "00", "", "stra\u00dfe", "STRASSE"], [["0", "00"], ["stra\u00dfe", "STRASSE"]]),
+    ],
+)
+def test_labels_that_may_be_the_same_are_found(
+    names: list[str], groups: list[list[str]], tmp_path: Path
+) -> None:
+    assert find_similar_labels(names) == groups
+    rows = [
+        {"text": f"{PROSE} {n}", "label": ["nan", "None", *names][n % (len(names) + 2)]} for n in range(40)
+    ]
+    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert all(repr(label) in line_about(found, "categories that may be the same") for label in groups[0])
+    assert line_about(found, "categories that may stand for a missing label").endswith(": None, nan")
+
+
+def test_test_documents_without_labels_are_refused(tmp_path: Path) -> None:
+    rows = [{"text": f"{PROSE} {n}", "label": "" if n > 20 else "ab"[n % 2]} for n in range(30)]
+    train, test = write(tmp_path / "train.jsonl", rows[:20]), write(tmp_path / "test.jsonl", rows[21:])
+    with pytest.raises(BadDataError, match="no test document has a label") as caught:
+        inspect_documents(train, test)
+    assert "textcat predict" in caught.value.hint
+    assert inspect_documents(train, write(tmp_path / "some.jsonl", rows[20:])).counts.sides["test"] == 10
+
+
+@pytest.mark.parametrize("sides", [True, False])
+def test_texts_on_both_sides_are_counted(sides: bool, tmp_path: Path) -> None:
+    texts = [*range(30), *range(20, 40), 25]
+    rows: list[dict[str, Any]] = [{"text": f"{PROSE} {n}", "label": "ab"[n % 2]} for n in texts]
+    if sides:
+        rows = [{**row, "split": "test" if k < 25 else "train"} for k, row in enumerate(rows)]
+    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    expected = (
+        "5 test documents have the text of a training"
+        if sides
+        else "11 documents have the text of an earlier"
+    )
+    assert line_about(found, expected)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -64,6 +65,20 @@ def write_joined(path: Path, documents: Sequence[Labelled], delimiter: str = ","
     return write_cells(path, ["text", "labels"], [[d.text, " ".join(d.labels)] for d in documents], delimiter)
 
 
+def declare(path: Path, line: str) -> Path:
+    """Put a line before a table that says what separates its columns."""
+    path.write_text(line + path.read_text())
+    return path
+
+
+def space_out(path: Path) -> Path:
+    """Quote all fields, with a space after each comma between them."""
+    with path.open(newline="") as opened:
+        rows = [[field.replace('"', '""').join('""') for field in row] for row in csv.reader(opened)]
+    path.write_text("".join(", ".join(row) + "\n" for row in rows))
+    return path
+
+
 def write_marks(path: Path, documents: Sequence[Labelled], yes: str = "1", no: str = "0") -> Path:
     rows = [[d.text, *(yes if label in d.labels else no for label in LABELS)] for d in documents]
     return write_cells(path, ["text", *LABELS], rows)
@@ -81,6 +96,10 @@ def write_json_marks(path: Path, documents: Sequence[Labelled]) -> Path:
     return path
 
 
+def write_lists(path: Path, documents: Sequence[Labelled], write: Callable[[Sequence[str]], str]) -> Path:
+    return write_cells(path, ["text", "labels"], [[d.text, write(d.labels)] for d in documents])
+
+
 def write_prefixed(path: Path, documents: Sequence[Labelled]) -> Path:
     path.write_text("".join(f"{' '.join(f'__label__{n}' for n in d.labels)} {d.text}\n" for d in documents))
     return path
@@ -91,7 +110,13 @@ LAYOUTS: dict[str, Callable[[Path, Sequence[Labelled]], Path]] = {
     "semicolons.csv": lambda path, documents: write_joined(path, documents, ";"),
     "bars.csv": lambda path, documents: write_joined(path, documents, "|"),
     "tabs.tsv": lambda path, documents: write_joined(path, documents, "\t"),
+    "excel.csv": lambda path, documents: declare(write_joined(path, documents, ";"), "sep=;\r\n"),
+    "excel.txt": lambda path, documents: declare(write_joined(path, documents, "\t"), "\ufeffsep=\t\n"),
     "marks.csv": write_marks,
+    "spaced.csv": lambda path, documents: space_out(write_joined(path, documents)),
+    "pandas.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(list(labels))),
+    "numpy.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(np.array(labels))),
+    "json.csv": lambda path, documents: write_lists(path, documents, json.dumps),
     "lists.jsonl": write_json,
     "marks.jsonl": write_json_marks,
     "prefixed.txt": write_prefixed,
@@ -297,11 +322,24 @@ def test_two_files_of_a_layout_are_tuned_and_new_lines_answered(
     capsys.readouterr()
     write_joined(tmp_path / "new.csv", single[:20], ";")
     answers = []
-    for arguments in (["test.txt", "--format", "fasttext"], ["new.csv"]):
+    (tmp_path / "new.dat").write_bytes((tmp_path / "new.csv").read_bytes())
+    for arguments in (["test.txt", "--format", "fasttext"], ["test.txt"], ["new.csv"], ["new.dat"]):
         assert run(["predict", "tuned/model", *arguments]) == 0
         answers.append([json.loads(line)["labels"] for line in capsys.readouterr().out.splitlines()])
-    assert answers[0] == answers[1]
+    assert answers[1:] == answers[:1] * 3
     assert len(answers[0]) == 20
+
+
+def test_two_files_of_different_encodings_are_refused(tmp_path: Path) -> None:
+    for encoding, name in (("utf-8", "caf\u00e9"), ("latin-1", "caf\u00e9"), ("ascii", "cafe")):
+        rows = "".join(f"at the {name} or {k} in this town,{'ab'[k % 2]}\n" for k in range(20))
+        (tmp_path / f"{encoding}.csv").write_bytes(f"text,label\n{rows}".encode(encoding))
+    for train, test, expected in (("ascii", "latin-1", "latin-1"), ("utf-8", "ascii", "utf-8")):
+        found = inspect_documents(tmp_path / f"{train}.csv", tmp_path / f"{test}.csv")
+        assert found.options.get("encoding", "utf-8") == expected
+    for train, test in (("latin-1", "utf-8"), ("utf-8", "latin-1")):
+        with pytest.raises(UsageError, match=r"different encodings: .*utf-8"):
+            inspect_documents(tmp_path / f"{train}.csv", tmp_path / f"{test}.csv")
 
 
 def test_a_test_file_beside_an_experiment_is_refused(

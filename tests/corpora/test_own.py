@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -68,15 +69,48 @@ def test_tables_and_json_lines_read_the_same(
 
 
 def test_a_folder_for_each_class(tmp_path: Path) -> None:
-    for name in ("earn/1.txt", "earn/deep/2.txt", "acq/1.txt", ".hidden/3.txt", "beside.txt"):
+    hidden = (".git/3.txt", "acq/.old/1.txt", "acq/.DS_Store", "earn/Thumbs.db", "earn/desktop.ini")
+    for name in ("earn/1.txt", "earn/deep/2.txt", "acq/1.txt", "beside.txt", *hidden):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"text of {name}")
     corpus = open_corpus("folders", tmp_path, ratio=None)
     found = {document.id: document for document in corpus.documents()}
-    assert {"acq/1.txt", "earn/1.txt", "earn/deep/2.txt"} <= set(found)
+    assert set(found) == {"acq/1.txt", "earn/1.txt", "earn/deep/2.txt"}
     assert found["earn/deep/2.txt"].labels == ("earn",)
     assert found["acq/1.txt"].fields == {"text": "text of acq/1.txt"}
+
+
+def test_no_folder_of_documents_is_left_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("classes/earn/1.txt", "classes/acq/1.txt", "other/1.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("text")
+    scan = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if str(path).endswith("earn"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", refuse)
+        with pytest.raises(
+            DataNotAvailableError, match=r"earn: the folder cannot be read: Permission denied"
+        ):
+            list(open_corpus("folders", tmp_path / "classes", ratio=None).documents())
+    (tmp_path / "classes" / "other").symlink_to(tmp_path / "other")
+    with pytest.raises(BadDataError, match=r"other: a link to a folder is not followed"):
+        list(open_corpus("folders", tmp_path / "classes", ratio=None).documents())
+
+
+def test_values_that_are_missing_or_lists_are_not_read_as_their_names(tmp_path: Path) -> None:
+    lines = """{"text": ["one\\ntwo", null, {"more": "three"}], "label": ["x", null, NaN]}
+{"text": NaN, "label": ["x"]}
+{"text": "four", "label": NaN}
+"""
+    corpus = read(tmp_path, "jsonl", lines, ratio=None, policy={"missing": "skip"})
+    assert list(corpus.documents()) == [Document("1", {"text": "one\ntwo\nthree"}, ("x",), "train")]
+    assert corpus.problems.counts == {"missing": 2}
 
 
 def test_several_text_columns_and_json_lists(tmp_path: Path) -> None:

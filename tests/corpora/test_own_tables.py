@@ -30,6 +30,7 @@ from textcat.corpora.own.tables import (
     TableRow,
     choose_codec,
     decode_lines,
+    parse_list,
     read_rows,
 )
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
@@ -289,6 +290,60 @@ def test_the_separator_is_the_one_that_joined_the_labels(rows: list[list[str]], 
     assert guess_separator(column) == expected
 
 
+@pytest.mark.parametrize(
+    ("value", "items"),
+    [
+        ("['a', 'b c']", ["a", "b c"]),
+        (' ["it\'s", "x, y"] ', ["it's", "x, y"]),
+        ("['a' 'b'\n 'c']", ["a", "b", "c"]),
+        ("('a',)", ["a"]),
+        ("{'a', 'b'}", ["a", "b"]),
+        ("[3, 17]", ["3", "17"]),
+        ("[]", []),
+        ("[removed]", "[removed]"),
+        ("['a', b]", "['a', b]"),
+        ('{"a": 1}', '{"a": 1}'),
+        ("a, b", "a, b"),
+        (["a"], ["a"]),
+        (3, 3),
+        ("[" + "1" * 5000 + " x", "[" + "1" * 5000 + " x"),
+        ("[" + "1 " * 5000 + "x", "[" + "1 " * 5000 + "x"),
+    ],
+)
+def test_lists_that_a_program_wrote_as_text_are_lists(value: Any, items: Any) -> None:
+    assert parse_list(value) == items
+
+
+def test_a_column_of_lists_as_text_is_text_if_it_is_long() -> None:
+    rows = [{"words": str(PROSE.split()), "kind": "ab"[n % 2], "n": str(n)} for n in range(12)]
+    found = guess(rows)
+    assert [column.name for column in found.text] == ["words"]
+    assert [column.name for column in found.labels] == ["kind"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "separator"),
+    [
+        (
+            [
+                "sport/tennis",
+                "sport/golf",
+                "news/home",
+                "news/world",
+                "sport/home",
+                "news/golf",
+                "sport/world",
+            ],
+            None,
+        ),
+        (["tennis/sport", "sport/golf", "golf/news", "news/tennis", "sport/news"], "/"),
+        (["sport/tennis", "sport/golf", "news/tennis", "news/golf", "sport"], "/"),
+    ],
+)
+def test_paths_of_classes_are_one_label(labels: list[str], separator: str | None) -> None:
+    assert guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0]) == separator
+
+
 def test_spaces_separate_only_labels_that_occur_alone() -> None:
     def separator(labels: list[str]) -> str | None:
         return guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0])
@@ -346,6 +401,13 @@ def test_most_lines_decide_the_encoding(damaged: int, whole: int, expected: str,
     path = tmp_path / "d.csv"
     path.write_bytes(b"plain\n" * 5 + b"caf\xe9\n" * damaged + "caf\u00e9\n".encode() * whole)
     assert detect_encoding(path) == expected
+
+
+@pytest.mark.parametrize("text", ["\u0153uvre", "\u201equoted\u201c", "5 \u20ac"])
+def test_letters_of_windows_are_read_as_they_were_written(text: str) -> None:
+    pieces = [text.encode("cp1252"), b"plain"]
+    assert pieces[0].decode(choose_encoding(pieces)) == text
+    assert choose_encoding([*pieces, b"\x81"]) == "latin-1"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from tests.experiment.place import Place
 from textcat.errors import DataNotAvailableError, UsageError
 from textcat.experiment.context import RunContext
+from textcat.experiment.run import outcomes
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
@@ -68,6 +69,24 @@ def test_results_without_the_cache_give_the_tests_on_counts(place: Place, tmp_pa
     assert counts["overall"]["macro.f1"]["left"] == whole["overall"]["macro.f1"]["left"]
     one_side = facts(place, f"{place.experiment}:svm", f"{folder}:bayes")
     assert one_side["categories"] == counts["categories"]
+
+
+def test_results_of_earlier_settings_are_not_taken_for_those_of_today(place: Place, tmp_path: Path) -> None:
+    changed, kept = place.folder / "changing.yaml", tmp_path / "kept"
+    changed.write_text(place.experiment.read_text())
+    place.textcat("run", str(changed))
+    shutil.copytree(place.report.parent / "changing", kept)
+    written = json.loads((kept / "results.json").read_text())["runs"]["svm"]["measures"]["micro.f1"]
+    changed.write_text(changed.read_text().replace("rule: tuned", "value: 9.0"))
+    stale = facts(place, f"{changed}:svm", f"{kept}:svm")
+    assert stale["overall"]["micro.f1"]["difference"] == 0
+    assert "changing:svm: its results are of other settings or another version" in stale["notes"]
+    place.textcat("run", str(changed))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(outcomes, "find_experiment", lambda name: changed)
+        found = facts(place, f"{changed}:svm", f"{kept}:svm")
+    assert found["overall"]["micro.f1"]["right"] == pytest.approx(written)
+    assert found["overall"]["micro.f1"]["left"] != pytest.approx(written)
 
 
 def test_two_experiments_on_the_same_documents_are_lined_up(place: Place) -> None:

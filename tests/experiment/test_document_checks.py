@@ -149,6 +149,15 @@ def test_labels_of_json_folders_and_vectors_are_checked(tmp_path: Path) -> None:
         assert message in refused(tmp_path).what
 
 
+def test_categories_that_may_be_the_same_are_a_warning(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_table(tmp_path, ENGLISH, ["Grain", "Money", "grain", "Money"])
+    code, _, err = textcat(tmp_path, capsys, "run", str(path))
+    assert code == 0
+    assert "the categories 'Grain', 'grain' may be the same" in err
+
+
 @pytest.mark.parametrize("texts", [RUSSIAN, CHINESE])
 def test_text_that_the_tokenizer_drops_is_a_warning_each_time(
     texts: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]

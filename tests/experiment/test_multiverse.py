@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from tests.experiment.place import Place
+from tests.experiment.small import write_small_collection
 from tests.experiment.test_reading_plan import OWN
 from textcat.cli.main import group
 from textcat.errors import StageFailedError, UsageError
@@ -250,6 +251,24 @@ def test_two_experiments_of_one_summary_stay_side_by_side(place: OwnReadings) ->
     assert merge_summaries(one, two) == one | {"experiments": {"x": 1, "y": 2}}
     assert merge_summaries(one, two | {"questions": {"a": 2}})["experiments"] == {"y": 2}
     assert merge_summaries(None, two) == two
+
+
+def test_experiments_of_different_folders_read_their_own_documents(place: OwnReadings) -> None:
+    other = place.folder / "other" / "other.yaml"
+    other.parent.mkdir()
+    write_small_collection(other.parent, documents=120, seed=3)
+    other.write_text(place.experiment.read_text())
+    both, alone = (
+        ("--sample", "1"),
+        (str(other), "--readings", str(place.readings), "-j", "1", "--sample", "1"),
+    )
+    place.run(str(other), *both)
+    together = place.summary()["experiments"]
+    place.textcat("multiverse", *alone)
+    assert json.loads((place.results / "other" / "multiverse.json").read_text())["experiments"] == {
+        "other": together["other"]
+    }
+    assert together["other"]["cells"] != together["trial"]["cells"]
 
 
 def test_a_recording_store_deletes_only_what_it_made(tmp_path: Path) -> None:

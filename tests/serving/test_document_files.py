@@ -9,7 +9,7 @@ import pytest
 
 from textcat.corpora import open_corpus
 from textcat.errors import BadDataError
-from textcat.serving.document_files import read_documents
+from textcat.serving.document_files import guess_format, read_documents
 
 CONTENTS = {
     "csv": 'id,text,label\na,"one\ntwo",x\nb,"é, ""u""",y\n',
@@ -66,6 +66,24 @@ def test_bytes_that_are_not_utf8_are_located(form: str) -> None:
         list(read_documents(lines(content[form]), form, "new", ("text",)))
     assert (caught.value.where, "is not utf-8" in caught.value.what) == ("new:2", True)
     assert "--format" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "form"),
+    [
+        ("d.csv", b"__label__a b", "csv"),
+        ("d.txt", b"__label__a b", "fasttext"),
+        ("-", b'\xef\xbb\xbf{"title": "x"}', "jsonl"),
+        ("d", b"id\ttitle\n", "tsv"),
+        ("d.data", b'"label";"text"\r\n', "csv"),
+        ("d.txt", b"{ this is no JSON, text }", "lines"),
+        ("d.txt", b"a title, and a text\n", "lines"),
+        ("d.txt", b"title\n", "lines"),
+        ("d.txt", b"", "lines"),
+    ],
+)
+def test_the_first_line_tells_tables_from_plain_lines(name: str, first: bytes, form: str) -> None:
+    assert guess_format(name, first, ("title", "body")) == form
 
 
 def test_ignored_text_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> None:

@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import yaml
 import textcat
 from tests.experiment.own_table import carried_out, table
 from textcat import Categorizer
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.serving.export import assemble_categorizer
 
 LOGISTIC = {"learner": "linear", "parameters": {"loss": "logistic", "cost": 10}}
@@ -159,6 +160,9 @@ WRONG: list[tuple[Any, Any, Any, str]] = [
     (["a", "b"], [1, 2], None, "not text or a list of texts"),
     (["a", 3], ["x", "y"], None, "document 1 is int"),
     ("ab", ["x", "y"], None, "one text, not a list"),
+    ({"text": "a", "title": "b"}, ["x", "y"], None, "one text, not a list"),
+    ([{"body": "a"}, {"body": "b"}], ["x", "y"], None, "document 0: none of the fields text"),
+    ([{"text": "a"}, {"text": float("nan")}], ["x", "y"], None, "document 1: none of the fields text"),
     (["a", "b"], ["x", "y"], {"learner": "svm"}, "no learner 'svm'"),
     (["a", "b"], ["x", "y"], {"lerner": "smo"}, "lerner"),
     (["a", "b"], ["x", "y"], {"projection": {"dimensions": 2}}, "without `search` and `projection`"),
@@ -169,8 +173,61 @@ WRONG: list[tuple[Any, Any, Any, str]] = [
 def test_wrong_input_is_refused_with_what_is_wrong(
     texts: Any, labels: Any, settings: Any, message: str
 ) -> None:
-    with pytest.raises(UsageError, match=message):
+    with pytest.raises(TextcatError, match=message):
         Categorizer.fit(texts, labels, settings)
+
+
+def test_documents_without_text_for_the_model_get_no_answer(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+    fitted = Categorizer.fit(texts, labels)
+    named = [{"text": text, "title": None} for text in texts]
+    assert fitted.predict(named) == fitted.predict(texts)
+    for wrong in ({"body": texts[0]}, {"text": None}):
+        with pytest.raises(TextcatError, match="none of the fields text"):
+            fitted.predict([named[0], wrong])
+
+
+def test_threads_share_a_categorizer(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+    fitted = Categorizer.fit(texts, labels)
+    draw = np.random.default_rng(1)
+    batches = [
+        [f"{text} {' '.join(map(str, draw.integers(10**6, size=200)))}" for text in texts[:20]]
+        for _ in range(16)
+    ]
+
+    def score(batch: list[str]) -> np.ndarray:
+        return fitted.scores(fitted.make_documents(batch))
+
+    expected = [score(batch) for batch in batches]
+    fitted._reader._forget()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(score, batches))
+    finally:
+        sys.setswitchinterval(before)
+    for ours, theirs in zip(expected, found, strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-12)
+
+
+def test_tune_searches_the_documents_that_it_trains_on(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+
+    def run(*given: Any) -> np.ndarray:
+        return textcat.tune(*given, time=None, configurations=1, folds=3).predict_proba(texts)
+
+    assert np.array_equal(run([{"text": text} for text in texts], np.array(labels)), run(texts, labels))
+    for wrong, odd in (
+        ("".join(texts), labels),
+        (texts, [labels[0] + " ", *labels[1:]]),
+        (texts, ["", *labels[1:]]),
+    ):
+        with pytest.raises(UsageError, match=r"one text|space around it"):
+            run(wrong, odd)
+    with pytest.raises(TextcatError, match="none of the fields text"):
+        run([{"title": text} for text in texts], labels)
 
 
 def test_a_single_text_is_not_a_list_of_texts(documents: tuple[list[str], list[str]]) -> None:

@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -45,7 +46,13 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> tuple[list[str], list[str]
     found = [line.split(",") for line in (folder / "documents.csv").read_text().splitlines()[1:]]
     texts = [row[1] for row in found]
     new = [f"{text.upper()} unknown, Words! été {k}" for k, text in enumerate(texts[:30])]
-    return texts, [row[2] for row in found], [*new, "", "nothing known"]
+    odd = [
+        f" {texts[0]}\n\t{texts[1]} ",
+        "\u3000",
+        f"\0{texts[2]}\x1c\x85\ud800",
+        "\u0130 \u039f\u0394\u039f\u03a3 e\u0301 \ufb01\r\n",
+    ]
+    return texts, [row[2] for row in found], [*new, *odd, "", "nothing known"]
 
 
 @pytest.mark.parametrize("name", EXPORTED)
@@ -118,12 +125,21 @@ def test_onnx_gives_the_same_answers(rows: Any) -> None:
     texts, labels, new = rows
     model = Categorizer.fit(texts, labels, {"text": WORDS})
     session = runtime.InferenceSession(convert_to_onnx(model).SerializeToString())
-    names, probabilities = session.run(None, {"texts": np.array(texts + new[:-2], dtype=object)})
-    assert names.tolist() == model.predict(texts + new[:-2])
+    names, probabilities = session.run(None, {"texts": np.array(texts + new[:-6], dtype=object)})
+    assert names.tolist() == model.predict(texts + new[:-6])
     found = np.array([[row[name] for name in model.categories] for row in probabilities])
-    assert np.abs(found - model.predict_proba(texts + new[:-2])).max() < 1e-4
-    with pytest.raises(UsageError, match="characters within words"):
-        convert_to_onnx(Categorizer.fit(texts, labels, {"text": BOTH}))
+    assert np.abs(found - model.predict_proba(texts + new[:-6])).max() < 1e-4
+
+
+@pytest.mark.parametrize("name", ["n-grams", "characters"])
+def test_characters_cannot_be_written_as_onnx(rows: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, labels, _ = rows
+    types = SimpleNamespace(StringTensorType=list)
+    monkeypatch.setitem(sys.modules, "skl2onnx", SimpleNamespace(to_onnx=None))
+    monkeypatch.setitem(sys.modules, "skl2onnx.common", SimpleNamespace(data_types=types))
+    monkeypatch.setitem(sys.modules, "skl2onnx.common.data_types", types)
+    with pytest.raises(UsageError, match="does not support n-grams of characters"):
+        convert_to_onnx(Categorizer.fit(texts, labels, EXPORTED[name]))
 
 
 def test_without_skl2onnx_the_message_says_what_to_install(

@@ -44,6 +44,14 @@ def test_own_file(tmp_path: Path) -> None:
     assert stop_list.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    (tmp_path / "plain.txt").write_bytes(b"the\r\nof\r\n")
+    (tmp_path / "marked.txt").write_bytes(b"\xef\xbb\xbfthe\r\nof\r\n")
+    plain, marked = (load_stop_list(str(tmp_path / f"{name}.txt")) for name in ("plain", "marked"))
+    assert plain.words == marked.words == {"the", "of"}
+    assert plain.sha256 == marked.sha256
+
+
 def test_identity_follows_the_content(tmp_path: Path) -> None:
     path = tmp_path / "own.txt"
     path.write_text("the\n")

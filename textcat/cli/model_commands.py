@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     "--format",
     "form",
     type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext"]),
-    help="Format of FILE.  [default: by its suffix, else one document per line]",
+    help="Format of FILE.  [default: by its suffix or first line, else one document per line]",
 )
 @click.option(
     "--scores", is_flag=True, help="Print scores for every category, not only for the assigned ones."
@@ -79,10 +80,12 @@ def predict_command(
     categorizer = read_categorizer(model)
     if reject is not None:
         categorizer = categorizer.reject_below(reject)
-    chosen = form or guess_format(file.name)
+    fields = categorizer.text.fields
+    first = [] if form else list(islice(file, 1))
+    chosen = form or guess_format(file.name, b"".join(first), fields)
     skipped = _SkippedDocuments()
     documents = read_documents(
-        file, chosen, file.name, categorizer.text.fields, skipped.add if on_error == "skip" else None
+        chain(first, file), chosen, file.name, fields, skipped.add if on_error == "skip" else None
     )
     coverage = Coverage()
     lines = predict_lines(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,13 @@ import click
 
 from textcat.cli.completion import complete_experiments
 from textcat.cli.init_command import choose_name
-from textcat.cli.options import CommandSettings, Duration, add_work_options, read_command_settings
+from textcat.cli.options import (
+    CommandSettings,
+    Duration,
+    add_backend_options,
+    add_work_options,
+    read_command_settings,
+)
 from textcat.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -53,6 +60,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
     help="Folder to write.  [default: NAME-tuned]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print tune.json on standard output.")
+@add_backend_options
 @add_work_options
 def tune_command(
     documents: str,
@@ -139,12 +147,18 @@ def _print_plan(experiment: Experiment, options: TuneSettings, target: Path) -> 
 def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: CommandSettings) -> TuneResult:
     """Search, and write the experiment, the model, the report and the page."""
     from textcat.experiment.tune.session import tune_experiment, write_report
+    from textcat.parallel import start_workers
     from textcat.report.tune_page import write_tune_page
     from textcat.serving.export import assemble_categorizer, replace_model
     from textcat.store.files import hold_lock
 
-    with hold_lock(target / ".lock"), _LiveTable(place.quiet) as table:
-        result = tune_experiment(experiment, place, options, target, table.show, table.report_step)
+    with (
+        hold_lock(target / ".lock"),
+        start_workers(place.backend, place.jobs, place.scheduler) as executor,
+        _LiveTable(place.quiet) as table,
+    ):
+        context = replace(place, executor=executor)
+        result = tune_experiment(experiment, context, options, target, table.show, table.report_step)
         replace_model(target / "model", assemble_categorizer(result.plan, result.plan.chains[0], place))
         write_report(result.report, target)
         write_tune_page(target, result.report, result.experiment, place)

@@ -133,19 +133,13 @@ class DocumentTree:
         if self.packed.is_file():
             self._check_alone()
             with self._open_archive() as archive:
-                return sorted(name for name in archive.namelist() if not name.endswith("/"))
+                return sorted(filter(_is_document, archive.namelist()))
         if not self.folder.is_dir():
             raise DataNotAvailableError(
                 "no such folder", where=str(self.folder), hint="Fetch the collection, or fix `corpus.path`."
             )
-        top = len(str(self.folder)) + 1
-        found = (
-            f"{base}/{name}"[top:]
-            for base, _, names in os.walk(self.folder)
-            for name in names
-            if not name.startswith(".")
-        )
-        return _check_names(sorted(name for name in found if name != FETCH_MANIFEST), self.folder)
+        names = sorted(name for name in _walk(self.folder) if name != FETCH_MANIFEST)
+        return _check_names(names, self.folder)
 
     def contents(self, names: Iterable[str]) -> Iterator[bytes]:
         """Yield the contents of the named documents, in the order of the names."""
@@ -215,11 +209,40 @@ class DocumentTree:
 class TreeCorpus:
     """Base of collections with one file for each document."""
 
-    tree: DocumentTree
+    def __init__(self, folder: Path) -> None:
+        self.tree = DocumentTree(folder)
 
     def fingerprint(self) -> str:
         """Return the sha256 over the names and contents of all files, chosen or not."""
         return self.tree.fingerprint()
+
+
+def _walk(folder: Path) -> Iterator[str]:
+    """Yield the paths of the files below a folder that are not hidden; raise an error for folders left unread."""
+
+    def refuse(error: OSError) -> None:
+        what = f"the folder cannot be read: {error.strerror}"
+        raise DataNotAvailableError(
+            what, where=str(error.filename), hint="Change its permissions."
+        ) from error
+
+    top = len(str(folder)) + 1
+    for base, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        for name in folders:
+            if Path(base, name).is_symlink():
+                hint = "Put the folder itself in its place."
+                raise BadDataError("a link to a folder is not followed", where=f"{base}/{name}", hint=hint)
+        yield from filter(_is_document, (f"{base}/{name}"[top:] for name in names))
+
+
+def _is_document(name: str) -> bool:
+    """Return whether a path in a tree is a file that no system has hidden."""
+    parts = name.split("/")
+    return not (any(part.startswith(".") for part in parts) or parts[-1].lower() in _HIDDEN_BY_WINDOWS | {""})
+
+
+_HIDDEN_BY_WINDOWS = {"thumbs.db", "desktop.ini"}
 
 
 def _open_at_once(path: str, flags: int) -> int:

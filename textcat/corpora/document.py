@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Literal, Protocol, runtime_checkable
 
-from textcat.errors import UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
 Split = Literal["train", "test", "unused"]
@@ -79,10 +80,14 @@ class StreamedCorpus(Protocol):
         ...
 
 
-def require_choice(option: str, value: object, allowed: Collection[str]) -> None:
-    """Raise UsageError unless the value of an option is one of those allowed."""
-    if value not in allowed:
-        raise UsageError(f"{option} cannot be {value!r}", hint=f"Choose from {', '.join(allowed)}.")
+def find_similar_labels(labels: Iterable[str]) -> list[list[str]]:
+    """Return groups of labels that differ only in case, spaces, Unicode form or zeros of a number."""
+    groups: dict[str, list[str]] = {}
+    for label in labels:
+        plain = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
+        number = re.fullmatch(r"0*(\d+)(\.0+)?", plain)
+        groups.setdefault(number[1] if number else plain, []).append(label)
+    return [group for group in groups.values() if len(group) > 1]
 
 
 def find_side_by_name(word: str) -> str | None:

@@ -73,7 +73,7 @@ class Categorizer:
         return self.run.text
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the parts without the counter of documents, which is made anew."""
+        """Return the parts without the counter of documents, which is made again."""
         return {name: value for name, value in self.__dict__.items() if name != "_reader"}
 
     @cached_property
@@ -121,7 +121,7 @@ class Categorizer:
         """
         from textcat.serving.training import train_categorizer  # noqa: PLC0415 - it imports this module
 
-        return train_categorizer(_list_texts(texts), list(labels), settings, seed=seed, jobs=jobs)
+        return train_categorizer(list_texts(texts), list(labels), settings, seed=seed, jobs=jobs)
 
     @classmethod
     def load(cls, folder: str | Path) -> Categorizer:
@@ -169,7 +169,7 @@ class Categorizer:
         """Return texts as documents, for `scores` and `vectors`."""
         from textcat.serving.training import make_documents  # noqa: PLC0415 - it imports this module
 
-        return list(make_documents(_list_texts(texts), self.text.fields))
+        return list(make_documents(list_texts(texts), self.text.fields))
 
     def _score_texts(self, texts: Any) -> NDArray[np.float64]:
         documents = self.make_documents(texts)
@@ -190,8 +190,9 @@ class Categorizer:
         return self.decision_rule.probabilities(self.model, scores)
 
 
-def _list_texts(texts: Any) -> list[Any]:
-    if isinstance(texts, str):
+def list_texts(texts: Any) -> list[Any]:
+    """Return texts as a list; refuse a single text or document, whose letters or fields would be texts."""
+    if isinstance(texts, str | Mapping):
         raise UsageError("texts are one text, not a list", hint="Write [text].")
     return list(texts)
 

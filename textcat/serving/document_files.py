@@ -9,9 +9,18 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from textcat.corpora.own.tables import Problems, TableRow, decode_lines, read_rows
+from textcat.corpora.own.tables import (
+    LABEL_PREFIX,
+    Problems,
+    TableRow,
+    decode_lines,
+    guess_delimiter,
+    is_missing,
+    read_rows,
+    to_text,
+)
 from textcat.errors import BadDataError
 
 InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
@@ -32,9 +41,25 @@ class NewDocument:
     split: str = "test"
 
 
-def guess_format(name: str) -> InputFormat:
-    """Return the format that a file name's ending states; "lines" (one document per line) for others."""
-    return next((form for ending, form in _FORMATS.items() if name.lower().endswith(ending)), "lines")
+def guess_format(name: str, first: bytes = b"", fields: Sequence[str] = ()) -> InputFormat:
+    """Return the format that a file name's ending states, else its first line; "lines": one document per line.
+
+    Read as plain lines, the labels of such a file would be words of its documents.
+    """
+    for ending, form in _FORMATS.items():
+        if name.lower().endswith(ending):
+            return form
+    line = first.decode("utf-8-sig", errors="replace").strip()
+    if line.startswith(LABEL_PREFIX):
+        return "fasttext"
+    if line.startswith('{"'):
+        return "jsonl"
+    delimiters: dict[InputFormat, str] = {"tsv": "\t", "csv": guess_delimiter(line)}
+    for form, delimiter in delimiters.items():
+        names = [name.strip().strip('"') for name in line.split(delimiter)]
+        if len(names) > 1 and not {*fields, "text"}.isdisjoint(names):
+            return form
+    return "lines"
 
 
 SkipReporter = Callable[[BadDataError], None]
@@ -101,18 +126,23 @@ def read_whole_text(stream: Iterable[bytes], name: str) -> str:
     return "".join(line for _, line in decode_lines(stream, name, "utf-8", problems))
 
 
-def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
-    values = row.values
-    given = {field: str(values[field]) for field in fields if values.get(field) is not None}
-    if not given and values.get("text") is not None:
-        given = {fields[-1]: str(values["text"])}
+def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) -> dict[str, str]:
+    """Return the fields of a document as text, or its `text` as the last field; raise BadDataError without any."""
+    given = {field: to_text(values[field]) for field in fields if not is_missing(values.get(field))}
+    if not given and not is_missing(values.get("text")):
+        given = {fields[-1]: to_text(values["text"])}
     if not given:
         raise BadDataError(
             f"none of the fields {', '.join(fields)}, and no `text`",
-            where=row.where,
+            where=where,
             hint="Name a column or key after a field of the model, or `text`.",
         )
-    own_id = values.get("id")
+    return given
+
+
+def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
+    given = read_fields(row.values, fields, row.where)
+    own_id = row.values.get("id")
     return NewDocument(str(row.number if own_id in (None, "") else own_id), given)
 
 

@@ -26,12 +26,12 @@ from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.calibrate import check_probabilities
 from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, fit_thresholds
 from textcat.experiment.steps.held_out import score_held_out
-from textcat.experiment.steps.learner import LearningProblem, find_learner
+from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
-from textcat.serving.categorizer import Categorizer
-from textcat.serving.document_files import NewDocument
+from textcat.serving.categorizer import Categorizer, list_texts
+from textcat.serving.document_files import NewDocument, read_fields
 from textcat.settings import describe_fault
 from textcat.splits import assign_folds, split_by_fold
 from textcat.text.counting import count_terms
@@ -79,7 +79,8 @@ def train_categorizer(
     X, Y = vectorizer.transform(counted), counted.make_sparse_labels(categories).toarray()
     mask = None if keeps_all_features(run.selection) else select_features(X, Y, run.selection)
     problem = LearningProblem(X, Y, mask, seed)
-    model = find_learner(run.learner).fit(problem, validate_parameters(run.learner, run.parameters), jobs)
+    learner, parameters = load_learner(run)
+    model = learner.fit(problem, parameters, jobs)
 
     @cache
     def score_folds(folds: int) -> tuple[Floats, NDArray[np.int64]]:
@@ -135,10 +136,11 @@ def make_documents(texts: Texts, fields: Sequence[str], labels: Labels | None = 
                 f"document {number} is {type(text).__name__}, not text",
                 hint=f"Give texts, or mappings with the fields {', '.join(fields)}.",
             )
-        named = {fields[-1]: text} if isinstance(text, str) else text
+        values = {fields[-1]: text} if isinstance(text, str) else text
+        named = read_fields(values, fields, f"document {number}")
         given: Any = () if labels is None else labels[number]
-        own = (given,) if isinstance(given, str) else tuple(given)
-        found.append(NewDocument(str(number), dict.fromkeys(fields, "") | dict(named), own, "train"))
+        own = (str(given),) if isinstance(given, str) else tuple(map(str, given))
+        found.append(NewDocument(str(number), dict.fromkeys(fields, "") | named, own, "train"))
     return found
 
 
@@ -223,11 +225,12 @@ def tune(
     """
     from textcat.experiment.tune.session import TuneSettings, tune_experiment  # noqa: PLC0415 - takes long to import
 
-    texts, labels = list(texts), list(labels)
+    texts, labels = list_texts(texts), list(labels)
     single = check_labels(texts, labels)
     with TemporaryDirectory(prefix="textcat-tune-") as scratch:
         folder = Path(scratch)
-        experiment = load_experiment(_write_experiment(folder, texts, labels, single_label=single))
+        documents = make_documents(texts, USUAL_SETTINGS["text"]["fields"], labels)
+        experiment = load_experiment(_write_experiment(folder, documents, single_label=single))
         settings = TuneSettings(metric, folds, configurations, time, seed)
         found = tune_experiment(
             experiment, RunContext(folder / "data", jobs=jobs), settings, folder / "tuned"
@@ -237,14 +240,19 @@ def tune(
     return train_categorizer(texts, labels, kept, seed=experiment.seed, jobs=jobs)
 
 
-def _write_experiment(folder: Path, texts: Any, labels: Any, *, single_label: bool) -> Path:
+def _write_experiment(folder: Path, documents: Sequence[NewDocument], *, single_label: bool) -> Path:
     """Write documents and an experiment file with the usual settings; return the file."""
-    held_back = min(HELD_BACK, len(texts))
+    held_back = min(HELD_BACK, len(documents))
     with (folder / "documents.jsonl").open("w", encoding="utf-8") as stream:
-        for number, (text, own) in enumerate(zip(texts, labels, strict=True)):
+        for number, document in enumerate(documents):
+            if changed := [name for name in document.labels if name != name.strip() or not name]:
+                # Files have no such labels: the search would see other categories than the model has.
+                raise UsageError(
+                    f"the label {changed[0]!r} of document {document.id} is empty or has space around it",
+                    hint="Strip the labels, and leave empty ones out.",
+                )
             side = "test" if number % held_back == held_back - 1 else "train"
-            names = [own] if isinstance(own, str) else list(own)
-            record = {"id": str(number), "text": text, "labels": names, "side": side}
+            record = {"id": document.id, **document.fields, "labels": document.labels, "side": side}
             stream.write(json.dumps(record) + "\n")
     options = {"id": "id", "text": ["text"], "label": "labels", "side": "side"}
     corpus = {"name": "jsonl", "path": "documents.jsonl", "single_label": single_label, "options": options}

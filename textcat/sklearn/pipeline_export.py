@@ -4,17 +4,19 @@
     pipeline = make_pipeline_of(model)          # FeatureUnion of TfidfVectorizer, LogisticRegression or LinearSVC
 
 UsageError names a setting that scikit-learn does not support. `convert_to_onnx` passes the pipeline on to skl2onnx,
-which supports words and n-grams of words, but no n-grams of characters within words.
+which supports words and n-grams of words, but no n-grams of characters.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.svm import LinearSVC
 
 from textcat.errors import UsageError
@@ -56,12 +58,10 @@ def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
         raise UsageError(
             "skl2onnx is not installed", hint="Install it with `pip install skl2onnx`."
         ) from error
-    if any(
-        part.group is not None and part.group.analyzer == "char_wb" for part in categorizer.vectorizer.parts
-    ):
+    if any(part.group is not None and part.group.analyzer != "word" for part in categorizer.vectorizer.parts):
         raise UsageError(
-            "skl2onnx does not support n-grams of characters within words",
-            hint="Train with n-grams of words, or of characters across words (analyzer: char).",
+            "skl2onnx does not support n-grams of characters within words, nor one space for white space of any kind",
+            hint="Train with n-grams of words.",
         )
     pipeline = make_pipeline_of(categorizer)
     tokenizer = categorizer.text.tokenizer
@@ -108,7 +108,7 @@ def _get_inverse_temperature(categorizer: Categorizer) -> float | None:
     return None if inverse is None else float(inverse[0])
 
 
-def _make_vectorizers(categorizer: Categorizer) -> list[tuple[str, TfidfVectorizer, float]]:
+def _make_vectorizers(categorizer: Categorizer) -> list[tuple[str, Any, float]]:
     """Return a fitted vectorizer for each group of terms, with its name and weight."""
     fitted, text = categorizer.vectorizer, categorizer.text
     tokenizer = load_tokenizer(text.tokenizer)
@@ -134,8 +134,21 @@ def _make_vectorizers(categorizer: Categorizer) -> list[tuple[str, TfidfVectoriz
         vectorizer.fit([""])
         if vectorizer.use_idf:
             vectorizer.idf_ = inverse_document_frequencies(fitted.containing[places], fitted.documents)
-        found.append((f"{vectorizer.analyzer}{number}", vectorizer, part.weight))
+        name = f"{vectorizer.analyzer}{number}"
+        found.append(
+            (
+                name,
+                _join_white_space(vectorizer) if vectorizer.analyzer == "char" else vectorizer,
+                part.weight,
+            )
+        )
     return found
+
+
+def _join_white_space(vectorizer: TfidfVectorizer) -> Pipeline:
+    """Return the vectorizer of texts with a space for white space: by itself it counts tabs and line ends."""
+    split, join = (FunctionTransformer(partial(map, function)) for function in (str.split, " ".join))
+    return Pipeline([("split", split), ("join", join), ("count", vectorizer)])
 
 
 def _make_classifier(categorizer: Categorizer) -> Any:

@@ -6,6 +6,7 @@ token instead of distinct words would be slow.
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import importlib
 import importlib.util
@@ -71,7 +72,8 @@ def stop_list_identity(name: str) -> dict[str, str]:
 
 def _read_stop_list(name: str, path: Path) -> StopList:
     try:
-        content = path.read_bytes()
+        # Editors put a byte-order mark before the first word; a list is identified by its words.
+        content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise _make_unknown_error(name) from None
     except OSError as error:

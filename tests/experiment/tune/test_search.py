@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from textcat.experiment.tune.evaluation import PathResult
+from textcat.experiment.tune.evaluation import PathResult, PathTask
 from textcat.experiment.tune.findings import answer_more_labels, estimate_effects, extrapolate
 from textcat.experiment.tune.journal import Journal
 from textcat.experiment.tune.search import Search
@@ -24,10 +26,15 @@ def worth_of(configuration: Configuration) -> float:
 class Evaluator:
     """Values are sums of terms; C 1 (or 10) is best."""
 
-    def __init__(self, *, folds: int = 5, small: bool = False, seconds: float = 0.0) -> None:
-        self.space, self.folds, self.has_small_fold = Space.read(), [(range(8), range(2))] * folds, small
+    def __init__(
+        self, *, folds: int = 5, small: bool = False, seconds: float = 0.0, held: int = 2000
+    ) -> None:
+        self.space, self.folds, self.has_small_fold = Space.read(), [(range(8), range(held))] * folds, small
         self.small, self._seconds = (range(4), range(2)), seconds
         self.calls: list[tuple[str, int | None, tuple[float, ...]]] = []
+
+    def evaluate_all(self, tasks: Sequence[PathTask]) -> Generator[PathResult]:
+        yield from (self.evaluate(*task) for task in tasks)
 
     def evaluate(self, configuration: Configuration, fold: int | None, costs: Any) -> PathResult:
         self.calls.append((configuration.name, fold, tuple(costs)))
@@ -61,6 +68,24 @@ def test_few_go_on_to_all_folds_and_those_are_the_best_of_their_round(tmp_path: 
     assert [len(each.folds) for each in by_folds] == [5, 3, 3, 1, 1, 1, 1, 1, 1]
     least = min(worth_of(each.configuration) for each in by_folds[:3])
     assert all(worth_of(each.configuration) <= least for each in by_folds[3:])
+
+
+@pytest.mark.parametrize(
+    ("held", "rungs"),
+    [
+        (1000, [[0], [1, 2], [3, 4]]),
+        (500, [[0, 1], [2], [3, 4]]),
+        (300, [[0, 1, 2, 3], [], [4]]),
+        (20, [[0, 1, 2, 3, 4], [], []]),
+    ],
+)
+def test_of_few_documents_more_folds_are_measured_at_once(
+    held: int, rungs: list[list[int]], tmp_path: Path
+) -> None:
+    search = search_with(tmp_path, Evaluator(held=held), most=30)
+    assert search.rungs == rungs
+    assert {len(each.folds) for each in search.candidates} >= {len(rungs[0]), 5}
+    assert min(len(each.folds) for each in search.candidates) == len(rungs[0])
 
 
 @pytest.mark.parametrize("small", [False, True])
@@ -117,7 +142,8 @@ def test_time_cuts_the_list_and_changes_nothing_else(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("short", [True, False])
 def test_each_configuration_is_drawn_once_and_sets_what_it_says(short: bool) -> None:
-    space = Space.read(short_texts=short)
+    # Many configurations a round: drawing goes through the whole space each time.
+    space = replace(Space.read(short_texts=short), round=1000)
     assert ("first words" in space.choices) != short
     tried: list[Configuration] = []
     while drawn := space.draw_round(len(tried), 1, tried, tried[0] if tried else None):

@@ -21,6 +21,7 @@ from textcat.experiment.steps.vectorize import read_vectors
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.space import Configuration, Space
+from textcat.linear.training import ALGORITHMS
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -116,19 +117,50 @@ def test_another_seed_or_metric_does_not_read_the_journal(tmp_path: Path) -> Non
     assert len(keys) == 4
 
 
+def test_changed_stop_words_or_another_solver_do_not_read_the_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = tmp_path / "words.txt"
+    experiment = read_own(write_questions(tmp_path / "questions.csv"))
+    text = experiment.text.model_copy(update={"stop_list": str(words)})
+    experiment = experiment.model_copy(update={"text": text})
+    keys = []
+
+    def add_key(content: str) -> None:
+        words.write_text(content)
+        tune(tmp_path, experiment, configurations=1)
+        keys.append(json.loads((tmp_path / "out" / "journal.json").read_text())["key"])
+
+    add_key("the\n")
+    add_key("the\n")
+    assert len(set(keys)) == 1
+    add_key("which\n")
+    monkeypatch.setitem(ALGORITHMS, "fast", replace(ALGORITHMS["fast"], version=99))
+    add_key("which\n")
+    assert len(set(keys)) == 3
+
+
 def test_an_interrupt_keeps_the_best_so_far(tmp_path: Path) -> None:
     experiment = read_own(write_questions(tmp_path / "questions.csv"))
     seen = []
 
     def interrupt(search: Any, candidate: Any) -> None:
         seen.append(candidate)
-        if len(seen) == 3:
+        if len(seen) == 7:
             raise KeyboardInterrupt
 
     result = tune(tmp_path, experiment, listener=interrupt, configurations=9)
     assert result.report["stopped_by"] == "interrupt"
-    assert len(result.report["candidates"]) == 3
+    # Two configurations on three folds, and one on the first of them.
+    assert sorted(len(each["folds"]) for each in result.report["candidates"]) == [1, 3, 3]
     assert result.report["best"]["name"] == result.report["candidates"][0]["name"]
+
+
+def test_problems_of_documents_are_reported_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    table = write_questions(tmp_path / "questions.csv")
+    table.write_text(table.read_text() + "empty,,red,train\n")
+    tune(tmp_path, read_own(table), configurations=4)
+    assert [each.message.count("a document without any text") for each in caplog.records].count(1) == 1
 
 
 def test_without_time_the_first_configuration_is_the_answer(tmp_path: Path) -> None:
@@ -161,7 +193,7 @@ def test_softmax_is_an_option_for_one_label_only(tmp_path: Path, monkeypatch: py
     def read_softmax(cls: type[Space], **which: bool) -> Space:
         space: Space = read(cls, **which)
         losses = {**space.choices, "loss": {"softmax": "softmax"}}
-        first = [Configuration((*space.first[0].options[:-1], ("loss", "softmax")))]
+        first = [Configuration(tuple({**space.first[0].chosen, "loss": "softmax"}.items()))]
         return replace(space, choices=losses, first=first)
 
     monkeypatch.setattr(Space, "read", classmethod(read_softmax))

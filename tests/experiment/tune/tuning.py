@@ -46,7 +46,11 @@ def read_own(path: Path) -> Experiment:
     return load_experiment(written)
 
 
-def tune(folder: Path, experiment: Experiment, *, listener: Any = None, **settings: Any) -> TuneResult:
+def tune(
+    folder: Path, experiment: Experiment, *, listener: Any = None, executor: Any = None, **settings: Any
+) -> TuneResult:
     """Run a session with three folds in a folder."""
     chosen = TuneSettings(**{"folds": 3, "configurations": 3, **settings})
-    return tune_experiment(experiment, RunContext(folder / "data"), chosen, folder / "out", listener)
+    return tune_experiment(
+        experiment, RunContext(folder / "data", executor=executor), chosen, folder / "out", listener
+    )

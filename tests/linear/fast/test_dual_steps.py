@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from tests.linear.fast.problems import make, objective, solve
 from textcat.linear.fast.dual import StoppingRule, _choose_start_points, maximise_dual
-from textcat.linear.fast.dual_ascent import DualAscent
+from textcat.linear.fast.dual_ascent import DualAscent, PassRecord, _predict_visits
 from textcat.linear.fast.lane_losses import LANE_LOSSES, LOSS_NUMBERS, measure_duals, measure_losses
 from textcat.linear.fast.layout import (
     pack_block,
@@ -16,7 +17,7 @@ from textcat.linear.fast.layout import (
     sum_squares,
     take_columns,
 )
-from textcat.linear.fast.support_vectors import is_finish_quicker
+from textcat.linear.fast.support_vectors import FinishTiming, _join_lanes, _split_lanes
 from textcat.linear.simd import WIDTH
 
 LOSSES = ["logistic", "hinge", "squared_hinge"]
@@ -73,17 +74,65 @@ def test_the_logistic_loss_starts_from_a_tenth_of_the_constants_model() -> None:
     assert _choose_start_points(rows, block, "hinge") is None
 
 
+def make_ascent(n: int) -> DualAscent:
+    _, _, rows, block = block_of(n=n)
+    return DualAscent(rows, block, LANE_LOSSES["hinge"], np.random.default_rng(0))
+
+
 def test_only_unfinished_lanes_count_for_the_finish() -> None:
-    _, _, rows, block = block_of(n=400)
-    ascent = DualAscent(rows, block, LANE_LOSSES["hinge"], np.random.default_rng(0))
+    ascent = make_ascent(400)
     ascent.alpha[:, :4] = 1.0
     ascent.alpha[:10, 4] = 1.0
     one = np.array([False, False, False, False, True])
-    assert is_finish_quicker(ascent, one, 6_000.0)
-    assert not is_finish_quicker(ascent, one, 4_000.0)
-    assert not is_finish_quicker(ascent, ~one, 6_000.0)
-    assert not is_finish_quicker(ascent, np.ones(5, bool), 25_000.0)
-    assert is_finish_quicker(ascent, np.ones(5, bool), np.inf)
+
+    def is_quicker(lanes: NDArray[np.bool_], left: float) -> bool:
+        return FinishTiming(ascent, cost=0.0).is_quicker(lanes, left, visits=1.0)
+
+    assert is_quicker(one, 7_000.0)
+    assert not is_quicker(one, 5_000.0)
+    assert not is_quicker(~one, 7_000.0)
+    assert not is_quicker(np.ones(5, bool), 30_000.0)
+    assert is_quicker(np.ones(5, bool), np.inf)
+
+
+def test_the_finish_waits_while_passes_save_more_than_they_cost() -> None:
+    ascent, lanes = make_ascent(1000), np.ones(1, bool)
+    timing = FinishTiming(ascent)
+    decisions = []
+    for round_number, support_vectors in enumerate((1000, 600, 400, 390, 389)):
+        ascent.alpha[:] = 0.0
+        ascent.alpha[:support_vectors, 0] = 1.0
+        decisions.append(timing.is_quicker(lanes, np.inf, 1000.0 * (round_number + 1)))
+    assert decisions == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("power", [1.0, 2.5])
+def test_the_visits_of_the_hinge_are_predicted_from_a_power_of_those_before(power: float) -> None:
+    history = [PassRecord(1.0, np.inf, 0.0)]
+    history += [PassRecord(k**-power, 1e3 * k**-power, 10.0 * k) for k in range(1, 9)]
+    assert _predict_visits(history, sublinear=True) == pytest.approx(10 * (1e3 ** (1 / power) - 8))
+
+
+def test_the_visits_of_other_losses_are_predicted_from_a_constant_rate() -> None:
+    history = [PassRecord(1.0, np.inf, 0.0)]
+    history += [PassRecord(0.5**k, 1e3 * 0.5**k, 10.0 * k) for k in range(1, 9)]
+    assert _predict_visits(history, sublinear=False) == pytest.approx(10 * (np.log2(1e3) - 8))
+    assert (
+        _predict_visits(history[:2], sublinear=False) == _predict_visits(history[:2], sublinear=True) == 0.0
+    )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("length", [1, 512, 1300])
+def test_lanes_are_split_into_rows_and_joined_again(dtype: type[np.floating], length: int) -> None:
+    block = np.random.default_rng(0).normal(size=(length, WIDTH)).astype(dtype)
+    lanes, before = np.array([0, 3, 15]), block.copy()
+    rows = _split_lanes(block, lanes)
+    assert rows.dtype == np.float64 and np.array_equal(rows, block[:, lanes].T)
+    _join_lanes(rows + 1, lanes, block)
+    changed = before.copy()
+    changed[:, lanes] = rows.T + 1
+    assert np.array_equal(block, changed)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -5,11 +5,12 @@ Folders of classes may be in folders of training and test documents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, cast
 
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.collection_files import DocumentTree
@@ -20,22 +21,25 @@ from textcat.corpora.document import (
     Split,
     count_categories,
     find_side_by_name,
-    require_choice,
 )
 from textcat.corpora.own.tables import (
     Problems,
     TableFormat,
     TableRow,
     choose_codec,
+    is_missing,
     parse_flag,
+    parse_list,
     read_table_file,
+    to_text,
 )
 from textcat.errors import BadDataError, UsageError
 from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names
 
-SAME_NAMES = ("apart", "one")
+# How the id of a document begins whose text is the name of its label.
+LABEL_NAME = "name of label "
 
 
 class FolderDocument(NamedTuple):
@@ -52,7 +56,6 @@ def list_folder_documents(tree: DocumentTree, *, sided: bool, same_name: str) ->
     sided: the first level of folders are sides and the second are classes.
     same_name: with "one", files of one name in several classes are one document with all these labels.
     """
-    require_choice("same_name", same_name, SAME_NAMES)
     found: dict[tuple[str, str], list[str]] = {}
     for name in tree.names:
         parts = name.split("/")
@@ -108,18 +111,8 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
 class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
-    text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; JSON
-        lists are read as they are; with several columns, each says whether the document has the label of its name),
-        the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
-    test: a second table with the test documents, relative to the folder of the first.
-    validation: the side of validation documents: train, test or unused.
-    ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
-        each test document; with `ratio=None` all documents are training documents.
-    categories: the only labels allowed.
-    policy: the action for each kind of problem, see `textcat.corpora.own.tables`; `problems` holds the problems
-        that the last pass over `documents` met.
-    same_name: for folders: "one" joins files of one name in several classes into one document. `side` states
-        that the folders of classes are in folders of sides.
+    The options are described in corpora/options.yaml and checked by the registry. Words of sides are in
+    lists/side_words.yaml. `problems` holds the problems that the last pass over `documents` met.
     """
 
     def __init__(
@@ -132,7 +125,7 @@ class OwnDocuments(CountingCorpus):
         id: str | None = None,  # noqa: A002 - the column's name in experiment files
         side: str | None = None,
         test: str | None = None,
-        validation: str = "unused",
+        validation: Split = "unused",
         label_separator: str | None = ",",
         encoding: str = "utf-8",
         categories: Sequence[str] | None = None,
@@ -140,13 +133,11 @@ class OwnDocuments(CountingCorpus):
         seed: int = 0,
         policy: Mapping[str, str] | None = None,
         same_name: str = "apart",
+        label_names: bool = False,
     ) -> None:
-        _check_encoding(encoding)
         if test is not None and (side is not None or kind == "folders"):
             other = "options.side" if side is not None else "folders of sides"
             raise UsageError(f"options.test cannot be combined with {other}", hint="Name one of the two.")
-        require_choice("validation", validation, get_args(Split))
-        Problems.with_policy(policy)
         self.name = kind
         self.path = path
         self.text = (text,) if isinstance(text, str) else tuple(text)
@@ -155,8 +146,10 @@ class OwnDocuments(CountingCorpus):
         # Rows of folders have their side in a column of this name.
         self.side = "side" if kind == "folders" and side is not None else side
         self.paths = (path,) if test is None else (path, path.parent / test)
-        self.validation = cast(Split, validation)
+        self.validation = validation
         self.same_name = same_name
+        self.label_names = label_names
+        self._named = 0
         self.label_separator = label_separator
         self.encoding = encoding
         self.closed = None if categories is None else tuple(categories)
@@ -184,13 +177,24 @@ class OwnDocuments(CountingCorpus):
     def _read(self, problems: Problems) -> Iterator[Document]:
         """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
+        labels: set[str] = set()
         for number, (row, side) in enumerate(self._read_rows(problems), 1):
             document = self._make_document(row, number, side, problems)
             if document is not None:
                 document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
+                if document.split == "train":
+                    labels.update(document.labels)
                 yield document
+        if self.label_names:
+            self._named = len(labels)
+            yield from map(self._make_label_document, sorted(labels))
+
+    def _make_label_document(self, label: str) -> Document:
+        """Return a training document whose text is the name of its label."""
+        fields = dict.fromkeys(self.text, "") | {self.text[0]: split_name(label)}
+        return Document(f"{LABEL_NAME}{label}", fields, (label,), "train", f"label {label!r}")
 
     def _read_rows(self, problems: Problems) -> Iterator[tuple[TableRow, Split]]:
         """Yield each row and the side of its file."""
@@ -214,7 +218,7 @@ class OwnDocuments(CountingCorpus):
         assigned = side if self.side is None else self._assign_side(row, problems)
         if assigned is None:
             return None
-        fields = {column: str(values[column]) for column in self.text}
+        fields = {column: to_text(values[column]) for column in self.text}
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
@@ -241,7 +245,7 @@ class OwnDocuments(CountingCorpus):
 
     def _read_labels(self, row: TableRow, problems: Problems) -> tuple[str, ...] | None:
         """Return the labels; None if the document is skipped."""
-        value = row.values[self.label[0]]
+        value = parse_list(row.values[self.label[0]])
         if len(self.label) > 1:
             flags = {column: parse_flag(row.values[column]) for column in self.label}
             if unclear := [column for column, flag in flags.items() if flag is None]:
@@ -250,7 +254,7 @@ class OwnDocuments(CountingCorpus):
                 return None
             parts = [column for column, flag in flags.items() if flag]
         elif isinstance(value, list):
-            parts = [str(each) for each in value]
+            parts = [str(each) for each in value if not is_missing(each)]
         else:
             text = str(value)
             parts = [text] if self.label_separator is None else text.split(self.label_separator)
@@ -307,20 +311,16 @@ class OwnDocuments(CountingCorpus):
         """Return the side of each document, or None where the documents have sides of their own."""
         if not self._is_drawn:
             return None
-        training = draw_training_mask(documents, seed=self.seed, ratio=cast(float, self.ratio))
-        return ["train" if chosen else "test" for chosen in training]
+        own = documents - self._named
+        training = draw_training_mask(own, seed=self.seed, ratio=cast(float, self.ratio))
+        sides: list[Split] = ["train" if chosen else "test" for chosen in training]
+        return sides + ["train"] * self._named
 
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
         """Return the categories, given the labels counted in a pass over the documents."""
         return counts.in_train_or_test() if self.closed is None else self.closed
 
 
-def _check_encoding(encoding: str) -> None:
-    try:
-        newline = "\n".encode(encoding)
-    except LookupError as problem:
-        raise UsageError(
-            f"unknown encoding {encoding!r}", hint="Known ones are utf-8, latin-1 and others of Python."
-        ) from problem
-    if newline != b"\n":
-        raise UsageError(f"cannot read files in {encoding}", hint="Convert them to utf-8.")
+def split_name(name: str) -> str:
+    """Return the words of a name such as card_arrival, rec.sport.hockey or cardArrival."""
+    return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip()

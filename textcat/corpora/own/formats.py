@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from textcat.corpora.document import find_side_by_name, is_split
-from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag
+from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag, parse_list
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
@@ -64,23 +64,39 @@ def detect_format(path: Path) -> str:
     return _guess_table_kind(path, first)
 
 
-def detect_encoding(path: Path) -> str:
-    """Return the encoding of a text file, judged by all of its lines."""
-    with path.open("rb") as opened:
-        return choose_encoding(opened)
+_NOT_IN_CP1252 = {0x81, 0x8D, 0x8F, 0x90, 0x9D}
 
 
-def choose_encoding(pieces: Iterable[bytes]) -> str:
-    """Return latin-1 if most non-ASCII pieces are not utf-8, else utf-8.
+def detect_encoding(*paths: Path) -> str:
+    """Return the encoding of text files, judged by all of their lines; raise UsageError where they differ."""
+    found = {}
+    for path in paths:
+        with path.open("rb") as opened:
+            found[path] = choose_encoding(opened, ascii_only="")
+    different = {encoding for encoding in found.values() if encoding}
+    if len(different) > 1:
+        what = ", ".join(f"{path} is {encoding}" for path, encoding in found.items())
+        raise UsageError(f"the files have different encodings: {what}", hint="Convert them to utf-8.")
+    return next(iter(different), "utf-8")
 
-    A few damaged lines do not make a file latin-1 (in which every byte is valid).
+
+def choose_encoding(pieces: Iterable[bytes], ascii_only: str = "utf-8") -> str:
+    """Return latin-1 or cp1252 if most non-ASCII pieces are not utf-8, else utf-8.
+
+    A few damaged lines do not make a file latin-1 (in which every byte is valid). Where latin-1 has control characters,
+    cp1252 has letters such as \u0153 and \u0161, quotation marks and the euro.
     """
     beyond_ascii = damaged = 0
+    others: set[int] = set()
     for piece in pieces:
         if not piece.isascii():
             beyond_ascii += 1
-            damaged += not _is_utf8(piece)
-    return "latin-1" if 2 * damaged > beyond_ascii else "utf-8"
+            if not _is_utf8(piece):
+                damaged += 1
+                others.update(piece)
+    if 2 * damaged <= beyond_ascii:
+        return "utf-8" if beyond_ascii else ascii_only
+    return "cp1252" if others & set(range(0x80, 0xA0)) and not others & _NOT_IN_CP1252 else "latin-1"
 
 
 def _is_utf8(content: bytes) -> bool:
@@ -145,7 +161,9 @@ class ColumnSummary:
     name: str
     present: int = 0
     words: int = 0
-    has_lists: bool = False
+    # JSON lists, and texts such as ['a', 'b'].
+    lists: int = 0
+    written_lists: int = 0
     has_repeats: bool = False
     # Occurrences of each distinct value; incomplete if `is_complete` is false.
     values: Counter[str] = field(default_factory=Counter)
@@ -158,8 +176,10 @@ class ColumnSummary:
         self.present += 1
         self.words += len(text.split())
         if isinstance(value, list):
-            self.has_lists = True
-        elif text in self.values:
+            self.lists += 1
+            return
+        self.written_lists += parse_list(value) is not value
+        if text in self.values:
             self.values[text] += 1
             self.has_repeats = True
         elif self._characters + len(text) <= _KEPT_CHARACTERS:
@@ -167,6 +187,11 @@ class ColumnSummary:
             self._characters += len(text)
         else:
             self.is_complete = False
+
+    @property
+    def has_lists(self) -> bool:
+        """Whether some values are JSON lists, or all are lists as text."""
+        return self.lists > 0 or 0 < self.written_lists == self.present
 
     @property
     def mean_words(self) -> float:
@@ -233,7 +258,8 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     text = _find_text([c for c in rest if c not in labels], table.rows)
     if not labels or not text:
         return None
-    separator = guess_separator(labels[0]) if len(labels) == 1 else None
+    is_separated = len(labels) == 1 and not labels[0].has_lists
+    separator = guess_separator(labels[0]) if is_separated else None
     others = [] if side else [c for c in named_side if c not in labels and c not in text]
     not_sides = {column.name: _explain_missing_side(column) for column in others}
     return ColumnGuess(tuple(text), tuple(labels), separator, own_id, side, not_sides)
@@ -253,9 +279,18 @@ def guess_separator(column: ColumnSummary) -> str | None:
             n * sum(piece in alone for piece in _split_value(v, separator)) for v, n in several.items()
         )
         parts = sum(n * (value.count(separator) + 1) for value, n in several.items())
+        if separator == "/" and _are_paths(column.values):
+            continue
         if several and len(pieces) < fewest and (separator != " " or known >= 0.5 * parts):
             best, fewest = separator, len(pieces)
     return best
+
+
+def _are_paths(values: Iterable[str]) -> bool:
+    """Return whether values such as `sport/tennis` name a class and a class below it, not several labels."""
+    split = [[part.strip() for part in value.split("/")] for value in values]
+    levels = [set(level) for level in zip(*split, strict=False)]
+    return len({len(parts) for parts in split}) == 1 and len(set().union(*levels)) == sum(map(len, levels))
 
 
 def _split_value(value: str, separator: str) -> Iterator[str]:
@@ -307,7 +342,8 @@ def _find_labels(columns: Sequence[ColumnSummary]) -> list[ColumnSummary]:
     """Return a column by its name; else one of lists; else all columns of marks; else the one that repeats most."""
     named = _find_named_columns(columns, "label")
     by_name = [c for c in named if c.mean_words < WORDS_OF_TEXT or c.has_lists]
-    if certain := by_name or [c for c in columns if c.has_lists]:
+    short = (c for c in columns if c.lists or (c.has_lists and c.mean_words < WORDS_OF_TEXT))
+    if certain := by_name or list(short):
         return certain[:1]
     marks = [column for column in columns if _has_marks(column)]
     if len(marks) > 1:
@@ -328,7 +364,7 @@ def _has_marks(column: ColumnSummary) -> bool:
 
 def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
     """Return columns of prose and titles; else the column with the longest values."""
-    no_lists = [c for c in columns if not c.has_lists]
+    no_lists = [c for c in columns if not c.lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
     named = _find_named_columns(usable, "text")
     prose = [c for c in usable if c.mean_words >= WORDS_OF_TEXT or c in named]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from textcat.corpora.collection_files import DocumentTree
-from textcat.corpora.document import find_side_by_name, is_split
+from textcat.corpora.document import find_side_by_name, find_similar_labels, is_split
 from textcat.corpora.own.documents import FolderDocument, OwnDocuments, list_folder_documents
 from textcat.corpora.own.formats import (
     SAMPLE_BYTES,
@@ -33,6 +33,7 @@ _RATIO = 4
 MANY_LABELS = 50
 # Where no document has several labels, up to this share without any is taken for missing labels.
 _LEFT_OUT = 0.02
+_NO_VALUES = {"nan", "none", "null", "na", "n/a", "nat"}
 # Texts with fewer words than this on average get n-grams of characters beside words: see docs/tuning.md.
 SHORT_TEXT_WORDS = 50
 
@@ -50,12 +51,15 @@ class LabelCounts:
     first_several: str = ""
     unlabelled: int = 0
     first_unlabelled: str = ""
+    texts: dict[str, Counter[int]] = field(default_factory=lambda: {"train": Counter(), "test": Counter()})
 
-    def add(self, where: str, labels: Sequence[str], side: str) -> None:
+    def add(self, where: str, labels: Sequence[str], side: str, text: str = "") -> None:
         """Count one document; the labels of unused ones are not counted."""
         self.sides[side] += 1
         if side == "unused":
             return
+        if text.strip():
+            self.texts[side][hash(text)] += 1
         self.categories[side].update(labels)
         self.documents.update(labels)
         self.labels += len(labels)
@@ -89,6 +93,9 @@ class LabelCounts:
 
     def check_categories(self, where: str) -> None:
         """Raise BadDataError if there is no label, or one that every document has."""
+        if self.sides["test"] and not self.categories["test"]:
+            hint = "Name test documents with labels; `textcat predict` labels those without."
+            raise BadDataError("no test document has a label", where=where, hint=hint)
         different = self.categories["train"] | self.categories["test"]
         if different and not (len(different) == 1 and self.is_single_label):
             return
@@ -99,13 +106,28 @@ class LabelCounts:
             what, where=where, hint="Add documents of another category, or name another column."
         )
 
-    def report_rare(self) -> list[str]:
-        """Return a line on the labels of a single document, if there are any."""
-        rare = sorted(label for label, number in self.documents.items() if number == 1)
-        if not rare:
-            return []
-        counted = "1 category has" if len(rare) == 1 else f"{len(rare):,} categories have"
-        return [f"{counted} a single document, which cannot be both learned and tested: {list_first(rare)}"]
+    def report_doubts(self) -> list[str]:
+        """Return lines on labels of a single document, of similar names and of missing values, and repeated texts."""
+        lines = []
+        if rare := sorted(label for label, number in self.documents.items() if number == 1):
+            counted = "1 category has" if len(rare) == 1 else f"{len(rare):,} categories have"
+            lines.append(
+                f"{counted} a single document, which cannot be both learned and tested: {list_first(rare)}"
+            )
+        if similar := [", ".join(map(repr, group)) for group in find_similar_labels(sorted(self.documents))]:
+            lines.append(f"categories that may be the same: {list_first(similar)}")
+        if missing := sorted(label for label in self.documents if label.strip("<>").lower() in _NO_VALUES):
+            lines.append(f"categories that may stand for a missing label: {list_first(missing)}")
+        train, test = self.texts["train"], self.texts["test"]
+        if known := sum(number for text, number in test.items() if text in train):
+            lines.append(
+                f"{known:,} test documents have the text of a training document, which makes results too good"
+            )
+        elif (repeated := train.total() - len(train)) and not test:
+            lines.append(
+                f"{repeated:,} documents have the text of an earlier one; both sides of a split may get it"
+            )
+        return lines
 
     def report(self) -> str:
         """Return the number of categories and of labels for each document, as text."""
@@ -186,7 +208,7 @@ def _check_test_file(kind: str, path: Path, test: Path) -> str:
 
 
 def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspection:
-    encoding = detect_encoding(path)
+    encoding = detect_encoding(path, *(path.parent / each for each in own_test.values()))
     problems = Problems.with_policy(_LENIENT)
     rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
     table = summarize_columns(row.values for row in rows)
@@ -216,7 +238,7 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
         f"labels: {_describe_labels(guess)}; {counts.report()}",
         f"ids: {_report_ids(guess, table)}",
         *(f"column {name} is not used as the split: {why}" for name, why in guess.not_sides.items()),
-        *counts.report_rare(),
+        *counts.report_doubts(),
         *_report_split(source, sides, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
@@ -277,7 +299,7 @@ def _count_documents(corpus: OwnDocuments) -> LabelCounts:
     """Count the documents that a run of the experiment will read."""
     counts = LabelCounts()
     for document in corpus.documents():
-        counts.add(document.where, document.labels, document.split)
+        counts.add(document.where, document.labels, document.split, "\n".join(document.fields.values()))
         if document.split != "unused":
             counts.words += sum(len(text.split()) for text in document.fields.values())
     if not counts.used:
@@ -377,7 +399,7 @@ def _inspect_folders(path: Path) -> Inspection:
     counts = _count_documents(corpus)
     report += [
         f"labels: {counts.report()}",
-        *counts.report_rare(),
+        *counts.report_doubts(),
         *_report_split("the first folder" if sided else "", rows, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
@@ -406,7 +428,7 @@ def _inspect_vectors(path: Path, own_test: dict[str, str]) -> Inspection:
     report = [
         f"svmlight: {len(heads):,} vectors",
         f"labels: {counts.report()}",
-        *counts.report_rare(),
+        *counts.report_doubts(),
         *_report_split(own_test.get("test", ""), {}, counts, {}),
     ]
     return Inspection("svmlight", (), own_test, counts, report)

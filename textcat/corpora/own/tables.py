@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ LABEL_PREFIX = "__label__"
 _PREFIXED_LABEL = re.compile(rf"(?<!\S){LABEL_PREFIX}(\S+)")
 _DELIMITERS = (",", ";", "|")
 _QUOTED = re.compile(r'"[^"]*"')
+_DECLARED = re.compile(r'\s*"?sep=(.)"?\s*', re.IGNORECASE)
 
 # The actions for each kind of problem; the first is the default.
 POLICIES: dict[str, tuple[str, ...]] = {
@@ -105,6 +107,31 @@ class Problems:
         return "\n".join([*lines, *(f"  {example}" for example in self.examples)])
 
 
+def is_missing(value: Any) -> bool:
+    """Return whether a value stands for none: None, or NaN as pandas has it."""
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def to_text(value: Any) -> str:
+    """Return a value as text: the values of a list or an object line by line, without those that are missing."""
+    if isinstance(value, list | dict):
+        parts = value if isinstance(value, list) else value.values()
+        return "\n".join(to_text(part) for part in parts if not is_missing(part))
+    return str(value)
+
+
+_ITEM = r"""(?:'[^']*'|"[^"]*"|[-+]?\d+(?:\.\d+)?)"""
+_ITEMS = re.compile(_ITEM)
+_LIST = re.compile(rf"[\[({{]\s*(?:{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*)?[\])}}]")
+
+
+def parse_list(value: Any) -> Any:
+    """Return the items of a list, also of one that a program wrote as text (`['a', 'b']`); other values as they are."""
+    if not isinstance(value, str) or not _LIST.fullmatch(written := value.strip()):
+        return value
+    return [item[1:-1] if item[0] in "'\"" else item for item in _ITEMS.findall(written)]
+
+
 _FLAGS = {
     "1": True,
     "1.0": True,
@@ -150,17 +177,22 @@ def read_rows(
 ) -> Iterator[TableRow]:
     """Yield the rows of a stream of lines; `name` is what errors call it.
 
-    The header of a CSV file shows what separates its columns.
+    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it.
     """
     if form == "jsonl":
         return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
     if form == "fasttext":
         return _read_prefixed_rows(decode_lines(lines, name, encoding, problems), name)
-    if form == "tsv":
-        return _DelimitedReader(lines, name, encoding, problems).read("\t")
     first = list(_take_header(stream := iter(lines)))
-    delimiter = guess_delimiter(b"".join(first).decode(choose_codec(encoding), errors="replace"))
-    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(delimiter)
+    header = b"".join(first).decode(choose_codec(encoding), errors="replace")
+    delimiter = "\t" if form == "tsv" else guess_delimiter(header)
+    if declared := _DECLARED.fullmatch(header):
+        first, delimiter = [b"\n"] * len(first), declared[1]
+    # Without this the quotes after a space would be part of names and labels.
+    is_spaced = f'{delimiter} "' in header
+    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(
+        delimiter, is_spaced=is_spaced
+    )
 
 
 def _take_header(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -218,10 +250,10 @@ class _DelimitedReader:
         self._last = 0
         self._fault: tuple[int, str] | None = None
 
-    def read(self, delimiter: str) -> Iterator[TableRow]:
-        """Yield the rows."""
+    def read(self, delimiter: str, *, is_spaced: bool = False) -> Iterator[TableRow]:
+        """Yield the rows; if `is_spaced`, a space after a delimiter is no part of a field."""
         csv.field_size_limit(_MAX_FIELD_BYTES)
-        reader = csv.reader(self._count_lines(), delimiter=delimiter, strict=True)
+        reader = csv.reader(self._count_lines(), delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
         header = self._read_header(reader)
         number = 0
         while header is not None:
@@ -282,6 +314,10 @@ class _DelimitedReader:
         return BadDataError(what, where=where, hint=hint)
 
 
+# JSON has no NaN and no infinity; programs that write them mean a value that is missing.
+_JSON = json.JSONDecoder(parse_constant=lambda name: None)
+
+
 def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Problems) -> Iterator[TableRow]:
     """Yield the objects, one on each line; blank lines are skipped."""
     for number, line in lines:
@@ -289,7 +325,7 @@ def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Probl
             continue
         where = f"{name}:{number}"
         try:
-            values = json.loads(line)
+            values = _JSON.decode(line.strip())
             is_whole = "\\u" not in line or is_writable(json.dumps(values, ensure_ascii=False))
         except (ValueError, RecursionError) as problem:
             problems.report("malformed", f"not JSON: {problem}", where)

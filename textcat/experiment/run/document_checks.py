@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from textcat.corpora import OWN_FORMATS, list_vector_corpora, open_corpus
+from textcat.corpora.document import find_similar_labels
 from textcat.corpora.own.tables import TABLES
 from textcat.errors import BadDataError
 from textcat.evaluation.measures import count_positives
@@ -224,6 +225,8 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
         if found:
             shown = list_first(found, SHOWN)
             log.warning("Warning: %d of %d categories are %s (%s)", len(found), len(names), what, shown)
+    for similar in find_similar_labels(names)[:SHOWN]:
+        log.warning("Warning: the categories %s may be the same", ", ".join(map(repr, similar)))
 
 
 def _locate_documents(experiment: Experiment, wrong: dict[str, str]) -> Iterator[tuple[str, str]]:

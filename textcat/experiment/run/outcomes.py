@@ -28,6 +28,8 @@ from textcat.evaluation.measures import (
 )
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
+from textcat.experiment.run.plan import Chain
+from textcat.experiment.run.results import compute_signature
 from textcat.experiment.run.results_file import RESULTS_FILE, read_results
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
@@ -72,20 +74,30 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
     folder = Path(where)
     if folder.is_dir() or folder.name == RESULTS_FILE:
         written = read_results(folder)
+        _check_run(run, written["runs"], where)
         try:
             experiment = load_experiment(find_experiment(str(written["experiment"])))
         except UsageError:
-            found = None
+            chains = []
         else:
-            found = _read_cached_outcome(experiment, run, context) if run in experiment.runs else None
+            chains = _find_chains(experiment, run, context)
+        # The experiment may have changed since: these results are asked for.
+        same = bool(chains) and compute_signature(chains) == written["runs"][run]["signature"]
+        found = _read_cached_outcome(experiment, run, chains, context) if same else None
         return found or _make_counts_outcome(written, run, "its experiment's cache is not here")
     experiment = load_experiment(where)
     _check_run(run, experiment.runs, where)
-    if found := _read_cached_outcome(experiment, run, context):
+    chains = _find_chains(experiment, run, context)
+    if found := _read_cached_outcome(experiment, run, chains, context):
         return found
     folder = context.results / experiment.name
     if (folder / RESULTS_FILE).is_file():
-        return _make_counts_outcome(read_results(folder), run, "its decisions are not in the cache")
+        written = read_results(folder)
+        _check_run(run, written["runs"], str(folder))
+        note = "its decisions are not in the cache"
+        if chains and compute_signature(chains) != written["runs"][run]["signature"]:
+            note = "its results are of other settings or another version"
+        return _make_counts_outcome(written, run, note)
     raise DataNotAvailableError(
         "the run was not evaluated on this machine",
         where=f"{where}:{run}",
@@ -98,17 +110,23 @@ def _check_run(run: str, runs: Any, where: str) -> None:
         raise UsageError(f"there is no run {run!r}", where=where, hint=suggest_names(run, runs))
 
 
-def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) -> RunOutcome | None:
+def _find_chains(experiment: Experiment, run: str, context: RunContext) -> list[Chain]:
+    """Return the steps of all repetitions of a run; none without its documents."""
+    plan = plan_experiment(experiment, context)
+    return [chain for chain in plan.chains if chain.run == run] if plan else []
+
+
+def _read_cached_outcome(
+    experiment: Experiment, run: str, all_chains: Sequence[Chain], context: RunContext
+) -> RunOutcome | None:
     """Return the cached outcome, or None. With folds it covers all of them, with random splits the first."""
-    if (plan := plan_experiment(experiment, context)) is None:
-        return None
     folds = experiment.resample is not None and experiment.resample.kind == "folds"
-    chains = [chain for chain in plan.chains if chain.run == run and (folds or chain.repeat == 0)]
+    chains = [chain for chain in all_chains if folds or chain.repeat == 0]
     evaluated = [context.store.find(chain.evaluated.recipe) for chain in chains]
     vectorized = [context.store.find(chain.vectorized.recipe) for chain in chains]
     folders = [artifact.folder for artifact in evaluated if artifact]
     vectors = [read_vectors(artifact.folder) for artifact in vectorized if artifact]
-    if min(len(folders), len(vectors)) < len(chains):
+    if not chains or min(len(folders), len(vectors)) < len(chains):
         return None
     decided = RunDecisions(
         [name for part in vectors for name in part.test_ids],
@@ -129,7 +147,6 @@ def _read_cached_outcome(experiment: Experiment, run: str, context: RunContext) 
 def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOutcome:
     """Return an outcome with counts only; results averaged over random splits have none."""
     name = str(results["experiment"])
-    _check_run(run, results["runs"], name)
     measures = results["runs"][run]["measures"]
     categories = list(results["corpus"]["train_counts"])
     counts = [

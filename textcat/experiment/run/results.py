@@ -35,7 +35,7 @@ from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.block_outcome import read_decisions, read_scores
-from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
+from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.train import list_method_names
@@ -166,6 +166,11 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
     }
 
 
+def compute_signature(chains: Sequence[Chain]) -> str:
+    """Return a short hash of all that decides the numbers of a run, given its chains."""
+    return hash_json({"key": [chain.evaluated.recipe.key for chain in chains]})[:16]
+
+
 def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> dict[str, Any]:
     run = chains[0].settings
     folders = [chain.trained.build_folder(context) for chain in chains]
@@ -177,7 +182,7 @@ def _collect_run(chains: Sequence[Chain], plan: Plan, context: RunContext) -> di
     result: dict[str, Any] = {
         "title": run.title,
         "settings": _dump_settings(run, "title"),
-        "signature": hash_json({"key": [chain.evaluated.recipe.key for chain in chains]})[:16],
+        "signature": compute_signature(chains),
         "measures": measures,
         "certificates": certificates,
     }
@@ -276,9 +281,9 @@ def describes_one_label(experiment: Experiment) -> bool:
 
 def load_single_label_rule(chain: Chain, vectors: Vectors, context: RunContext) -> DecisionRule:
     """Return the decision rule of a run whose steps are built, for one label per document."""
-    calibrated = chain.calibrated.build_folder(context) if chain.calibrated else None
-    decided = chain.decided.build_folder(context)
-    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=True)
+    return build_decision_rule(
+        context, chain.settings, chain.decided, chain.calibrated, vectors.priors, single_label=True
+    )
 
 
 def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> dict[str, Any]:

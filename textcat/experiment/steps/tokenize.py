@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
+from textcat.corpora.own.tables import TABLES
 from textcat.corpora.registry import PluginCorpus
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import CorpusSettings
@@ -27,6 +28,9 @@ from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 log = logging.getLogger(__name__)
+
+# Rises when values of tables are read in another way.
+TABLE_READER_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.dump_for_counting(),
+            **({"reader": TABLE_READER_VERSION} if corpus.name in TABLES else {}),
             **stop_list_identity(text.stop_list),
             **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },
@@ -62,7 +67,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
         counts = _count_terms(opened, text, context)
         verify_documents(corpus, folder, fingerprint)
-        _log_problems(opened)
+        _log_problems(opened, context)
         write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
@@ -126,11 +131,14 @@ def _convert_vectors(opened: VectorCorpus) -> Counts:
     return Counts(documents, list(opened.categories), weighted=True)
 
 
-def _log_problems(opened: Any) -> None:
-    """Log the problems that the reader of a user's own documents met."""
+def _log_problems(opened: Any, context: RunContext) -> None:
+    """Log the problems that the reader of a user's own documents met, once if they are counted several times."""
     problems = getattr(opened, "problems", None)
     if problems is not None and (summary := problems.summary()):
-        log.warning("%s: %s", opened.path, summary)
+        message = f"{opened.path}: {summary}"
+        if message not in context.logged:
+            context.logged.add(message)
+            log.warning("%s", message)
 
 
 def write_counts(target: Path, counts: Counts) -> None:

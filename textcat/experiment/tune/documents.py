@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -13,22 +14,27 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack
 
-from textcat.corpora import list_vector_corpora
+from textcat.corpora import OWN_TEXT_FORMATS, list_vector_corpora
+from textcat.corpora.own.documents import LABEL_NAME
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
-from textcat.experiment.context import RunContext
+from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
+from textcat.experiment.steps.vectorize import divide_documents
 from textcat.splits import RowNumbers, make_folds
 from textcat.text.text_settings import COUNTING_KEYS, TermGroup
 from textcat.text.vectorizer import Vectorizer, VectorSettings
 
 Fold = tuple[RowNumbers, RowNumbers]
 SINGLE_WORDS = TermGroup()
+# The option of the reader of own documents.
+LABEL_NAMES = "label_names"
 # Texts are short with fewer different words than this on average.
 SHORT_TEXT = 50
+# Names of labels are tried as training documents where a label has fewer documents than this on average.
+FEW_DOCUMENTS = 50
 # Vectors of folds are kept for other configurations up to this many bytes.
 KEPT_BYTES = 1_000_000_000
 
@@ -50,7 +56,8 @@ class FoldVectors:
 class TrainingDocuments:
     """Training documents: `rows` of the collection with their `labels`, and the counts of the groups used so far.
 
-    Test documents are counted with the others but their rows are never taken.
+    The last rows are those of the `names` of labels, of which no fold is part. Test documents are counted with the
+    others but their rows are never taken.
     """
 
     experiment: Experiment
@@ -62,6 +69,7 @@ class TrainingDocuments:
     categories: list[str]
     ids: list[str]
     is_vectors: bool
+    keeps_vectors: bool = True
     _counts: dict[str, Counts] = field(default_factory=dict)
     _vectors: OrderedDict[tuple[Any, ...], FoldVectors] = field(default_factory=OrderedDict)
 
@@ -74,6 +82,16 @@ class TrainingDocuments:
                 where="resample",
                 hint="Remove `resample`; for your own documents `corpus.options.ratio` draws test documents.",
             )
+        found = cls._read(experiment, context)
+        documents = found.labels.sum() / max(len(found.categories), 1)
+        if experiment.corpus.name not in OWN_TEXT_FORMATS or documents >= FEW_DOCUMENTS:
+            return found
+        options = {**experiment.corpus.options, LABEL_NAMES: True}
+        corpus = experiment.corpus.model_copy(update={"options": options})
+        return cls._read(experiment.model_copy(update={"corpus": corpus}), context)
+
+    @classmethod
+    def _read(cls, experiment: Experiment, context: RunContext) -> TrainingDocuments:
         source = fetch_documents(experiment, context)
         is_vectors = experiment.corpus.name in list_vector_corpora()
         found = cls(
@@ -87,29 +105,51 @@ class TrainingDocuments:
         found.ids = [counts.documents.ids[row] for row in division.train]
         return found
 
+    @cached_property
+    def names(self) -> RowNumbers:
+        """The positions of the names of labels; none where they are no documents."""
+        if not self.experiment.corpus.options.get(LABEL_NAMES):
+            return np.empty(0, np.int64)
+        return np.flatnonzero([each.startswith(LABEL_NAME) for each in self.ids])
+
+    @property
+    def number(self) -> int:
+        """The number of documents without names of labels."""
+        return len(self.rows) - len(self.names)
+
     def count(self, group: TermGroup) -> Counts:
         """Return the counts of a group, from memory, the cache or the text."""
-        counted = TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
+        counted = _select_counting(group)
         key = counted.model_dump_json()
         if key not in self._counts:
-            text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else (counted,)})
-            step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-            self._counts[key] = read_counts(step.build_folder(self.context))
+            self._counts[key] = read_counts(self.make_step([counted]).build_folder(self.context))
         return self._counts[key]
+
+    def make_step(self, groups: Sequence[TermGroup]) -> Step:
+        """Return the step that counts groups; vectors have none."""
+        text = self.experiment.text.model_copy(update={"groups": () if self.is_vectors else tuple(groups)})
+        return make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
+
+    def share(self, groups: Sequence[TermGroup]) -> TrainingDocuments:
+        """Return the documents with the counts of these groups alone, to be sent to workers; vectors are not kept."""
+        counts = {
+            _select_counting(group).model_dump_json(): self.count(group) for group in (SINGLE_WORDS, *groups)
+        }
+        context = RunContext(self.context.data)
+        return replace(self, context=context, keeps_vectors=False, _counts=counts, _vectors=OrderedDict())
 
     def store_counts(self, groups: Sequence[TermGroup]) -> None:
         """Put the counts of several groups into the cache, from those of each, so that no text is read again."""
         parts = [self.count(group) for group in groups]
-        text = self.experiment.text.model_copy(update={"groups": tuple(groups)})
-        step = make_tokenize_step(self.experiment.corpus, text, self.folder, self.fingerprint)
-        replace(step, make=lambda _, target: write_counts(target, _join_counts(parts))).build_artifact(
-            self.context
-        )
+        replace(
+            self.make_step(groups), make=lambda _, target: write_counts(target, _join_counts(parts))
+        ).build_artifact(self.context)
 
     def make_folds(self, folds: int, seed: int) -> list[Fold]:
         """Return the folds, as positions among the training documents; one label a document: with equal shares."""
-        strata = self.labels.argmax(axis=1) if self.experiment.corpus.single_label else None
-        return make_folds(len(self.rows), folds, seed=seed, strata=strata)
+        labels = self.labels[: self.number]
+        strata = labels.argmax(axis=1) if self.experiment.corpus.single_label else None
+        return make_folds(len(labels), folds, seed=seed, strata=strata)
 
     def count_words(self) -> NDArray[np.int64]:
         """Return the number of different words of each training document."""
@@ -136,22 +176,30 @@ class TrainingDocuments:
 
     def _make_group(self, group: TermGroup, fold: Fold, name: str) -> FoldVectors:
         """Return the vectors of one group with weight 1, which configurations share."""
-        key = (name, group.model_copy(update={"weight": 1.0}).model_dump_json())
-        if key not in self._vectors:
-            documents = self.count(group).documents
-            kept, held = self.rows[fold[0]], self.rows[fold[1]]
-            training = np.zeros(len(documents.ids), dtype=np.bool_)
-            training[kept] = True
-            one = group.model_copy(update={"weight": 1.0})
-            vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
-            seen = np.arange(len(documents.terms), dtype=np.intp)
-            self._vectors[key] = FoldVectors(
-                *(vectorizer.weigh(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
-            )
+        one = group.model_copy(update={"weight": 1.0})
+        key = (name, one.model_dump_json())
+        if key in self._vectors:
+            self._vectors.move_to_end(key)
+            return self._vectors[key]
+        documents = self.count(group).documents
+        kept, held = self.rows[fold[0]], self.rows[fold[1]]
+        training = np.zeros(len(documents.ids), dtype=np.bool_)
+        training[kept] = True
+        vectorizer = Vectorizer.fit(documents, training, settings=VectorSettings(), groups=(one,))
+        seen = np.arange(len(documents.terms), dtype=np.intp)
+        vectors = FoldVectors(
+            *(vectorizer.weigh(csr_array(documents.counts[rows]), seen) for rows in (kept, held))
+        )
+        if self.keeps_vectors:
+            self._vectors[key] = vectors
             while sum(each.bytes for each in self._vectors.values()) > KEPT_BYTES and len(self._vectors) > 1:
                 self._vectors.popitem(last=False)
-        self._vectors.move_to_end(key)
-        return self._vectors[key]
+        return vectors
+
+
+def _select_counting(group: TermGroup) -> TermGroup:
+    """Return the group with only what decides its counts."""
+    return TermGroup(**group.model_dump(include=set(COUNTING_KEYS)))
 
 
 def _join_counts(parts: Sequence[Counts]) -> Counts:

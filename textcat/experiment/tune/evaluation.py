@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -125,6 +126,19 @@ class PathResult:
         return cls(values, *(float(data.get(name, 0.0)) for name in names))
 
 
+class PathTask(NamedTuple):
+    """A configuration to measure on a fold, or with None on the small one, for each C from strong to weak."""
+
+    configuration: Configuration
+    fold: int | None
+    costs: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """The task in one line: the key of the journal."""
+        return f"{self.configuration.name} | {self.fold} | {' '.join(f'{cost:g}' for cost in self.costs)}"
+
+
 @dataclass
 class Evaluator:
     """Evaluates configurations on folds of the training documents."""
@@ -167,6 +181,18 @@ class Evaluator:
         """Whether the first rung trains on part of a fold."""
         return len(self.small[0]) < len(self.folds[0][0])
 
+    def evaluate_all(self, tasks: Sequence[PathTask]) -> Generator[PathResult]:
+        """Yield the result of each task, in order: by an executor's workers, or computed when it is requested."""
+        context = self.documents.context
+        if context.executor is None:
+            yield from (self.evaluate(*task) for task in tasks)
+        elif tasks:
+            shared = copy(self)
+            shared.documents = self.documents.share(
+                [group for task in tasks for group in self.space.list_groups(task.configuration)]
+            )
+            yield from context.map_items(_evaluate_task, shared, tasks)
+
     def evaluate(self, configuration: Configuration, fold: int | None, costs: Sequence[float]) -> PathResult:
         """Return the metric on a fold, or with None on the small one, for each C from strong to weak."""
         wall, processor = time.perf_counter(), time.process_time()
@@ -185,6 +211,8 @@ class Evaluator:
     ) -> dict[float, dict[str, float]]:
         """Return the metric by C and threshold rule; the path ends where more C makes it worse."""
         groups = () if self.documents.is_vectors else self.space.list_groups(configuration)
+        if self.space.learns_names(configuration):
+            rows, name = (np.concatenate([rows[0], self.documents.names]), rows[1]), f"{name} with names"
         vectors = self.documents.make_vectors(groups, rows, name)
         values: dict[float, dict[str, float]] = {}
         for cost, scores in self.score_path(configuration, vectors, rows, costs):
@@ -227,3 +255,7 @@ class Evaluator:
             rule: measure_decisions(self.metric, scores, decisions, labels, counts)
             for rule, decisions in decided.items()
         }
+
+
+def _evaluate_task(evaluator: Evaluator, task: PathTask) -> PathResult:
+    return evaluator.evaluate(*task)

@@ -216,7 +216,7 @@ def collect_findings(search: Search, best: Candidate, held_out: HeldOut) -> dict
     """Return all findings as JSON-able data."""
     evaluator = search.evaluator
     documents = evaluator.documents
-    labels, single = documents.labels, evaluator.single_label
+    labels, single = documents.labels[: documents.number], evaluator.single_label
     found: dict[str, Any] = {"effects": estimate_effects(search)}
     found["learning_curve"] = measure_learning_curve(evaluator, best).as_dict()
     found["confusions"] = list_confusions(held_out, labels, documents.categories) if single else []

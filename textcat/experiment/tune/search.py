@@ -11,16 +11,19 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from textcat.experiment.tune.evaluation import Evaluator, PathResult
+from textcat.experiment.tune.evaluation import Evaluator, PathResult, PathTask
 from textcat.experiment.tune.journal import Journal
 from textcat.experiment.tune.space import Configuration
 
 # A configuration this far (in percent) below the best so far on the same folds does not go on.
 HOPELESS = 1.0
+# Held-out documents of the first rung: with fewer, chance decides which configurations go on.
+LEAST_HELD_OUT = 1000
 
 
 @dataclass
@@ -108,12 +111,12 @@ class Search:
 
     @property
     def rungs(self) -> list[list[int | None]]:
-        """The folds that each rung adds."""
+        """The folds that each rung adds; the first has enough held-out documents to tell configurations apart."""
         folds = list(range(len(self.evaluator.folds)))
-        first: list[int | None] = [None] if self.evaluator.has_small_fold else [0]
+        enough = math.ceil(LEAST_HELD_OUT / len(self.evaluator.folds[0][1]))
+        first: list[int | None] = [None] if self.evaluator.has_small_fold else [*folds[:enough]]
         middle = [fold for fold in folds[: max(2, math.ceil(len(folds) / 2))] if fold not in first]
-        last = [fold for fold in folds if fold not in middle and fold not in first]
-        return [first, [*middle], [*last]]
+        return [first, [*middle], [fold for fold in folds if fold not in (*first, *middle)]]
 
     @property
     def best(self) -> Candidate | None:
@@ -148,19 +151,34 @@ class Search:
             return False
         before = self.best
         entrants = [Candidate(each, len(tried) + place) for place, each in enumerate(drawn)]
-        for place, rung in enumerate(self.rungs):
-            for candidate in entrants:
-                if place == 0:
-                    self.candidates.append(candidate)
-                if not self._measure(candidate, rung):
-                    self.stopped_by = "time"
-                    if not candidate.paths:
-                        self.candidates.remove(candidate)
-                    return False
+        for rung in self.rungs:
+            if not self._measure_rung(entrants, rung):
+                self.stopped_by = "time"
+                return False
             entrants = self._promote(entrants, before)
         if self.best is not None and not self._refine_cost(self.best):
             self.stopped_by = "time"
             return False
+        return True
+
+    def _measure_rung(self, entrants: list[Candidate], folds: Sequence[int | None]) -> bool:
+        """Measure candidates on some folds; return False if there is no time for all.
+
+        Those that do not wait for the values of C of another are measured together.
+        """
+        while entrants:
+            together, begun = [], set()
+            for candidate in entrants:
+                kind = self._get_kind(candidate)
+                if kind in begun:
+                    break
+                if not self._list_alike(candidate):
+                    begun.add(kind)
+                together.append(candidate)
+            paths = [(each, fold, self._choose_costs(each)) for each in together for fold in folds]
+            if not self._measure_paths(paths):
+                return False
+            entrants = entrants[len(together) :]
         return True
 
     def _refine_cost(self, candidate: Candidate) -> bool:
@@ -170,16 +188,13 @@ class Search:
         while True:
             best, _, value = candidate.find_best()
             place = costs.index(best)
-            for cost in costs[max(place - 1, 0) : place + 2]:
-                for number, fold in enumerate(folds, start=1):
-                    if not self._measure_path(candidate, fold, [cost]):
-                        return False
-                    measured = candidate.list_values(folds[:number])
-                    if (
-                        number > 1
-                        and _find_value(measured, cost) < _find_value(measured, best) - HOPELESS / 2
-                    ):
-                        break
+            near = costs[max(place - 1, 0) : place + 2]
+            for part in (folds[:2], folds[2:]):
+                if not self._measure_paths([(candidate, fold, [cost]) for cost in near for fold in part]):
+                    return False
+                values = candidate.list_values(folds[:2])
+                least = _find_value(values, best) - HOPELESS / 2
+                near = [cost for cost in near if _find_value(values, cost) >= least]
             if candidate.find_best()[2] <= value:
                 return True
 
@@ -191,35 +206,40 @@ class Search:
             return ranked
         return [each for each in ranked if _get_value(each) > before.find_best(each.comparable)[2] - HOPELESS]
 
-    def _measure(self, candidate: Candidate, folds: Sequence[int | None]) -> bool:
-        """Measure a candidate on some folds; return False if there is no time."""
-        return all(self._measure_path(candidate, fold, self._choose_costs(candidate)) for fold in folds)
-
-    def _measure_path(self, candidate: Candidate, fold: int | None, costs: Sequence[float]) -> bool:
-        """Measure the values of C that were not measured on a fold; return False if there is no time."""
-        known = candidate.paths[fold].values if fold in candidate.paths else {}
-        costs = [cost for cost in costs if cost not in known]
-        if not costs:
-            return True
-        entry = f"{candidate.configuration.name} | {fold} | {' '.join(f'{cost:g}' for cost in costs)}"
-        result = self.journal.find(entry)
-        if result is None:
-            if not self._has_time(candidate, fold, len(costs)):
-                return False
-            result = self.evaluator.evaluate(candidate.configuration, fold, costs)
-            self.journal.add(entry, result)
-        self._note(candidate, fold, result)
+    def _measure_paths(self, paths: Iterable[tuple[Candidate, int | None, Sequence[float]]]) -> bool:
+        """Measure the values of C that were not measured on a fold; return False if there is no time for all."""
+        tasks = []
+        for candidate, fold, costs in paths:
+            known = candidate.paths[fold].values if fold in candidate.paths else {}
+            if missing := tuple(cost for cost in costs if cost not in known):
+                tasks.append((candidate, PathTask(candidate.configuration, fold, missing)))
+        results = self.evaluator.evaluate_all(
+            [task for _, task in tasks if self.journal.find(task.name) is None]
+        )
+        with closing(results):
+            for candidate, task in tasks:
+                result = self.journal.find(task.name)
+                if result is None:
+                    if not self._has_time(candidate, task.fold, len(task.costs)):
+                        return False
+                    result = next(results)
+                    self.journal.add(task.name, result)
+                self._note(candidate, task.fold, result)
         return True
 
     def _choose_costs(self, candidate: Candidate) -> list[float]:
         """Return the values of C to measure: the best so far, or all for the first candidate of its kind."""
         if candidate.paths:
             return [candidate.find_best()[0]]
+        alike = self._list_alike(candidate)
+        return (
+            [alike[0].find_best()[0]] if alike else self.evaluator.space.list_costs(candidate.configuration)
+        )
+
+    def _list_alike(self, candidate: Candidate) -> list[Candidate]:
+        """Return the measured candidates for which the same values of C are good, the best first."""
         kind = self._get_kind(candidate)
-        alike = [each for each in self.rank() if self._get_kind(each) == kind]
-        if not alike:
-            return self.evaluator.space.list_costs(candidate.configuration)
-        return [alike[0].find_best()[0]]
+        return [each for each in self.rank() if self._get_kind(each) == kind]
 
     def _get_kind(self, candidate: Candidate) -> tuple[str, bool]:
         """Return what decides which values of C are good: the loss, and whether there are characters."""
@@ -231,10 +251,10 @@ class Search:
         if self.seconds is None or self.best is None:
             return True
         expected = fits * self._estimate_seconds(candidate, fold)
-        kind = self._get_kind(self.best)
-        alike = [each for each in self.candidates if each.paths and self._get_kind(each) == kind]
         # The first of them also loaded the compiler.
-        reserved = self.reserved_fits * min(self._estimate_seconds(each, 0) for each in alike)
+        reserved = self.reserved_fits * min(
+            self._estimate_seconds(each, 0) for each in self._list_alike(self.best)
+        )
         # Joining, storing and weighting the counts of all documents takes up to as long as counting them.
         paths = [path for each in self.candidates for path in each.paths.values()]
         counting = sum(path.processor_preparing if self.by_processor else path.preparing for path in paths)
@@ -270,6 +290,8 @@ class Search:
         return (spent - once) / len(path.values)
 
     def _note(self, candidate: Candidate, fold: int | None, result: PathResult) -> None:
+        if not candidate.paths:
+            self.candidates.append(candidate)
         candidate.add(fold, result)
         self.spent += result.seconds
         self.processor_spent += result.processor_seconds

@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.tune.documents import TrainingDocuments
+from textcat.experiment.tune.documents import SINGLE_WORDS, TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator, choose_metric
 from textcat.experiment.tune.findings import collect_findings
 from textcat.experiment.tune.journal import Journal, make_journal_key
@@ -29,6 +29,7 @@ from textcat.experiment.tune.tuned import (
     run_tuned,
     write_experiment,
 )
+from textcat.linear.training import ALGORITHMS
 from textcat.store.files import write_atomically
 
 JOURNAL_FILE, REPORT_FILE = "journal.json", "tune.json"
@@ -107,7 +108,7 @@ def write_report(report: dict[str, Any], output: Path) -> Path:
 def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, context: RunContext) -> Evaluator:
     single = documents.experiment.corpus.single_label
     metric = choose_metric(settings.metric, single_label=single)
-    number = len(documents.rows)
+    number = documents.number
     if number < 2 * settings.folds:
         raise UsageError(
             f"{number} training documents are too few for {settings.folds} folds",
@@ -116,9 +117,12 @@ def _make_evaluator(documents: TrainingDocuments, settings: TuneSettings, contex
         )
     folds = documents.make_folds(settings.folds, settings.seed)
     space = Space.read(
-        vectors=documents.is_vectors, single_label=single, short_texts=documents.has_short_texts
+        vectors=documents.is_vectors,
+        single_label=single,
+        short_texts=documents.has_short_texts,
+        label_names=len(documents.names) > 0,
     )
-    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs)
+    return Evaluator(documents, space, metric, folds, settings.seed, context.jobs_per_task)
 
 
 def _list_key_facts(
@@ -127,7 +131,8 @@ def _list_key_facts(
     """Return what decides the values of the journal: documents, settings, folds and the version."""
     return {
         "version": textcat.__version__,
-        "documents": documents.fingerprint,
+        "counts": documents.make_step([SINGLE_WORDS]).recipe.key,
+        "solver": ALGORITHMS["fast"].version,
         "corpus": base.corpus.model_dump(mode="json", exclude={"path"}),
         "text": base.text.model_dump(mode="json", exclude={"groups"}),
         "metric": evaluator.metric,
@@ -148,7 +153,8 @@ def _choose_thresholds(
 ) -> tuple[HeldOut, Experiment]:
     """Choose the threshold rule by held-out scores and write the tuned experiment."""
     path = output / FILE
-    if not evaluator.documents.is_vectors:
+    is_same = len(evaluator.documents.names) == 0 or evaluator.space.learns_names(best.configuration)
+    if is_same and not evaluator.documents.is_vectors:
         evaluator.documents.store_counts(evaluator.space.list_groups(best.configuration))
     plain = write_experiment(make_experiment(base, evaluator, best, {}, output), path)
     held_out, threshold = compute_held_out(plain, context, evaluator, settings.folds)
@@ -179,7 +185,7 @@ def _make_report(
         "seed": settings.seed,
         "folds": settings.folds,
         "documents": {
-            "train": len(documents.rows),
+            "train": documents.number,
             "test": results["corpus"]["test_documents"],
             "categories": len(documents.categories),
             "first_rung": len(evaluator.small[0]),

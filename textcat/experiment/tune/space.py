@@ -16,6 +16,7 @@ from textcat.yaml_reader import read_packaged_yaml
 # Choices that decide how text becomes vectors; they do not apply to documents that are vectors.
 CHARACTER_CHOICES = ("character weight", "character weighting")
 FIRST_WORDS = "first words"
+NAMES = "label names"
 TEXT_CHOICES = (
     "words", FIRST_WORDS, "characters", *CHARACTER_CHOICES, "word weighting", "minimum documents",
 )  # fmt: skip
@@ -60,14 +61,26 @@ class Space:
     reduction: int
 
     @classmethod
-    def read(cls, *, vectors: bool = False, single_label: bool = True, short_texts: bool = True) -> Space:
+    def read(
+        cls,
+        *,
+        vectors: bool = False,
+        single_label: bool = True,
+        short_texts: bool = True,
+        label_names: bool = False,
+    ) -> Space:
         """Return the packaged space; for documents that are `vectors` without the choices about text.
 
         What is tried first depends on whether the documents are `short_texts`, whose first words are not tried.
+        The names of labels are tried if the documents have `label_names`.
         """
         data = read_packaged_yaml("experiment/tune/space.yaml")
         names = list(data["choices"])
-        unused = (*(TEXT_CHOICES if vectors else ()), *([FIRST_WORDS] if short_texts else ()))
+        unused = (
+            *(TEXT_CHOICES if vectors else ()),
+            *([FIRST_WORDS] if short_texts else ()),
+            *([] if label_names else [NAMES]),
+        )
         used = [name for name in names if name not in unused]
         first = [
             Configuration(
@@ -110,9 +123,10 @@ class Space:
         known = set(tried)
         found = [each for each in map(self.normalize, self.first) if each not in known][: self.round]
         generator = np.random.default_rng([seed, number])
-        if best is not None and not found:
-            near = [each for each in self._list_neighbours(best) if each not in known]
-            found = [near[place] for place in generator.permutation(len(near))[: self.neighbours]]
+        if best is not None:
+            near = [each for each in self._list_neighbours(best) if each not in (*known, *found)]
+            missing = max(self.neighbours - len(found), 0)
+            found += [near[place] for place in generator.permutation(len(near))[:missing]]
         others = [each for each in self.all if each not in known and each not in found]
         missing = max(self.round - len(found), 0)
         return found + [others[place] for place in generator.permutation(len(others))[:missing]]
@@ -152,6 +166,10 @@ class Space:
             **shared,
         )
         return (*words, characters)
+
+    def learns_names(self, configuration: Configuration) -> bool:
+        """Return whether the names of labels are training documents."""
+        return bool(self.choices[NAMES][configuration.chosen[NAMES]]) if NAMES in self.choices else False
 
     def list_costs(self, configuration: Configuration) -> list[float]:
         """Return the values of C to try, from strong to weak regularization."""

@@ -19,7 +19,7 @@ from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.held_out import load_held_out_scores
-from textcat.experiment.steps.vectorize import assemble_problem
+from textcat.experiment.tune.documents import LABEL_NAMES
 from textcat.experiment.tune.evaluation import (
     BETWEEN_RULE,
     CATEGORY_RULE,
@@ -60,6 +60,9 @@ def make_experiment(
     corpus: dict[str, Any] = base.corpus.model_dump(mode="json", exclude_defaults=True)
     if base.corpus.path:
         corpus["path"] = os.path.relpath(base.own_documents.resolve(), folder.resolve())
+    corpus.setdefault("options", {}).pop(LABEL_NAMES, None)
+    if evaluator.space.learns_names(candidate.configuration):
+        corpus["options"][LABEL_NAMES] = True
     text = base.text.model_dump(mode="json", exclude_defaults=True)
     data: dict[str, Any] = {
         "name": f"{name}-tuned",
@@ -106,18 +109,20 @@ def compute_held_out(
     """
     plan, _ = run_experiment(experiment, context, "train")
     chain = plan.chains[0]
-    sources = (chain.vectorized, chain.selected, chain.projected)
-    problem = assemble_problem(context, chain.settings, experiment.seed, *sources)
+    problem = chain.assemble_problem(context)
     scores, numbers = load_held_out_scores(context, chain.settings, problem, chain.trained, folds)
-    counts = problem.labels.sum(axis=0)
+    # The names of labels, which come last, are no documents to measure.
+    own = slice(evaluator.documents.number)
+    scores, numbers, labels = scores[own], numbers[own], problem.labels[own]
+    counts = labels.sum(axis=0)
     decided = {
         rule: accept_highest(scores)
         if evaluator.single_label
-        else decide_held_out(rule, scores, problem.labels, numbers)
+        else decide_held_out(rule, scores, labels, numbers)
         for rule in evaluator.rules
     }
     values = {
-        rule: measure_decisions(evaluator.metric, scores, decisions, problem.labels, counts)
+        rule: measure_decisions(evaluator.metric, scores, decisions, labels, counts)
         for rule, decisions in decided.items()
     }
     best = max(values, key=lambda rule: values[rule])
@@ -127,7 +132,7 @@ def compute_held_out(
         BETWEEN_RULE: {"rule": "scut", "cross_validated": True, "folds": folds, "shrinkage": SHRINKAGE},
     }
     if best == SHARED_RULE:
-        shared = find_shared_threshold(scores, problem.labels)
+        shared = find_shared_threshold(scores, labels)
         settings[SHARED_RULE] = {"rule": "default", "value": round(shared, 6)}
     return HeldOut(scores, decided[best], numbers, values, best), settings[best]
 

@@ -7,7 +7,6 @@ where passes get slow, each category is finished on those.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +15,7 @@ from scipy.special import expit
 from textcat.linear.fast.dual_ascent import CertifiedBlock, DualAscent, GapTarget
 from textcat.linear.fast.lane_losses import LANE_LOSSES
 from textcat.linear.fast.layout import CategoryBlock, PackedRows
-from textcat.linear.fast.support_vectors import is_finish_quicker, solve_on_support_vectors
+from textcat.linear.fast.support_vectors import FinishTiming, solve_on_support_vectors
 
 Array = NDArray[np.float64]
 
@@ -95,7 +94,7 @@ def _solve_block(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> C
     if ascent.loss.name not in _SPARSE_LOSSES:
         ascent.run_passes(reachable, rule.max_passes)
         return ascent.certify()
-    if ascent.run_passes(reachable, rule.max_passes, partial(is_finish_quicker, ascent)):
+    if ascent.run_passes(reachable, rule.max_passes, FinishTiming(ascent).is_quicker):
         return ascent.certify()
     return _finish_on_support_vectors(ascent, rule)
 
@@ -132,7 +131,7 @@ def _improve_block(
     if ascent.dtype is np.float32 and precise_enough:
         if ascent.has_drift(target):
             ascent.rebuild_weights(np.float32)
-        is_quicker = partial(is_finish_quicker, ascent) if sparse else None
+        is_quicker = FinishTiming(ascent).is_quicker if sparse else None
         if ascent.run_passes(goal, rule.max_passes, is_quicker):
             return ascent.certify()
     if sparse:

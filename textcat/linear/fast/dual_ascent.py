@@ -38,6 +38,8 @@ _GAP_LEFT_AT_RATE = 2.0
 _QUICK_RATE = 0.15
 # At this multiple of the target the weights are recomputed, where rounding could matter.
 _REBUILD_FACTOR = 30.0
+# Visits are not expected to grow by more than a factor of this logarithm.
+_MOST_GROWTH = 100.0
 # The number of rounds of passes from which the rate of convergence is estimated.
 _PACE_ROUNDS = 2
 _ROOT_ACCURACY = {np.float32: 1e-2, np.float64: 1e-3}
@@ -170,12 +172,12 @@ class DualAscent:
         self,
         goal: GapTarget,
         most_passes: float,
-        is_quicker: Callable[[NDArray[np.bool_], float], bool] | None = None,
+        is_quicker: Callable[[NDArray[np.bool_], float, float], bool] | None = None,
     ) -> bool:
         """Make passes until the gap is expected to have reached the goal; return False if stopped before.
 
-        Passes stop early when another method is quicker: `is_quicker(lanes, visits)` compares it, for the lanes
-        that are not finished, with the expected number of document visits.
+        Passes stop early when another method is quicker: `is_quicker(lanes, left, visits)` compares it, for the
+        lanes that are not finished, with the expected number of document visits, after so many of them.
         """
         target = goal.total
         n, size = max(self.rows.documents, 1), self.block.size
@@ -196,7 +198,8 @@ class DualAscent:
             left = min(_GAP_LEFT_AFTER_FULL_PASS, _GAP_LEFT_AT_RATE * rate) * seen
             if goal.reached(left):
                 return True
-            if is_quicker is not None and is_quicker(left > goal.each, _predict_visits(history)):
+            expected = _predict_visits(history, sublinear=self.loss.name == "hinge")
+            if is_quicker is not None and is_quicker(left > goal.each, expected, self.passes * n):
                 return False
             polished = rate > _QUICK_RATE and len(self.candidates) < n / 2
             if polished:
@@ -268,14 +271,22 @@ class PassRecord:
     visits: float
 
 
-def _predict_visits(history: list[PassRecord]) -> float:
-    """Return the document visits to the goal at the rate of the last rounds; 0 if there are too few to tell."""
+def _predict_visits(history: list[PassRecord], *, sublinear: bool) -> float:
+    """Return the document visits to the goal at the rate of the last rounds; 0 if there are too few to tell.
+
+    The gap falls exponentially with the visits, or, if `sublinear`, with a power of them.
+    """
     if len(history) <= _PACE_ROUNDS:
         return 0.0
-    last, before = history[-1], history[-1 - _PACE_ROUNDS]
+    last = history[-1]
+    before = history[max(1, len(history) // 2)] if sublinear else history[-1 - _PACE_ROUNDS]
     if not 0 < before.gap < np.inf:
         return 0.0
     fall = np.log(before.gap / last.gap) if 0 < last.gap < before.gap else 0.0
     if fall == 0.0:
         return np.inf
-    return float(np.log(max(last.excess, 1.0)) / fall * (last.visits - before.visits))
+    needed = np.log(max(last.excess, 1.0)) / fall
+    if sublinear:
+        growth = min(needed * np.log(last.visits / before.visits), _MOST_GROWTH)
+        return float(last.visits * np.expm1(growth))
+    return float(needed * (last.visits - before.visits))

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import get_blas_funcs
 
 from textcat.compile import compile_kernel
 from textcat.linear.fast.layout import PackedRows
@@ -83,10 +84,7 @@ def _mirror_triangle(Q: Any, known: int, size: int) -> None:
 
 @dataclass
 class GramMatrix:
-    """Documents of a working set in order of arrival, with Q_ij = y_i y_j x_i'x_j + ridge_i [i = j].
-
-    The values are in the first rows and columns of `Q`, which has space for more.
-    """
+    """Documents of a working set in order of arrival, with Q_ij = y_i y_j x_i'x_j + ridge_i [i = j]."""
 
     rows: PackedRows
     signs: NDArray[np.float64]
@@ -105,17 +103,8 @@ class GramMatrix:
         new[self.chosen] = False
         self.chosen = np.concatenate((self.chosen, np.flatnonzero(new)))
         if len(self.chosen) > known:
-            self._allocate(known)
             self._multiply(known)
         return len(self.chosen) - known
-
-    def _allocate(self, known: int) -> None:
-        size = len(self.chosen)
-        if size > len(self.Q):
-            capacity = size + size // 8 + 16
-            Q = np.empty((capacity, capacity), self.dtype)
-            Q[:known, :known] = self.Q[:known, :known]
-            self.Q = Q
 
     def _multiply(self, known: int) -> None:
         rows, size = self.rows, len(self.chosen)
@@ -124,8 +113,21 @@ class GramMatrix:
         common = min(_COMMON_FEATURES, rows.features)
         dense = np.empty((size, common), self.dtype)
         _fill_common_part(*matrix, signs, dense)
-        self.Q[known:size, :size] = dense[known:] @ dense.T
+        before, self.Q = self.Q, _multiply_common_part(dense, known)
+        self.Q[:known, :known] = before
         _add_rare_part(*matrix, signs, known, common, rows.features, self.Q)
         new = np.arange(known, size)
         self.Q[new, new] += self.ridges[self.chosen[known:]].astype(self.dtype)
         _mirror_triangle(self.Q, known, size)
+
+
+def _multiply_common_part(dense: NDArray[np.floating], known: int) -> NDArray[np.floating]:
+    """Return the products of the documents' common features in the lower triangle, from row `known` on."""
+    size = len(dense)
+    Q = np.empty((size, size), dense.dtype)
+    if known:
+        np.matmul(dense[known:], dense.T, out=Q[known:])
+        return Q
+    multiply: Any = get_blas_funcs("syrk", (dense,))
+    multiply(1.0, dense.T, trans=1, lower=0, c=Q.T, overwrite_c=1)
+    return Q

@@ -161,7 +161,7 @@ class BoundedNewton:
 
 
 # Sweeps between two computations of the gap, and the ratio of gaps above which sweeps are too slow.
-_SWEEPS = 10
+_SWEEPS = 3
 _SLOW_GAP_RATIO = 0.5
 # The part of the target that skipped variables may hold.
 _NEGLIGIBLE_SHARE = 0.1
