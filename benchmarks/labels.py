@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from benchmarks.machine import PeakMemory
 from benchmarks.many_labels import read_many_labels, write_many_labels
-from textcat.corpora.generate_labels import ManyLabels, generate_many_labels
+from textcat.corpora.generate import ManyLabels, generate_many_labels
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,8 +176,8 @@ def _rank_one_vs_rest(model: Any, data: ManyLabels) -> Ranking:
     from textcat.evaluation.ranking import TopLabels
 
     top = TopLabels.make_empty(data.held_rows.shape[0], max(RANKS))
-    for first, scores in model.score_blocks(data.held_rows, 512):
-        top.add(scores, first)
+    for first in range(0, data.Y.shape[1], 512):
+        top.add(model.select_categories(first, first + 512).scores(data.held_rows), first)
     return top.labels
 
 

@@ -67,7 +67,9 @@ def measure(request: ScaleRequest) -> dict[str, Any]:
 def train_learner(X: Any, Y: NDArray[np.bool_], learner: ScaleLearner, jobs: int) -> LinearModel:
     """Train a learner with the settings of its row in LEARNERS_BY_NAME."""
     if learner is MLR_CG:
-        return fit(X, Y, **{**load_named_learners()["MLR-CG"].settings, "max_passes": _STEPS, "n_jobs": jobs})
+        return fit(
+            X, Y, **{**load_named_learners()["MLR-CG"]["settings"], "max_passes": _STEPS, "n_jobs": jobs}
+        )
     n = X.shape[0]
     C = learner.C if learner.per is None else learner.C * learner.per / n
     lam = lam_from_c(C, n, learner.prior)

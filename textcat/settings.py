@@ -1,4 +1,4 @@
-"""Base classes of settings that experiment files may give."""
+"""Base classes of settings that experiment files may give; settings.yaml describes their keys."""
 
 from __future__ import annotations
 
@@ -8,10 +8,15 @@ from typing import Any, ClassVar
 from pydantic import (
     BaseModel,
     ConfigDict,
+    GetJsonSchemaHandler,
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
 )
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from textcat.yaml_reader import read_packaged_yaml
 
 
 def describe_fault(error: ValidationError, left_out: Collection[str] = ()) -> str:
@@ -22,10 +27,28 @@ def describe_fault(error: ValidationError, left_out: Collection[str] = ()) -> st
     return f"{place}: {message}" if place else message
 
 
+def describe_keys(kind: type[BaseModel]) -> dict[str, str]:
+    """Return the description of each key of a settings class, its base classes included."""
+    table = read_packaged_yaml("settings.yaml")
+    return {
+        key: text for each in reversed(kind.__mro__) for key, text in table.get(each.__name__, {}).items()
+    }
+
+
 class StrictSettings(BaseModel):
     """Immutable settings without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        made = handler(schema)
+        properties = handler.resolve_ref_schema(made).get("properties", {})
+        for key, text in describe_keys(cls).items():
+            properties[key]["description"] = text
+        return made
 
 
 class GrowingSettings(StrictSettings):

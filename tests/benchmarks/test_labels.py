@@ -13,7 +13,7 @@ from benchmarks import labels
 from benchmarks.__main__ import command
 from benchmarks.labels import LabelsRequest, bench_labels, measure_labels, measure_precision
 from benchmarks.many_labels import read_many_labels, write_many_labels
-from textcat.corpora.generate_labels import ManyLabels, generate_many_labels
+from textcat.corpora.generate import ManyLabels, generate_many_labels
 
 DOCUMENTS = 1500
 

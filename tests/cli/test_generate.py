@@ -12,7 +12,7 @@ from benchmarks.text import bench_corpora
 from tests.conftest import PROJECT
 from textcat.cli.main import group
 from textcat.corpora import open_corpus
-from textcat.corpora.generate_labels import generate_many_labels
+from textcat.corpora.generate import generate_many_labels
 from textcat.corpora.vector_files import open_svmlight
 from textcat.errors import UsageError
 

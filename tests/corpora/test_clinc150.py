@@ -100,10 +100,10 @@ def test_a_truncated_archive_and_an_empty_folder_are_reported(folder: Path) -> N
 
 
 def test_unknown_settings_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="split cannot be 'val'"):
-        Clinc150(folder, split="val")
-    with pytest.raises(UsageError, match="out_of_scope cannot be 'kept'"):
-        Clinc150(folder, out_of_scope="kept")
+    with pytest.raises(UsageError, match="no split 'val'"):
+        open_corpus("clinc150", folder, split="val")
+    with pytest.raises(UsageError, match="one of dropped, class"):
+        open_corpus("clinc150", folder, out_of_scope="kept")
 
 
 def test_the_real_file_has_the_published_counts(mirror: Path, fetched: Path) -> None:

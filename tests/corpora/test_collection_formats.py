@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus, open_vectors
+from textcat.corpora.cards import load_card
 from textcat.corpora.collections.newsgroups20 import (
     GROUP_LINES,
     count_newsgroups,
@@ -25,7 +26,6 @@ from textcat.corpora.collections.ohsumed import count_ohsumed23, parse_headings,
 from textcat.corpora.collections.rcv1 import (
     LAST_TRAINING_NUMBER,
     RCV1_LABELS,
-    RCV1_SPLITS,
     Rcv1Split,
     load_topics,
     read_qrels,
@@ -154,7 +154,7 @@ def test_a_bad_line_of_labels_is_named(bad: str, line: int, tmp_path: Path) -> N
     assert caught.value.where.endswith(f"a.qrels:{line}")
 
 
-@pytest.mark.parametrize("split", RCV1_SPLITS)
+@pytest.mark.parametrize("split", load_card("rcv1").splits)
 def test_sides_of_numbers(split: str) -> None:
     """The last training number is the boundary; the sample keeps a tenth of the later documents."""
     numbers = [str(number) for number in range(LAST_TRAINING_NUMBER - 100, LAST_TRAINING_NUMBER + 901)]

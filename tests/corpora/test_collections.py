@@ -81,7 +81,7 @@ def test_webkb_subsets(tmp_path: Path) -> None:
     chosen = open_corpus("webkb", folder, classes=["department"])
     assert [document.fields["title"] for document in chosen.documents()] == ["A &\nB"]
     assert univ6.fingerprint() == chosen.fingerprint()
-    with pytest.raises(UsageError, match="Choose from"):
+    with pytest.raises(UsageError, match="one of course, department"):
         open_corpus("webkb", folder, classes=["dean"])
 
 

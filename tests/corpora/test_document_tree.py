@@ -36,6 +36,11 @@ def test_a_compressed_archive_with_folders_is_read(tmp_path: Path) -> None:
     ]
 
 
+def test_hidden_files_of_an_archive_are_no_documents(tmp_path: Path) -> None:
+    hidden = ("course/.DS_Store", "__MACOSX/course/._page", ".git/HEAD", "course/Thumbs.db")
+    assert DocumentTree(packed(tmp_path, {PAGE: b"one"} | dict.fromkeys(hidden, b"x"))).names == [PAGE]
+
+
 def test_an_archive_does_not_hide_folders_of_documents(tmp_path: Path) -> None:
     folder = packed(tmp_path, {PAGE: b"one"})
     (folder / ".trash").mkdir()

@@ -109,10 +109,10 @@ def test_damaged_laws_are_named(folder: Path, damage: str) -> None:
 
 
 def test_unknown_settings_are_refused(folder: Path) -> None:
-    with pytest.raises(UsageError, match="split cannot be 'dev'"):
-        Eurlex57k(folder, split="dev")
-    with pytest.raises(UsageError, match="labels cannot be"):
-        Eurlex57k(folder, labels="topic")
+    with pytest.raises(UsageError, match="no split 'dev'"):
+        open_corpus("eurlex57k", folder, split="dev")
+    with pytest.raises(UsageError, match="labels: should be one of id, name"):
+        open_corpus("eurlex57k", folder, labels="topic")
     (folder / "eurovoc_en.json").write_text('{"12": "barge"}')
     with pytest.raises(BadDataError, match="without a label"):
         list(Eurlex57k(folder, labels="name").documents())

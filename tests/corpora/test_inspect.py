@@ -107,6 +107,15 @@ def test_labels_that_may_be_the_same_are_found(
     assert line_about(found, "categories that may stand for a missing label").endswith(": None, nan")
 
 
+def test_test_documents_without_labels_are_refused(tmp_path: Path) -> None:
+    rows = [{"text": f"{PROSE} {n}", "label": "" if n > 20 else "ab"[n % 2]} for n in range(30)]
+    train, test = write(tmp_path / "train.jsonl", rows[:20]), write(tmp_path / "test.jsonl", rows[21:])
+    with pytest.raises(BadDataError, match="no test document has a label") as caught:
+        inspect_documents(train, test)
+    assert "textcat predict" in caught.value.hint
+    assert inspect_documents(train, write(tmp_path / "some.jsonl", rows[20:])).counts.sides["test"] == 10
+
+
 @pytest.mark.parametrize("sides", [True, False])
 def test_texts_on_both_sides_are_counted(sides: bool, tmp_path: Path) -> None:
     texts = [*range(30), *range(20, 40), 25]

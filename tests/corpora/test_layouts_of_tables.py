@@ -71,6 +71,14 @@ def declare(path: Path, line: str) -> Path:
     return path
 
 
+def space_out(path: Path) -> Path:
+    """Quote all fields, with a space after each comma between them."""
+    with path.open(newline="") as opened:
+        rows = [[field.replace('"', '""').join('""') for field in row] for row in csv.reader(opened)]
+    path.write_text("".join(", ".join(row) + "\n" for row in rows))
+    return path
+
+
 def write_marks(path: Path, documents: Sequence[Labelled], yes: str = "1", no: str = "0") -> Path:
     rows = [[d.text, *(yes if label in d.labels else no for label in LABELS)] for d in documents]
     return write_cells(path, ["text", *LABELS], rows)
@@ -105,6 +113,7 @@ LAYOUTS: dict[str, Callable[[Path, Sequence[Labelled]], Path]] = {
     "excel.csv": lambda path, documents: declare(write_joined(path, documents, ";"), "sep=;\r\n"),
     "excel.txt": lambda path, documents: declare(write_joined(path, documents, "\t"), "\ufeffsep=\t\n"),
     "marks.csv": write_marks,
+    "spaced.csv": lambda path, documents: space_out(write_joined(path, documents)),
     "pandas.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(list(labels))),
     "numpy.csv": lambda path, documents: write_lists(path, documents, lambda labels: str(np.array(labels))),
     "json.csv": lambda path, documents: write_lists(path, documents, json.dumps),

@@ -69,7 +69,8 @@ def test_tables_and_json_lines_read_the_same(
 
 
 def test_a_folder_for_each_class(tmp_path: Path) -> None:
-    for name in ("earn/1.txt", "earn/deep/2.txt", "acq/1.txt", ".git/3.txt", "acq/.old/1.txt", "beside.txt"):
+    hidden = (".git/3.txt", "acq/.old/1.txt", "acq/.DS_Store", "earn/Thumbs.db", "earn/desktop.ini")
+    for name in ("earn/1.txt", "earn/deep/2.txt", "acq/1.txt", "beside.txt", *hidden):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(f"text of {name}")

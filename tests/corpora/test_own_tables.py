@@ -321,6 +321,29 @@ def test_a_column_of_lists_as_text_is_text_if_it_is_long() -> None:
     assert [column.name for column in found.labels] == ["kind"]
 
 
+@pytest.mark.parametrize(
+    ("labels", "separator"),
+    [
+        (
+            [
+                "sport/tennis",
+                "sport/golf",
+                "news/home",
+                "news/world",
+                "sport/home",
+                "news/golf",
+                "sport/world",
+            ],
+            None,
+        ),
+        (["tennis/sport", "sport/golf", "golf/news", "news/tennis", "sport/news"], "/"),
+        (["sport/tennis", "sport/golf", "news/tennis", "news/golf", "sport"], "/"),
+    ],
+)
+def test_paths_of_classes_are_one_label(labels: list[str], separator: str | None) -> None:
+    assert guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0]) == separator
+
+
 def test_spaces_separate_only_labels_that_occur_alone() -> None:
     def separator(labels: list[str]) -> str | None:
         return guess_separator(summarize_columns([{"label": each} for each in labels]).columns[0])

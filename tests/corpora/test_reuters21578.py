@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -117,10 +118,13 @@ def test_categories_are_of_used_documents_in_alphabetical_order(made: Path) -> N
     assert Reuters21578(made, split="modhayes").categories == ("acq", "cocoa", "earn")
 
 
-@pytest.mark.parametrize("wrong", [{"split": "modapt"}, {"labels": "topic"}])
-def test_unknown_settings_are_refused(made: Path, wrong: dict[str, str]) -> None:
-    with pytest.raises(UsageError, match="Choose from"):
-        str(Reuters21578(made, **wrong))
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [({"split": "modapt"}, "Choose from modapte, modlewis"), ({"labels": "topic"}, "one of topics, places")],
+)
+def test_unknown_settings_are_refused(made: Path, wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        open_corpus("reuters21578", made, **wrong)
     with pytest.raises(DataNotAvailableError, match="textcat fetch"):
         Reuters21578(made / "nowhere")
 

@@ -10,12 +10,11 @@ import pytest
 from pydantic import Field, ValidationError
 
 from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters, validate_parameters
-from textcat.experiment.spec.method_list import list_methods
-from textcat.experiment.spec.schema import make_experiment_schema
+from textcat.experiment.spec.schema import list_methods, make_experiment_schema
 from textcat.linear import load_named_learners
 from textcat.plugins import PLUGIN_KINDS
 from textcat.selection import SelectionSettings
-from textcat.settings import GrowingSettings
+from textcat.settings import GrowingSettings, describe_keys
 from textcat.text import TextSettings, VectorSettings
 from textcat.thresholds.rules import ThresholdSettings
 from textcat.yaml_reader import read_packaged_yaml
@@ -27,7 +26,7 @@ def test_every_learner_has_defaults_that_are_described_and_survive_json(name: st
     model = LEARNERS[name].parameters
     assert isinstance(found, model)
     assert LEARNERS[name].title
-    assert all(field.description for field in model.model_fields.values())
+    assert describe_keys(model).keys() == model.model_fields.keys()
     assert model.model_validate_json(found.model_dump_json()) == found
     with pytest.raises(ValidationError, match="Extra inputs"):
         validate_parameters(name, {"lamda": 1.0})
@@ -74,13 +73,13 @@ def test_named_combinations_have_the_settings_of_their_file() -> None:
     table = read_packaged_yaml("linear/learners.yaml")
     for name, learner in load_named_learners().items():
         entry = LEARNERS[name]
-        assert entry.settings == learner.settings == table[name]["settings"]
+        assert entry.settings == learner["settings"] == table[name]["settings"]
         assert entry.parameters is LinearParameters
         assert entry.version == table[name].get("version", 2)
         for word in (
-            learner.paper,
-            learner.where,
-            *(str(learner.settings[key]) for key in ("loss", "prior")),
+            learner["paper"],
+            learner["where"],
+            *(str(learner["settings"][key]) for key in ("loss", "prior")),
         ):
             assert word in entry.title
     assert LEARNERS["linear"].settings == {}
@@ -101,12 +100,12 @@ def test_the_schema_has_the_parameters_of_every_learner() -> None:
 
 def test_methods_of_every_kind_are_listed_with_a_line_each() -> None:
     found = list(list_methods())
-    assert {method.kind for method in found} == set(PLUGIN_KINDS)
+    assert {method["kind"] for method in found} == set(PLUGIN_KINDS)
     for method in found:
-        if method.source.startswith("textcat "):
-            assert method.what
-            assert "\n" not in method.what
-    assert len({(method.kind, method.name) for method in found}) == len(found)
+        if method["source"].startswith("textcat "):
+            assert method["what"]
+            assert "\n" not in method["what"]
+    assert len({(method["kind"], method["name"]) for method in found}) == len(found)
 
 
 def test_every_learner_is_covered_by_a_citation_and_a_page() -> None:

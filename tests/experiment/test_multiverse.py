@@ -12,11 +12,13 @@ import pytest
 from click.testing import CliRunner
 
 from tests.experiment.place import Place
+from tests.experiment.small import write_small_collection
 from tests.experiment.test_reading_plan import OWN
 from textcat.cli.main import group
 from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.run import multiverse
 from textcat.experiment.spec.loading import load_experiment
+from textcat.report.multiverse_page import read_summary
 from textcat.store.artifacts import Store
 
 TABLE = """extends: trial.yaml
@@ -55,7 +57,8 @@ class OwnReadings(Place):
         )
 
     def summary(self) -> dict[str, Any]:
-        summary: dict[str, Any] = json.loads((self.results / "trial" / "multiverse.json").read_text())
+        summary = read_summary(self.results / "trial")
+        assert summary is not None
         return summary
 
 
@@ -175,7 +178,8 @@ def test_printed_cells_have_a_nearest_reading_that_is_labelled(place: OwnReading
     table = place.folder / "table.yaml"
     table.write_text(TABLE)
     place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1", "--sample", "5")
-    summary = json.loads((place.results / "reuters_modapte" / "multiverse.json").read_text())
+    summary = read_summary(place.results / "reuters_modapte")
+    assert summary is not None
     found = summary["experiments"]["reuters_modapte"]
     assert found["nearest"]["note"] == "fitted to test results"
     least = min(reading["mean_difference"] for reading in found["readings"])
@@ -247,6 +251,24 @@ def test_two_experiments_of_one_summary_stay_side_by_side(place: OwnReadings) ->
     assert merge_summaries(one, two) == one | {"experiments": {"x": 1, "y": 2}}
     assert merge_summaries(one, two | {"questions": {"a": 2}})["experiments"] == {"y": 2}
     assert merge_summaries(None, two) == two
+
+
+def test_experiments_of_different_folders_read_their_own_documents(place: OwnReadings) -> None:
+    other = place.folder / "other" / "other.yaml"
+    other.parent.mkdir()
+    write_small_collection(other.parent, documents=120, seed=3)
+    other.write_text(place.experiment.read_text())
+    both, alone = (
+        ("--sample", "1"),
+        (str(other), "--readings", str(place.readings), "-j", "1", "--sample", "1"),
+    )
+    place.run(str(other), *both)
+    together = place.summary()["experiments"]
+    place.textcat("multiverse", *alone)
+    assert json.loads((place.results / "other" / "multiverse.json").read_text())["experiments"] == {
+        "other": together["other"]
+    }
+    assert together["other"]["cells"] != together["trial"]["cells"]
 
 
 def test_a_recording_store_deletes_only_what_it_made(tmp_path: Path) -> None:

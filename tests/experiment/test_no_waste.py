@@ -70,12 +70,11 @@ def test_no_stage_reads_counts_or_weighs_twice(tmp_path: Path, watched: Watched)
 
 def problem_of(tmp_path: Path) -> LearningProblem:
     tmp_path.mkdir(exist_ok=True)
-    from textcat.experiment.steps.vectorize import assemble_problem
 
     run = {"learner": "linear", "parameters": {"loss": "logistic", "lam": 0.01}}
     plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
-    return assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
+    return chain.assemble_problem(context)
 
 
 def fit_grid(

@@ -47,12 +47,11 @@ def test_each_category_is_trained_with_the_value_of_its_own(
     run = {"learner": "linear", "parameters": parameters, "search": search}
     plan, context, _ = carried_out(tmp_path, {"runs": {"run": run}})
     chain = plan.chains[0]
-    from textcat.experiment.steps.vectorize import assemble_problem
     from textcat.store.arrays import read_json
 
     folder = chain.trained.build_folder(context)
     model, found = load_model(folder), read_json(folder, "search")
-    problem = assemble_problem(context, chain.settings, 1, chain.vectorized, None, None)
+    problem = chain.assemble_problem(context)
     documents = problem.X.shape[0]
     likelihood = np.asarray(found["criterion"])
     for column, value in enumerate(found["chosen"]):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from textcat.learners import packed_matrix
-from textcat.learners.packed_matrix import PackedMatrix
+from textcat.learners import gpd_kernels
+from textcat.learners.gpd_kernels import PackedMatrix
 
 
 @pytest.mark.parametrize("columns", [16, 32, 48, 64, 80, 96])
@@ -24,7 +24,7 @@ def test_product_is_that_of_double_precision(columns: int, rows: int, depth: int
 
 def test_depth_is_divided_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    depth = 2 * packed_matrix.DEPTH + 19
+    depth = 2 * gpd_kernels.DEPTH + 19
     matrix, thin = (rng.standard_normal(shape).astype(np.float32) for shape in ((11, depth), (depth, 48)))
     out = np.empty((11, 48), dtype=np.float32)
     PackedMatrix(matrix).multiply(thin, out)

@@ -11,7 +11,7 @@ import pytest
 
 from tests.linear.problems import make
 from textcat.errors import UsageError
-from textcat.linear import Prior, find_learner, fit, load_named_learners
+from textcat.linear import Prior, fit, load_named_learners
 from textcat.linear.combinations import (
     EXACTEST_FIRST,
     QUICKEST_FIRST,
@@ -117,10 +117,8 @@ def test_the_rule_of_a_plugin_decides_about_its_algorithm() -> None:
 @pytest.mark.parametrize("name", load_named_learners())
 def test_a_named_learner_is_a_possible_combination(name: str) -> None:
     """Its loss, prior and algorithm go together."""
-    learner = find_learner(name)
+    settings = load_named_learners()[name]["settings"]
     request = SolveRequest(
-        find_loss(learner.settings["loss"]),
-        learner.settings["prior"],
-        learner.settings.get("penalize_bias", True),
+        find_loss(settings["loss"]), settings["prior"], settings.get("penalize_bias", True)
     )
-    check_combination(learner.settings["algorithm"], request)
+    check_combination(settings["algorithm"], request)

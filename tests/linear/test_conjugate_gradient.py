@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from tests.linear.oracle import hinge_optimum, objective, with_constant
 from tests.linear.problems import make
-from textcat.linear import find_learner, fit
+from textcat.linear import fit, load_named_learners
 
 
 @pytest.mark.parametrize("gamma", [1.0, 10.0, 100.0])
@@ -26,7 +26,7 @@ def test_objective_lies_between_the_svm_and_ln2_over_gamma_above_it(gamma: float
 
 def test_two_hundred_steps_come_close_to_the_svm() -> None:
     small = make(52, documents=60)
-    settings = dict(find_learner("MLR-CG").settings, lam=1e-2, penalize_bias=True)
+    settings = dict(load_named_learners()["MLR-CG"]["settings"], lam=1e-2, penalize_bias=True)
     model = fit(small.X, small.Y[:, 2], **settings)
     X, y = with_constant(small.X), small.signs[:, 2]
     w = np.append(model.coef[:, 0], model.intercept[0])
@@ -62,7 +62,7 @@ def test_quadratic_is_solved_in_as_many_steps_as_dimensions() -> None:
 
 def test_constant_is_not_pulled_to_zero() -> None:
     small = make(55)
-    settings = dict(find_learner("MLR-CG").settings, lam=100.0)
+    settings = dict(load_named_learners()["MLR-CG"]["settings"], lam=100.0)
     model = fit(small.X, small.Y[:, 2:], **settings)
     assert np.abs(model.coef).max() < 1e-2
     assert (np.abs(model.intercept) > 0.5).all()
@@ -76,7 +76,7 @@ def test_a_free_constant_does_not_run_away_on_a_rare_category() -> None:
     Y = np.zeros((2000, 4), dtype=bool)
     for category, positives in enumerate((1, 1, 2, 3)):
         Y[rng.choice(2000, positives, replace=False), category] = True
-    model = fit(X, Y, **find_learner("MLR-CG").settings)
+    model = fit(X, Y, **load_named_learners()["MLR-CG"]["settings"])
     assert np.abs(model.coef).max() < 10
     assert np.abs(model.intercept).max() < 10
     hinge = np.maximum(0.0, 1.0 - np.where(Y, 1.0, -1.0) * model.scores(X)).mean(axis=0)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from tests.conftest import PROJECT
 from tests.linear.problems import make
 from textcat.errors import UsageError
-from textcat.linear import LinearModel, Prior, find_learner, fit, fit_path, load_named_learners
+from textcat.linear import LinearModel, Prior, fit, fit_path, load_named_learners
 
 SMALL = make(41)
 
@@ -91,14 +91,12 @@ def test_row_starts_only_from_kept_duals() -> None:
 
 @pytest.mark.parametrize("name", list(load_named_learners()))
 def test_every_named_learner_trains(name: str) -> None:
-    settings = dict(find_learner(name).settings)
+    settings = dict(load_named_learners()[name]["settings"])
     settings.setdefault("lam", 1e-3)
     model = fit(SMALL.X, SMALL.Y, **settings)
     assert np.isfinite(model.coef).all()
     assert all(each.reason == settings["options"]["stop"] for each in model.certificate)
-    assert find_learner(name).paper in ("zhang_oles_2001", "genkin_2004", "zhang_jin_2003")
-    with pytest.raises(UsageError, match="no learner"):
-        find_learner(name + "?")
+    assert load_named_learners()[name]["paper"] in ("zhang_oles_2001", "genkin_2004", "zhang_jin_2003")
 
 
 def test_importing_compiles_nothing() -> None:

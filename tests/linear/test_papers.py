@@ -11,7 +11,7 @@ import pytest
 
 from tests.linear.oracle import with_constant
 from tests.linear.problems import make
-from textcat.linear import LinearModel, find_learner, fit
+from textcat.linear import LinearModel, fit, load_named_learners
 from textcat.linear.papers.column_kernels import fill_scores
 from textcat.linear.problem import join_lanes, split_into_lanes
 
@@ -111,7 +111,7 @@ def weights(model: LinearModel, k: int) -> np.ndarray:
 
 
 def settings_of(name: str, **changed: Any) -> dict[str, Any]:
-    settings = dict(find_learner(name).settings)
+    settings = dict(load_named_learners()[name]["settings"])
     return {**settings, **changed, "options": {**settings["options"], "stop": "passes"}}
 
 

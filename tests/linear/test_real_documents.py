@@ -16,7 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from tests.linear.oracle import objective
-from textcat.linear import find_learner, fit
+from textcat.linear import fit, load_named_learners
 from textcat.linear.regularization import lam_from_c
 
 CATEGORIES = ("earn", "acq", "crude", "grain", "ship")
@@ -116,7 +116,7 @@ def test_least_squares_within_a_millionth_of_the_normal_equations(reuters: Colle
 @pytest.mark.parametrize("name", ["CLS", "CMLS", "CLG", "modified-SVM", "CLG-lasso"])
 def test_single_precision_scores_as_double_does(reuters: Collection, name: str) -> None:
     """A fixed number of passes over binary words: what the papers ran, in both precisions."""
-    settings = {"lam": 1e-3, **find_learner(name).settings}
+    settings = {"lam": 1e-3, **load_named_learners()[name]["settings"]}
     runs = []
     for precision in ("float32", "float64"):
         settings["options"] = {**settings["options"], "precision": precision}

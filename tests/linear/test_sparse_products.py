@@ -40,8 +40,8 @@ def test_rows_that_are_nearly_full_are_dense() -> None:
 def test_blocks_of_categories_have_the_scores_of_all(dense: bool, width: int) -> None:
     documents, weights = make_matrices()
     model = LinearModel(weights.toarray().astype(float) if dense else weights, np.arange(23.0))
-    blocks = list(model.score_blocks(documents, width, jobs=2))
-    assert [first for first, _ in blocks] == list(range(0, 23, width))
-    assert np.array_equal(np.hstack([scores for _, scores in blocks]), model.scores(documents))
+    parts = [model.select_categories(first, first + width) for first in range(0, 23, width)]
+    blocks = [part.scores_in_threads(documents, 2) for part in parts]
+    assert np.array_equal(np.hstack(blocks), model.scores(documents))
     part = model.select_categories(3, 9)
     assert np.array_equal(part.scores(documents), model.scores(documents)[:, 3:9])

@@ -89,11 +89,6 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]) -> None:
         SelectionSettings.model_validate(wrong)
 
 
-def test_every_setting_is_described() -> None:
-    for name, field in SelectionSettings.model_fields.items():
-        assert field.description, name
-
-
 def test_a_common_threshold_keeps_what_reaches_it() -> None:
     rng = np.random.default_rng(5)
     scores = rng.random((40, 6))

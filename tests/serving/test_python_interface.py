@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -184,6 +185,31 @@ def test_documents_without_text_for_the_model_get_no_answer(documents: tuple[lis
     for wrong in ({"body": texts[0]}, {"text": None}):
         with pytest.raises(TextcatError, match="none of the fields text"):
             fitted.predict([named[0], wrong])
+
+
+def test_threads_share_a_categorizer(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+    fitted = Categorizer.fit(texts, labels)
+    draw = np.random.default_rng(1)
+    batches = [
+        [f"{text} {' '.join(map(str, draw.integers(10**6, size=200)))}" for text in texts[:20]]
+        for _ in range(16)
+    ]
+
+    def score(batch: list[str]) -> np.ndarray:
+        return fitted.scores(fitted.make_documents(batch))
+
+    expected = [score(batch) for batch in batches]
+    fitted._reader._forget()
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(score, batches))
+    finally:
+        sys.setswitchinterval(before)
+    for ours, theirs in zip(expected, found, strict=True):
+        np.testing.assert_allclose(theirs, ours, rtol=0, atol=1e-12)
 
 
 def test_tune_searches_the_documents_that_it_trains_on(documents: tuple[list[str], list[str]]) -> None:

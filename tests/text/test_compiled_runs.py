@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from tests.text.documents import documents
 from textcat.parallel import SerialExecutor
 from textcat.text import TextSettings, count_terms
-from textcat.text import compiled_runs as module
-from textcat.text.compiled_runs import RunTable
+from textcat.text import piece_counts as module
 from textcat.text.piece_counts import (
     ChunkCounts,
     RunCounter,
+    RunTable,
     SplitCounter,
     compile_piece_counter,
     make_piece_counter,

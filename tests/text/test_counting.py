@@ -223,7 +223,6 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
         TextSettings.model_validate(wrong)
 
 
-def test_every_setting_is_described_and_survives_json() -> None:
-    assert all(field.description for field in TextSettings.model_fields.values())
+def test_settings_survive_json() -> None:
     chosen = TextSettings(separate_fields=("title",), stem="porter_lemur")
     assert TextSettings.model_validate_json(chosen.model_dump_json()) == chosen

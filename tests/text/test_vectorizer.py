@@ -143,10 +143,6 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
         VectorSettings.model_validate(wrong)
 
 
-def test_every_setting_is_described() -> None:
-    assert all(field.description for field in VectorSettings.model_fields.values())
-
-
 def of_groups() -> Vectorizer:
     chosen = TextSettings.model_validate(
         {

@@ -107,12 +107,11 @@ def test_accepting_nothing_can_be_excluded():
 
 def test_held_out_documents_may_be_none_or_all_negative():
     nothing = np.zeros((0, 2))
-    rule = TuningRule(no_positives=7.0)
-    assert tune_expected_f1_thresholds(nothing, nothing, nothing > 0, rule).tolist() == [7.0, 7.0]
+    assert tune_expected_f1_thresholds(nothing, nothing, nothing > 0).tolist() == [np.inf, np.inf]
     some = np.array([[0.9, 0.9]])
-    found = tune_expected_f1_thresholds(some, some, np.array([[True, False]]), rule)
-    assert found[0] != 7.0
-    assert found[1] == 7.0
+    found = tune_expected_f1_thresholds(some, some, np.array([[True, False]]))
+    assert found[0] != np.inf
+    assert found[1] == np.inf
 
 
 def test_ends_of_the_range_are_probabilities():

@@ -128,10 +128,8 @@ def test_neighbouring_floats_are_still_divided():
         assert apply_thresholds(scores, threshold).tolist() == [[True], [False]]
 
 
-def test_category_without_positives_is_never_accepted_unless_told():
-    none = [0, 0, 0, 0, 0]
-    assert tuned(none) == math.inf
-    assert tuned(none, no_positives=0.0) == 0.0
+def test_category_without_positives_is_never_accepted():
+    assert tuned([0, 0, 0, 0, 0]) == math.inf
 
 
 def test_no_documents_to_tune_on():
@@ -250,10 +248,10 @@ def test_pooled_tunes_once():
 
 
 def test_no_positives_anywhere():
-    rule = TuningRule(no_positives=-1.0)
     for combination in ("pooled", "mean_of_folds", "median_of_folds"):
         nothing = FOLD_LABELS & False
-        assert cross_validate_thresholds(FOLD_SCORES, nothing, FOLDS, rule, combination).tolist() == [-1.0]
+        found = cross_validate_thresholds(FOLD_SCORES, nothing, FOLDS, combination=combination)
+        assert found.tolist() == [math.inf]
 
 
 def test_an_infinite_threshold_of_a_fold_has_no_say():
@@ -326,7 +324,7 @@ def test_folds_are_combined_as_by_hand(problem, folds, combination):
     """Each fold counts once if it has positive documents and a finite threshold."""
     scores, labels = problem
     fold_of_document = np.array(folds[: len(scores)])
-    rule = TuningRule(accept_nothing=math.inf, no_positives=-5.0)
+    rule = TuningRule(accept_nothing=math.inf)
     found = cross_validate_thresholds(scores, labels, fold_of_document, rule, combination)
     for category in range(scores.shape[1]):
         column, wanted = scores[:, [category]], labels[:, [category]]
@@ -337,7 +335,7 @@ def test_folds_are_combined_as_by_hand(problem, folds, combination):
             if wanted[inside].any() and math.isfinite(threshold):
                 of_folds.append(threshold)
         average = statistics.mean if combination == "mean_of_folds" else statistics.median
-        assert found[category] == pytest.approx(average(of_folds) if of_folds else -5.0)
+        assert found[category] == pytest.approx(average(of_folds) if of_folds else math.inf)
 
 
 @settings(max_examples=60)

@@ -167,7 +167,7 @@ def generate_command(
 def _generate_labels(
     documents: int, training: int | None, seed: int, target: Path, options: CommandSettings
 ) -> None:
-    from textcat.corpora.generate_labels import write_generated_labels
+    from textcat.corpora.generate import write_generated_labels
 
     if training is not None:
         raise UsageError(

@@ -109,11 +109,9 @@ def _list_learners(_data: Path) -> list[dict[str, Any]]:
 
 
 def _list_methods(_data: Path) -> list[dict[str, Any]]:
-    from dataclasses import asdict
+    from textcat.experiment.spec.schema import list_methods
 
-    from textcat.experiment.spec.method_list import list_methods
-
-    return [asdict(method) for method in list_methods()]
+    return list(list_methods())
 
 
 @click.command(

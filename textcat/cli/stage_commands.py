@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from textcat.cli.completion import complete_experiments
+from textcat.cli.main import COMMANDS
 from textcat.cli.options import (
     CommandSettings,
     add_backend_options,
@@ -27,12 +28,10 @@ if TYPE_CHECKING:
 STAGE_EPILOG = "Example:  textcat {stage} configs/reuters_modapte.yaml"
 
 
-def make_stage_command(stage: str, summary: str, detail: str) -> click.Command:
+def make_stage_command(stage: str, detail: str) -> click.Command:
     """Return the command that runs experiments up to one stage."""
 
-    @click.command(
-        stage, short_help=summary, help=f"{summary}\n\n{detail}", epilog=STAGE_EPILOG.format(stage=stage)
-    )
+    @click.command(stage, help=f"{COMMANDS[stage]}\n\n{detail}", epilog=STAGE_EPILOG.format(stage=stage))
     @click.argument(
         "experiments", nargs=-1, required=True, metavar="EXPERIMENT...", shell_complete=complete_experiments
     )
@@ -133,7 +132,7 @@ def _report_results(
 
 def _print_plan(experiment: Experiment, context: CommandSettings, until: str) -> None:
     """Print the state of each step; the steps of a collection that is not on this machine are not known."""
-    from textcat.experiment.run.runner import list_step_states, plan_experiment
+    from textcat.experiment.run.runner import describe_state, plan_experiment
 
     corpus, plan = experiment.corpus.name, plan_experiment(experiment, context)
     if plan is None:
@@ -141,27 +140,24 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
         click.echo("all later stages: to do, once the collection is here")
         return
     click.echo(f"fetch {corpus}: ready")
-    for step, state in list_step_states(plan.steps(until), context.store):
-        click.echo(f"{step.title}: {state}")
+    for step in plan.steps(until):
+        click.echo(f"{step.title}: {describe_state(step, context.store)}")
 
 
 tokenize_command = make_stage_command(
     "tokenize",
-    "Count the words of the documents.",
     "Writes a documents x terms count matrix to the cache; all later stages share it.",
 )
 
 
 select_command = make_stage_command(
     "select",
-    "Weight the counts and select features per category.",
     "Writes the weighted vectors of training and test documents and the selected terms of each category to the cache.",
 )
 
 
 train_command = make_stage_command(
     "train",
-    "Train the learners and set their thresholds.",
     "Writes a model directory with certificates for each run to data/models/EXPERIMENT/RUN. Categories are trained in "
     "blocks; an interrupted run continues with the next block.",
 )
@@ -169,7 +165,6 @@ train_command = make_stage_command(
 
 evaluate_command = make_stage_command(
     "evaluate",
-    "Evaluate the trained learners on the test documents.",
     "Writes scores, decisions and all measures of each run to the cache.",
 )
 
@@ -199,11 +194,7 @@ def run_command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool
     )
 
 
-@click.command(
-    "report",
-    short_help="Write tables, figures and an HTML page.",
-    epilog=STAGE_EPILOG.format(stage="report"),
-)
+@click.command("report", epilog=STAGE_EPILOG.format(stage="report"))
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
 @click.option(
     "--matrix", is_flag=True, help="Write results/reproduction.md, .html and .json from all results."

@@ -133,7 +133,7 @@ class DocumentTree:
         if self.packed.is_file():
             self._check_alone()
             with self._open_archive() as archive:
-                return sorted(name for name in archive.namelist() if not name.endswith("/"))
+                return sorted(filter(_is_document, archive.namelist()))
         if not self.folder.is_dir():
             raise DataNotAvailableError(
                 "no such folder", where=str(self.folder), hint="Fetch the collection, or fix `corpus.path`."
@@ -209,7 +209,8 @@ class DocumentTree:
 class TreeCorpus:
     """Base of collections with one file for each document."""
 
-    tree: DocumentTree
+    def __init__(self, folder: Path) -> None:
+        self.tree = DocumentTree(folder)
 
     def fingerprint(self) -> str:
         """Return the sha256 over the names and contents of all files, chosen or not."""
@@ -232,7 +233,16 @@ def _walk(folder: Path) -> Iterator[str]:
             if Path(base, name).is_symlink():
                 hint = "Put the folder itself in its place."
                 raise BadDataError("a link to a folder is not followed", where=f"{base}/{name}", hint=hint)
-        yield from (f"{base}/{name}"[top:] for name in names if not name.startswith("."))
+        yield from filter(_is_document, (f"{base}/{name}"[top:] for name in names))
+
+
+def _is_document(name: str) -> bool:
+    """Return whether a path in a tree is a file that no system has hidden."""
+    parts = name.split("/")
+    return not (any(part.startswith(".") for part in parts) or parts[-1].lower() in _HIDDEN_BY_WINDOWS | {""})
+
+
+_HIDDEN_BY_WINDOWS = {"thumbs.db", "desktop.ini"}
 
 
 def _open_at_once(path: str, flags: int) -> int:

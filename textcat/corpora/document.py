@@ -6,12 +6,11 @@ import re
 import unicodedata
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Literal, Protocol, runtime_checkable
 
-from textcat.errors import UsageError
 from textcat.yaml_reader import read_packaged_yaml
 
 Split = Literal["train", "test", "unused"]
@@ -79,12 +78,6 @@ class StreamedCorpus(Protocol):
     def draw_sides(self, documents: int) -> list[Split] | None:
         """Return the side of each document, or None where the documents have sides of their own."""
         ...
-
-
-def require_choice(option: str, value: object, allowed: Collection[str]) -> None:
-    """Raise UsageError unless the value of an option is one of those allowed."""
-    if value not in allowed:
-        raise UsageError(f"{option} cannot be {value!r}", hint=f"Choose from {', '.join(allowed)}.")
 
 
 def find_similar_labels(labels: Iterable[str]) -> list[list[str]]:

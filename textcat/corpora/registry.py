@@ -14,10 +14,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
+from textcat.corpora.cards import load_card
 from textcat.corpora.collections import clinc150, eurlex57k, newsgroups20, ohsumed, rcv1, reuters21578, webkb
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
-from textcat.corpora.own.documents import SAME_NAMES
 from textcat.corpora.own.tables import TABLES, Problems
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
@@ -103,22 +103,12 @@ def open_corpus(name: str, folder: Path, *, split: str | None = None, **options:
     plugin = find_corpus_plugin(name)
     if plugin is not None:
         return open_plugin_corpus(plugin, folder, split, options)
-    if name in _VECTORS:
-        raise UsageError(
-            f"{name} is a collection of vectors, not of text",
-            hint="Open it with `open_vectors`, or choose a collection of text.",
-        )
     corpus: Corpus = _open(_TEXTS, name, folder, split, options)
     return corpus
 
 
 def open_vectors(name: str, folder: Path, *, split: str | None = None, **options: Any) -> VectorCorpus:
     """Read a collection of vectors in `folder`."""
-    if name in _TEXTS:
-        raise UsageError(
-            f"{name} is a collection of text, not of vectors",
-            hint="Open it with `open_corpus`, or choose a collection of vectors.",
-        )
     corpus: VectorCorpus = _open(_VECTORS, name, folder, split, options)
     return corpus
 
@@ -126,17 +116,29 @@ def open_vectors(name: str, folder: Path, *, split: str | None = None, **options
 def _open(
     known: dict[str, _Collection], name: str, folder: Path, split: str | None, options: dict[str, Any]
 ) -> Any:
+    if name not in known and name in _COLLECTIONS:
+        own, wanted = ("text", "vectors") if known is _VECTORS else ("vectors", "text")
+        hint = f"Choose a collection of {wanted}, or open this one as {own}."
+        raise UsageError(f"{name} is a collection of {own}, not of {wanted}", hint=hint)
     if name not in known:
         names = ", ".join(sorted(list_known_names("corpora", known)))
         raise UsageError(f"unknown collection {name!r}", hint=f"Known: {names}.")
+    if fault := find_option_fault(name, options):
+        raise UsageError(fault.what, hint=fault.hint)
     if split:
-        options = options | {"split": split}
-    taken = signature(known[name].open).parameters.values()
-    named = {each.name for each in taken if each.kind is each.KEYWORD_ONLY}
-    if unknown := sorted(set(options) - named):
-        hint = f"Its options: {', '.join(sorted(named))}."
-        raise UsageError(f"{name} has no option {unknown[0]!r}", hint=hint)
+        _check_split(name, split)
+        if "split" in signature(known[name].open).parameters:
+            options = options | {"split": split}
     return known[name].open(folder, **options)
+
+
+def _check_split(name: str, split: str) -> None:
+    """Raise UsageError unless the card of a collection lists the split."""
+    card = "rcv1" if name == "rcv1-like" else name
+    splits = () if card in OWN_FORMATS else tuple(load_card(card).splits)
+    if split not in splits:
+        hint = f"Choose from {', '.join(splits)}." if splits else "Leave `split` out."
+        raise UsageError(f"{name} has no split {split!r}", hint=hint)
 
 
 def load_option_descriptions(name: str) -> dict[str, str]:
@@ -217,7 +219,7 @@ class _OwnOptions(_Options):
     ratio: Ratio | None = 4
     seed: Seed = 0
     policy: Annotated[dict[str, str], AfterValidator(_check_policy)] | None = None
-    same_name: Annotated[str, _one_of(*SAME_NAMES)] = "apart"
+    same_name: Annotated[str, _one_of("apart", "one")] = "apart"
     label_names: bool = False
 
 
@@ -230,24 +232,24 @@ class _SvmlightOptions(_Options):
 
 class _ReutersOptions(_Options):
     labels: Annotated[str, _one_of(*reuters21578.REUTERS_LABELS)] = "topics"
-    unprocessed: Annotated[str, _one_of(*reuters21578.UNPROCESSED)] = "body"
+    unprocessed: Annotated[str, _one_of("body", "dropped")] = "body"
 
 
 class _Clinc150Options(_Options):
-    out_of_scope: Annotated[str, _one_of(*clinc150.OUT_OF_SCOPE)] = "dropped"
+    out_of_scope: Annotated[str, _one_of("dropped", "class")] = "dropped"
 
 
 class _EurlexOptions(_Options):
-    labels: Annotated[str, _one_of(*eurlex57k.LABELS)] = "id"
+    labels: Annotated[str, _one_of("id", "name")] = "id"
 
 
 class _NewsgroupsOptions(_Options):
-    headers: Annotated[str, _one_of(*newsgroups20.HEADERS)] = "dropped"
+    headers: Annotated[str, _one_of("dropped", "subject", "kept", "without-groups")] = "dropped"
 
 
 class _WebKBOptions(_Options):
     subset: Annotated[str, _one_of(*webkb.SUBSETS)] = "all"
-    markup: Annotated[str, _one_of(*webkb.MARKUP)] = "dropped"
+    markup: Annotated[str, _one_of("dropped", "kept", "html-only", "header-only")] = "dropped"
     classes: list[Annotated[str, _one_of(*webkb.CLASSES)]] | None = Field(default=None, min_length=1)
     sites: list[Annotated[str, _one_of(*webkb.SITES)]] | None = Field(default=None, min_length=1)
 

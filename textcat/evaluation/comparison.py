@@ -3,7 +3,7 @@
 Per category: McNemar's exact test on the documents that only one side decides correctly, with p-values also
 adjusted for the number of categories (Benjamini & Hochberg, 1995). Over all categories: Wilcoxon's signed-rank test on
 the numbers of errors, as in genkin_2004; micro sign test, macro sign test and macro t-test of Yang & Liu (SIGIR 1999);
-bootstrap intervals of micro and macro F1 of both methods and of their difference. All p-values of a comparison are
+bootstrap intervals of the differences of micro and macro F1. All p-values of a comparison are
 two-sided.
 """
 
@@ -153,24 +153,8 @@ def _sign_test(left_better: int, right_better: int) -> PairedTest:
 
 
 SAMPLES_PER_BATCH = 100
-
-
-@dataclass(frozen=True)
-class Interval:
-    """The value on the whole test set and its percentile interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True)
-class PairedIntervals:
-    """Intervals of left, right, and left minus right on the same resamples."""
-
-    left: Interval
-    right: Interval
-    difference: Interval
+# In percent of the resamples.
+INTERVAL_ENDS = (2.5, 97.5)
 
 
 def paired_bootstrap(
@@ -181,25 +165,16 @@ def paired_bootstrap(
     seed: int,
     zero_division: ZeroDivision = 1,
     samples: int = 1000,
-    level: float = 95.0,
-) -> dict[str, PairedIntervals]:
-    """Resample documents with replacement; return the intervals of `micro.f1` and `macro.f1` in percent."""
+) -> dict[str, tuple[float, float]]:
+    """Resample documents; return the intervals of left minus right of `micro.f1` and `macro.f1` in percent."""
     if not len(labels) or left.shape != labels.shape or right.shape != labels.shape:
         raise UsageError(
             "the bootstrap needs two sets of decisions and labels over the same documents",
             hint="Give both systems' decisions on the same documents and categories.",
         )
-    whole = np.ones((1, len(labels)), dtype=np.float32)
-    values = np.stack([next(_compute_f1(side, labels, whole, zero_division)) for side in (left, right)])
     drawn = _resample_f1(left, right, labels, np.random.default_rng(seed), zero_division, samples)
-    # Left, right, and left minus right on the same resamples.
-    values, drawn = (np.stack([each[0], each[1], each[0] - each[1]]) for each in (values, drawn))
-    return {
-        name: PairedIntervals(
-            *(_compute_interval(float(values[i, k]), drawn[i, :, k], level) for i in range(3))
-        )
-        for k, name in enumerate(("micro.f1", "macro.f1"))
-    }
+    ends = np.nanpercentile(drawn[0] - drawn[1], INTERVAL_ENDS, axis=0)
+    return {name: (float(ends[0, k]), float(ends[1, k])) for k, name in enumerate(("micro.f1", "macro.f1"))}
 
 
 def _resample_f1(
@@ -236,11 +211,6 @@ def _compute_f1(
         yield np.array([micro_f1(table, zero_division), macro_f1(table, zero_division)])
 
 
-def _compute_interval(value: float, drawn: Floats, level: float) -> Interval:
-    low, high = np.nanpercentile(drawn, [(100.0 - level) / 2, (100.0 + level) / 2])
-    return Interval(value=value, low=float(low), high=float(high))
-
-
 @dataclass(frozen=True)
 class DiscordantCounts:
     """Per category: documents that only the left or only the right side decides correctly, p and adjusted p."""
@@ -265,7 +235,7 @@ class Comparison:
     wilcoxon: SignedRank
     discordant: DiscordantCounts | None = None
     micro_sign: PairedTest | None = None
-    intervals: dict[str, PairedIntervals] | None = None
+    intervals: dict[str, tuple[float, float]] | None = None
 
 
 def compare_counts(
@@ -330,8 +300,8 @@ def describe_overall(comparison: Comparison, zero_division: ZeroDivision) -> dic
         left, right = (measure(table, zero_division) for table in (comparison.left, comparison.right))
         found = {"left": left, "right": right, "difference": left - right}
         if comparison.intervals:
-            interval = comparison.intervals[name].difference
-            found |= {"low": interval.low, "high": interval.high}
+            low, high = comparison.intervals[name]
+            found |= {"low": low, "high": high}
         facts[name] = replace_nan(found)
     return facts
 

@@ -33,7 +33,8 @@ class RunContext:
     """Where experiments are run and what they may use.
 
     Without an executor, folds, grid points and blocks of categories run one after another, each on `jobs`
-    threads. An executor runs several of them at the same time, each on one thread.
+    threads. An executor runs several of them at the same time, each on one thread. `logged` holds the warnings that
+    are not repeated.
     """
 
     data: Path
@@ -45,6 +46,7 @@ class RunContext:
     download_progress: ProgressCallback | None = None
     executor: Executor | None = None
     store_class: type[Store] = Store
+    logged: set[str] = field(default_factory=set)
 
     @cached_property
     def store(self) -> Store:

@@ -27,8 +27,15 @@ import scipy.special
 from textcat.errors import UsageError
 from textcat.learners.binary_tree import FeatureMatrix, LinearNodes, find_distinct_columns
 from textcat.learners.checks import Bools, require_positive
-from textcat.learners.gpd_kernels import fill_losses, fill_measures, fill_merit_slopes, fill_slopes, run_alone
-from textcat.learners.packed_matrix import PackedMatrix, can_multiply_packed
+from textcat.learners.gpd_kernels import (
+    PackedMatrix,
+    can_multiply_packed,
+    fill_losses,
+    fill_measures,
+    fill_merit_slopes,
+    fill_slopes,
+    run_alone,
+)
 from textcat.learners.perceptron_tree import PerceptronSettings, make_initial_nodes, run_batch_perceptron
 from textcat.linear.simd import WIDTH
 

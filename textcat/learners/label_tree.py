@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from textcat.errors import BadDataError, UsageError
 from textcat.linear.certificate import Certificate
+from textcat.linear.model import sparse_from_arrays, sparse_to_arrays
 from textcat.linear.products import SparseWeights
 from textcat.parallel.executors import run_in_threads
 
@@ -34,7 +35,6 @@ CHUNK = 2000
 # Node x feature places up to which the products of all nodes are kept for the next documents.
 _MAX_KEPT_PLACES = 50_000_000
 _STRUCTURE = ("starts", "children", "labels", "roots")
-_WEIGHTS = ("data", "indices", "indptr", "shape")
 
 
 @dataclass(frozen=True)
@@ -81,10 +81,6 @@ class LabelTree:
         rows = np.repeat(np.arange(found.shape[0]), np.diff(found.indptr))
         dense[rows, found.indices] = found.data
         return dense
-
-    def score_blocks(self, X: Any, width: int, jobs: int = 1) -> Iterator[tuple[int, Floats]]:
-        """Yield the scores of `width` categories at a time, each block with its first category."""
-        yield from self.split_scores(self.find_labels(X, jobs), width)
 
     def split_scores(self, scores: sp.csr_matrix, width: int) -> Iterator[tuple[int, Floats]]:
         """Yield the scores of `find_labels` as those of all categories, `width` categories at a time."""
@@ -223,8 +219,7 @@ class LabelTree:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all numbers as arrays."""
-        columns = sp.csc_matrix(self.weights)
-        weights = {f"weights.{part}": np.asarray(getattr(columns, part)) for part in _WEIGHTS}
+        weights = sparse_to_arrays("weights", self.weights)
         return {**weights, "offsets": self.offsets, **{name: getattr(self, name) for name in _STRUCTURE}}
 
     def describe(self) -> dict[str, Any]:
@@ -238,12 +233,8 @@ class LabelTree:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], description: Mapping[str, Any]) -> LabelTree:
         """Rebuild the trees from their arrays and description; check what `scores` trusts."""
         try:
-            features, outputs = (int(length) for length in arrays["weights.shape"])
-            parts: Any = tuple(arrays[f"weights.{part}"] for part in _WEIGHTS[:3])
-            weights = sp.csc_matrix(parts, shape=(features, outputs))
-            weights.check_format(full_check=True)
             tree = cls(
-                weights=weights,
+                weights=sparse_from_arrays("weights", arrays),
                 offsets=arrays["offsets"],
                 starts=arrays["starts"],
                 children=arrays["children"],

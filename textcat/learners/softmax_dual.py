@@ -81,7 +81,7 @@ def ascend_softmax_dual(
             gap, objective = _measure(*data, shares, bias, m, logs, solution, lam, scratch[0])
             if gap <= tol * min(1.0, objective):
                 break
-    # Sums that were updated step by step are taken anew, so that the gap is that of these weights.
+    # Sums that were updated step by step are computed again, so that the gap is that of these weights.
     solution[:] = 0.0
     _add_documents(*data, costs, bias, m, solution)
     gap, _ = _measure(*data, shares, bias, m, logs, solution, lam, scratch[0])

@@ -2,7 +2,7 @@
 
 from textcat.linear.algorithm_options import Options
 from textcat.linear.certificate import BlockResult, Certificate, Progress
-from textcat.linear.combinations import find_learner, load_named_learners
+from textcat.linear.combinations import load_named_learners
 from textcat.linear.fit import fit, fit_path
 from textcat.linear.losses import Loss
 from textcat.linear.model import LinearModel
@@ -20,7 +20,6 @@ __all__ = [
     "PenaltyShape",
     "Prior",
     "Progress",
-    "find_learner",
     "fit",
     "fit_path",
     "load_named_learners",

@@ -5,8 +5,8 @@ An impossible combination is refused before any work, with the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -120,28 +120,7 @@ def choose_algorithm(request: SolveRequest, order: Sequence[str] = QUICKEST_FIRS
     return next((name for name in order if REFUSAL_RULES[name](request) is None), "column")
 
 
-@dataclass(frozen=True)
-class NamedLearner:
-    """A combination under its name in a paper; `settings` are keyword arguments of `fit`."""
-
-    name: str
-    paper: str
-    where: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
 @cache
-def load_named_learners() -> dict[str, NamedLearner]:
-    """Return the table of named learners."""
-    return {
-        name: NamedLearner(name, row["paper"], row["where"], row["settings"])
-        for name, row in read_packaged_yaml("linear/learners.yaml").items()
-    }
-
-
-def find_learner(name: str) -> NamedLearner:
-    """Return a named learner."""
-    table = load_named_learners()
-    if name not in table:
-        raise UsageError(f"there is no learner {name!r}", hint="Learners: " + ", ".join(table))
-    return table[name]
+def load_named_learners() -> dict[str, dict[str, Any]]:
+    """Return the combinations that have a name in a paper; their `settings` are keyword arguments of `fit`."""
+    return dict(read_packaged_yaml("linear/learners.yaml"))

@@ -87,40 +87,17 @@ def _reduce_argument(x: Any, k: Any) -> Any:
     return fused_multiply_add(k, splat(x, -LN2_LOW), fused_multiply_add(k, splat(x, -LN2_HIGH), x))
 
 
-def _exponential_single_lanes(x: Any) -> Any:
-    bounded = lane_maximum(splat(x, -LIMIT_SINGLE), lane_minimum(splat(x, LIMIT_SINGLE), x))
-    k = round_to_nearest(bounded * splat(x, LOG2_E))
-    r = _reduce_argument(bounded, k)
-    p = splat(x, 1.0 / 5040.0)
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 720.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 120.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 24.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 6.0))
-    p = fused_multiply_add(p, r, splat(x, 0.5))
-    p = fused_multiply_add(p, r, splat(x, 1.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0))
-    return p * power_of_two(k)
+def _make_lane_exponential(limit: float, coefficients: tuple[float, ...]) -> Callable[..., Any]:
+    def compute_lanes(x: Any) -> Any:
+        bounded = lane_maximum(splat(x, -limit), lane_minimum(splat(x, limit), x))
+        k = round_to_nearest(bounded * splat(x, LOG2_E))
+        r = _reduce_argument(bounded, k)
+        p = splat(x, coefficients[0])
+        for coefficient in coefficients[1:]:
+            p = fused_multiply_add(p, r, splat(x, coefficient))
+        return p * power_of_two(k)
 
-
-def _exponential_double_lanes(x: Any) -> Any:
-    bounded = lane_maximum(splat(x, -LIMIT_DOUBLE), lane_minimum(splat(x, LIMIT_DOUBLE), x))
-    k = round_to_nearest(bounded * splat(x, LOG2_E))
-    r = _reduce_argument(bounded, k)
-    p = splat(x, 1.0 / 6227020800.0)
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 479001600.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 39916800.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 3628800.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 362880.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 40320.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 5040.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 720.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 120.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 24.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0 / 6.0))
-    p = fused_multiply_add(p, r, splat(x, 0.5))
-    p = fused_multiply_add(p, r, splat(x, 1.0))
-    p = fused_multiply_add(p, r, splat(x, 1.0))
-    return p * power_of_two(k)
+    return compute_lanes
 
 
 def exponential_pair(x: Any, y: Any) -> Any:
@@ -152,8 +129,9 @@ def _list_coefficients(degree: int) -> tuple[float, ...]:
     return tuple(1.0 / math.factorial(k) for k in range(degree, -1, -1))
 
 
-_PAIR_SINGLE = _make_exponential_pair(LIMIT_SINGLE, _list_coefficients(7))
-_PAIR_DOUBLE = _make_exponential_pair(LIMIT_DOUBLE, _list_coefficients(13))
+_SINGLE, _DOUBLE = (LIMIT_SINGLE, _list_coefficients(7)), (LIMIT_DOUBLE, _list_coefficients(13))
+_LANES_SINGLE, _LANES_DOUBLE = _make_lane_exponential(*_SINGLE), _make_lane_exponential(*_DOUBLE)
+_PAIR_SINGLE, _PAIR_DOUBLE = _make_exponential_pair(*_SINGLE), _make_exponential_pair(*_DOUBLE)
 
 
 @overload(exponential_pair)
@@ -166,7 +144,7 @@ def _choose_exponential_pair(x: Any, y: Any) -> Any:
 @overload(exponential)
 def _choose_exponential(x: Any) -> Any:
     if isinstance(x, Lanes):
-        return _exponential_single_lanes if x.dtype == types.float32 else _exponential_double_lanes
+        return _LANES_SINGLE if x.dtype == types.float32 else _LANES_DOUBLE
     return _exponential_single if x == types.float32 else _exponential_double
 
 

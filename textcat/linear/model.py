@@ -7,7 +7,7 @@ instead; it is not stored with the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -67,14 +67,6 @@ class LinearModel:
         """Sparse weights as an inverted index: for each feature its labels and their weights."""
         return SparseWeights(self.coef)
 
-    def score_blocks(self, X: Any, width: int, jobs: int = 1) -> Iterator[tuple[int, NDArray[np.float64]]]:
-        """Yield the scores of `width` categories at a time, each block with its first category.
-
-        They are those of `scores`, except for rounding where X is dense.
-        """
-        for first in range(0, self.coef.shape[1], width):
-            yield first, self.select_categories(first, first + width).scores_in_threads(X, jobs)
-
     def select_categories(self, first: int, stop: int) -> LinearModel:
         """Return the model of consecutive categories."""
         return replace(
@@ -105,9 +97,7 @@ class LinearModel:
         """Return all numbers as arrays, for a file without pickle."""
         if isinstance(self.coef, np.ndarray):
             return {"coef": self.coef, "intercept": self.intercept}
-        columns = sp.csc_matrix(self.coef)
-        parts = {f"coef.{part}": getattr(columns, part) for part in _SPARSE_PARTS}
-        return {**parts, "coef.shape": np.array(columns.shape), "intercept": self.intercept}
+        return {**sparse_to_arrays("coef", self.coef), "intercept": self.intercept}
 
     def describe(self) -> dict[str, Any]:
         """Return kind, settings and certificates as JSON-able data."""
@@ -137,22 +127,33 @@ def make_dense(weights: Any) -> NDArray[np.float64]:
     return np.asarray(dense, dtype=np.float64)
 
 
-def _read_weights(arrays: Mapping[str, NDArray[Any]]) -> Any:
-    if "coef.shape" not in arrays:
-        return np.asarray(_find_array(arrays, "coef"), dtype=np.float64)
-    parts: Any = tuple(_find_array(arrays, f"coef.{part}") for part in _SPARSE_PARTS)
+def sparse_to_arrays(name: str, matrix: Any) -> dict[str, NDArray[Any]]:
+    """Return a sparse matrix as arrays that are named after it."""
+    columns = sp.csc_matrix(matrix)
+    parts = {f"{name}.{part}": np.asarray(getattr(columns, part)) for part in _SPARSE_PARTS}
+    return {**parts, f"{name}.shape": np.array(columns.shape)}
+
+
+def sparse_from_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> sp.csc_matrix:
+    """Return the matrix of `sparse_to_arrays`; refuse parts that are none, since compiled kernels do not check them."""
+    parts: Any = tuple(_find_array(arrays, f"{name}.{part}") for part in _SPARSE_PARTS)
     try:
-        features, categories = (int(length) for length in arrays["coef.shape"])
+        rows, columns = (int(length) for length in _find_array(arrays, f"{name}.shape"))
         if not all(np.issubdtype(part.dtype, np.integer) for part in parts[1:]):
             raise ValueError("positions are not whole numbers")
-        weights = sp.csc_matrix(parts, shape=(features, categories))
-        # Compiled kernels do not check positions.
-        weights.check_format(full_check=True)
+        matrix = sp.csc_matrix(parts, shape=(rows, columns))
+        matrix.check_format(full_check=True)
     except (ValueError, TypeError, OverflowError) as error:
         raise BadDataError(
             f"weights that are no sparse matrix: {error}", where="model arrays", hint="Train the model again."
         ) from error
-    return weights
+    return matrix
+
+
+def _read_weights(arrays: Mapping[str, NDArray[Any]]) -> Any:
+    if "coef.shape" in arrays:
+        return sparse_from_arrays("coef", arrays)
+    return np.asarray(_find_array(arrays, "coef"), dtype=np.float64)
 
 
 def _find_array(arrays: Mapping[str, NDArray[Any]], name: str) -> NDArray[Any]:

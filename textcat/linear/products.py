@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 from typing import Any
@@ -70,22 +71,24 @@ def _multiply_four(starts: Array, columns: Array, values: Array, dense: Array, o
         out[i, 0], out[i, 1], out[i, 2], out[i, 3] = one, two, three, four
 
 
-def _multiply_in_threads(
-    matrix: Any, rows: int, dense: NDArray[np.float64], jobs: int
-) -> NDArray[np.float64]:
+def _divide_rows(starts: NDArray[np.int64], jobs: int) -> Iterator[tuple[int, int]]:
+    """Return the first and last row of `jobs` shares with about the same number of nonzeros."""
+    ends = np.searchsorted(starts, np.linspace(0, starts[-1], jobs + 1)[1:-1])
+    return pairwise([0, *ends.tolist(), len(starts) - 1])
+
+
+def _multiply_in_threads(matrix: Any, dense: NDArray[np.float64], jobs: int) -> NDArray[np.float64]:
     """Multiply the compressed rows (or columns) of a matrix by a dense one, in `jobs` threads."""
     width = dense.shape[1]
     lanes, kernel = (4, _multiply_four) if width <= 4 else (width, _multiply)
     starts, positions = matrix.indptr.astype(np.int64), _view_as_unsigned(matrix.indices)
-    padded, out = np.zeros((dense.shape[0], lanes)), np.empty((rows, lanes))
+    padded, out = np.zeros((dense.shape[0], lanes)), np.empty((len(starts) - 1, lanes))
     padded[:, :width] = dense
-    ends = np.searchsorted(starts, np.linspace(0, starts[-1], jobs + 1)[1:-1])
-    shares = pairwise([0, *ends.tolist(), rows])
     run_in_threads(
         jobs,
         [
             partial(kernel, starts[first : last + 1], positions, matrix.data, padded, out[first:last])
-            for first, last in shares
+            for first, last in _divide_rows(starts, jobs)
         ],
     )
     return out if lanes == width else np.ascontiguousarray(out[:, :width])
@@ -107,14 +110,14 @@ def _view_as_unsigned(positions: NDArray[Any]) -> NDArray[np.uint32]:
 
 def multiply_matrix(matrix: sp.csr_matrix, dense: NDArray[np.float64], jobs: int = 1) -> NDArray[np.float64]:
     """Return X W for CSR X, with the same result for any number of jobs."""
-    return _multiply_in_threads(matrix, matrix.shape[0], dense, jobs)
+    return _multiply_in_threads(matrix, dense, jobs)
 
 
 def multiply_transposed(
     matrix: sp.csc_matrix, dense: NDArray[np.float64], jobs: int = 1
 ) -> NDArray[np.float64]:
     """Return X' V for CSC X, with the same result for any number of jobs."""
-    return _multiply_in_threads(matrix, matrix.shape[1], dense, jobs)
+    return _multiply_in_threads(matrix, dense, jobs)
 
 
 def multiply_transposed_by_rows(matrix: sp.csr_matrix, dense: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -166,7 +169,6 @@ class SparseWeights:
         rows = matrix if matrix.format == "csr" else sp.csr_matrix(matrix)
         out = np.zeros((rows.shape[0], self.shape[1]))
         starts = rows.indptr.astype(np.int64)
-        ends = np.searchsorted(starts, np.linspace(0, starts[-1], jobs + 1)[1:-1])
         run_in_threads(
             jobs,
             [
@@ -174,7 +176,7 @@ class SparseWeights:
                     _multiply_sparse, starts[first : last + 1], rows.indices, rows.data,
                     self._index, self._dense, out[first:last],
                 )
-                for first, last in pairwise([0, *ends.tolist(), rows.shape[0]])
+                for first, last in _divide_rows(starts, jobs)
             ],
         )  # fmt: skip
         return out

@@ -128,50 +128,30 @@ def _build_splat(builder: Any, scalar: Any, dtype: Any) -> Any:
     return builder.shuffle_vector(one, undefined, ir.Constant(ir.VectorType(index, WIDTH), [0] * WIDTH))
 
 
-def _call_library(builder: Any, name: str, dtype: Any, args: list[Any]) -> Any:
-    vector = _make_vector_type(dtype)
-    suffix = f"v{WIDTH}f{dtype.bitwidth}"
-    kind = ir.FunctionType(vector, [vector] * len(args))
-    function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
-        builder.module, kind, f"llvm.{name}.{suffix}"
-    )
-    return builder.call(function, args)
+def _call_library(name: str, *operands: Any) -> Any:
+    """Return signature and code of the function of LLVM with this name, lane by lane; operands have one type."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        dtype = operands[0].dtype
+        vector = _make_vector_type(dtype)
+        kind = ir.FunctionType(vector, [vector] * len(operands))
+        function = cgutils.get_or_insert_function(  # type: ignore[no-untyped-call]
+            builder.module, kind, f"llvm.{name}.v{WIDTH}f{dtype.bitwidth}"
+        )
+        return builder.call(function, args)
+
+    return operands[0](*operands), codegen
 
 
-@intrinsic
-def fused_multiply_add(typingctx: Any, a: Any, b: Any, c: Any) -> Any:
-    """Return a * b + c with one rounding."""
-    return a(a, b, c), lambda context, builder, signature, args: _call_library(
-        builder, "fma", a.dtype, list(args)
-    )
-
-
-@intrinsic
-def lane_minimum(typingctx: Any, a: Any, b: Any) -> Any:
-    """Return the smaller of two, lane by lane."""
-    return a(a, b), lambda context, builder, signature, args: _call_library(
-        builder, "minnum", a.dtype, list(args)
-    )
-
-
-@intrinsic
-def lane_maximum(typingctx: Any, a: Any, b: Any) -> Any:
-    """Return the larger of two, lane by lane."""
-    return a(a, b), lambda context, builder, signature, args: _call_library(
-        builder, "maxnum", a.dtype, list(args)
-    )
-
-
-@intrinsic
-def lane_absolute(typingctx: Any, a: Any) -> Any:
-    """Return the absolute value, lane by lane."""
-    return a(a), lambda context, builder, signature, args: _call_library(builder, "fabs", a.dtype, list(args))
-
-
-@intrinsic
-def round_to_nearest(typingctx: Any, a: Any) -> Any:
-    """Round to the nearest integer, lane by lane."""
-    return a(a), lambda context, builder, signature, args: _call_library(builder, "rint", a.dtype, list(args))
+# a * b + c with one rounding.
+fused_multiply_add = intrinsic(lambda typingctx, a, b, c: _call_library("fma", a, b, c))
+lane_minimum = intrinsic(lambda typingctx, a, b: _call_library("minnum", a, b))
+lane_maximum = intrinsic(lambda typingctx, a, b: _call_library("maxnum", a, b))
+lane_absolute = intrinsic(lambda typingctx, a: _call_library("fabs", a))
+round_to_nearest = intrinsic(lambda typingctx, a: _call_library("rint", a))
+round_down = intrinsic(lambda typingctx, a: _call_library("floor", a))
+# The same numbers, never merged with the operation that follows into one with a single rounding.
+rounded = intrinsic(lambda typingctx, a: _call_library("arithmetic.fence", a))
 
 
 @intrinsic
@@ -194,14 +174,6 @@ def choose_less(typingctx: Any, a: Any, b: Any, if_less: Any, otherwise: Any) ->
         return builder.select(builder.fcmp_ordered("<", args[0], args[1]), args[2], args[3])
 
     return a(a, b, if_less, otherwise), codegen
-
-
-@intrinsic
-def round_down(typingctx: Any, a: Any) -> Any:
-    """Round to the next integer below, lane by lane."""
-    return a(a), lambda context, builder, signature, args: _call_library(
-        builder, "floor", a.dtype, list(args)
-    )
 
 
 @intrinsic
@@ -236,14 +208,6 @@ def narrow(typingctx: Any, a: Any, like: Any) -> Any:
         return args[0] if same else builder.fptrunc(args[0], _make_vector_type(like.dtype))
 
     return kind(a, like), codegen
-
-
-@intrinsic
-def rounded(typingctx: Any, a: Any) -> Any:
-    """Return the same numbers, never merged with the operation that follows into one with a single rounding."""
-    return a(a), lambda context, builder, signature, args: _call_library(
-        builder, "arithmetic.fence", a.dtype, list(args)
-    )
 
 
 @intrinsic

@@ -146,10 +146,11 @@ def plot_largest_categories(
 
 
 FigureEntry = tuple[str, str, Any]
+"""Name, caption and figure (or None) of a picture."""
 
 
 def draw_one_label_figures(results: Mapping[str, Any], tables: ClassTables) -> list[FigureEntry]:
-    """Return name, caption and figure of the classes with the lowest F1 and of the reliability of probabilities."""
+    """Return the figures of the classes with the lowest F1 and of the reliability of probabilities."""
     runs = {run["title"] or name: run for name, run in results["runs"].items()}
     measures = {title: run["measures"] for title, run in runs.items()}
     worst = [row.name for row in tables.rows]

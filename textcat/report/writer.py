@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from textcat.experiment.run.results_file import list_figures
 from textcat.published.check import CellVerdict
@@ -24,6 +24,9 @@ from textcat.report.escaping import escape_latex, escape_markdown, format_latex_
 from textcat.report.experiment_page import Picture, render_experiment_page
 from textcat.report.reading_headlines import describe_choices
 from textcat.store.files import write_atomically
+
+if TYPE_CHECKING:
+    from textcat.report.figures import FigureEntry
 
 BOOKTABS_NOTE = r"% In the preamble: \usepackage{booktabs}" + "\n"
 LATEX_SIGNS = {
@@ -79,9 +82,6 @@ def _format_table(caption: str, label: str, columns: Sequence[str], rows: Sequen
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
-
-
-FigureEntry = tuple[str, str, Any]
 
 
 def format_for_terminal(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:

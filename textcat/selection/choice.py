@@ -24,28 +24,11 @@ class SelectionSettings(GrowingSettings):
 
     later = ("candidates",)
 
-    score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = Field(
-        "gini_gain", description="The score that ranks features."
-    )
-    features: PositiveInt | Literal["all"] = Field(
-        "all", description="How many of the best features are kept."
-    )
-    scope: SelectionScope = Field(
-        "category",
-        description=(
-            "category: this number of features for each category; common: one minimum score for all categories, at "
-            "which they together keep this number of features, and each category keeps those that reach it; max, "
-            "mean, weighted_mean, sum: one set for all by the maximum, the mean, the mean weighted with the numbers "
-            "of training documents, or the sum of the scores over categories."
-        ),
-    )
-    minimum_documents: int = Field(
-        1, ge=0, description="Features in fewer training documents than this are never kept."
-    )
-    candidates: Literal["all", "positive"] = Field(
-        "all",
-        description="all: every term may be selected for a category; positive: only terms of its training documents.",
-    )
+    score: Annotated[str, KnownName("selection_scores", lambda: SCORES)] = "gini_gain"
+    features: PositiveInt | Literal["all"] = "all"
+    scope: SelectionScope = "category"
+    minimum_documents: int = Field(default=1, ge=0)
+    candidates: Literal["all", "positive"] = "all"
 
 
 def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSettings) -> NDArray[np.bool_]:

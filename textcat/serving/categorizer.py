@@ -73,7 +73,7 @@ class Categorizer:
         return self.run.text
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the parts without the counter of documents, which is made anew."""
+        """Return the parts without the counter of documents, which is made again."""
         return {name: value for name, value in self.__dict__.items() if name != "_reader"}
 
     @cached_property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import shutil
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,12 +12,12 @@ import numpy as np
 from textcat.corpora import list_vector_corpora
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain, Plan
-from textcat.experiment.steps.decide import load_decision_rule
+from textcat.experiment.steps.decide import build_decision_rule
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
 from textcat.store.arrays import read_array
-from textcat.store.files import hold_lock, make_write_error, replace_folder
+from textcat.store.files import hold_lock, make_write_error, open_staging, replace_folder
 
 
 def export_models(plan: Plan, context: RunContext, target: Path) -> list[Path]:
@@ -50,10 +49,11 @@ def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categ
         categories=vectors.categories,
         vectorizer=vectorizer,
         model=load_model(chain.trained.build_folder(context)),
-        decision_rule=load_decision_rule(
+        decision_rule=build_decision_rule(
+            context,
             chain.settings,
-            chain.decided.build_folder(context),
-            chain.calibrated.build_folder(context) if chain.calibrated else None,
+            chain.decided,
+            chain.calibrated,
             vectors.priors,
             single_label=plan.experiment.corpus.single_label,
         ),
@@ -68,11 +68,8 @@ def replace_model(folder: Path, categorizer: Categorizer) -> None:
         with hold_lock(folder.parent / f".{folder.name}.lock"):
             for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):
                 shutil.rmtree(left, ignore_errors=True)
-            staging = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
-            try:
+            with open_staging(folder.parent, f".{folder.name}.", ".part") as staging:
                 write_categorizer(staging / "model", categorizer)
                 replace_folder(staging / "model", folder)
-            finally:
-                shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise make_write_error(folder, error) from error

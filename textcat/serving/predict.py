@@ -144,7 +144,9 @@ class _LineFormatter:
     ) -> list[str]:
         """Return for each document a JSON object of its numbers by category, with six digits."""
         if not np.isfinite(values).all():
-            return [self._format_with_null(row, mask) for row, mask in self._select(values, rows, columns)]
+            chosen = np.full(values.shape, self._every)
+            chosen[rows, columns] = True
+            return list(map(self._format_with_null, values, chosen))
         if self._every and values.size:
             return self._format_every(values)
         pairs = ["%s: %.6g" % pair for pair in zip(labels, values[rows, columns].tolist(), strict=True)]  # noqa: UP031
@@ -165,12 +167,6 @@ class _LineFormatter:
         from textcat.serving.number_format import ObjectWriter  # noqa: PLC0415 - loads the compiler
 
         return ObjectWriter(self._names)
-
-    def _select(self, values: Floats, rows: Any, columns: Any) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
-        """Yield for each document its numbers and which of them are written."""
-        chosen = np.full(values.shape, self._every)
-        chosen[rows, columns] = True
-        yield from zip(values, chosen, strict=True)
 
     def _format_with_null(self, row: Floats, chosen: NDArray[np.bool_]) -> str:
         """Write the numbers of one document, as null where a score has overflowed: JSON has no NaN."""

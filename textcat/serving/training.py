@@ -26,7 +26,7 @@ from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.calibrate import check_probabilities
 from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, fit_thresholds
 from textcat.experiment.steps.held_out import score_held_out
-from textcat.experiment.steps.learner import LearningProblem, find_learner
+from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
@@ -79,7 +79,8 @@ def train_categorizer(
     X, Y = vectorizer.transform(counted), counted.make_sparse_labels(categories).toarray()
     mask = None if keeps_all_features(run.selection) else select_features(X, Y, run.selection)
     problem = LearningProblem(X, Y, mask, seed)
-    model = find_learner(run.learner).fit(problem, validate_parameters(run.learner, run.parameters), jobs)
+    learner, parameters = load_learner(run)
+    model = learner.fit(problem, parameters, jobs)
 
     @cache
     def score_folds(folds: int) -> tuple[Floats, NDArray[np.int64]]:

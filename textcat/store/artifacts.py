@@ -47,12 +47,7 @@ class Recipe:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the recipe as JSON-able data, as it is in an artifact's manifest."""
-        return {
-            "stage": self.stage,
-            "version": self.version,
-            "parameters": dict(self.parameters),
-            "inputs": dict(self.inputs),
-        }
+        return {**vars(self), "parameters": dict(self.parameters), "inputs": dict(self.inputs)}
 
     @property
     def key(self) -> str:

@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import os
+import shutil
 import socket
 import sys
 import tempfile
@@ -187,6 +188,16 @@ def _describe_lock_holder(path: Path) -> str:
         return f"process {facts['process']} on {facts['host']} (for {seconds} s)"
     except (OSError, ValueError, KeyError, TypeError):
         return "another process"
+
+
+@contextmanager
+def open_staging(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
+    """Yield a new folder in `folder`, from which files are moved away once all are written; delete what is left."""
+    staging = Path(tempfile.mkdtemp(prefix=prefix, suffix=suffix, dir=folder))
+    try:
+        yield staging
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
 
 
 _AT_FDCWD = -100

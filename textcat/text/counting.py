@@ -16,6 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -271,6 +272,7 @@ class DocumentCounter:
 
     def __init__(self, settings: TextSettings, terms: Sequence[str], group_ends: Sequence[int] = ()) -> None:
         self.settings, self.terms = settings, terms
+        self._lock = Lock()
         self._ngrams: NgramDocumentCounter | None = None
         if settings.groups:
             # Loading the compiler takes a while, which models of words should not wait for.
@@ -302,7 +304,11 @@ class DocumentCounter:
         ]
 
     def counts(self, documents: Sequence[TextDocument]) -> csr_array:
-        """Return counts, documents x all terms so far; int32, sorted, no zeros."""
+        """Return counts, documents x all terms so far; int32, sorted, no zeros. Threads take turns: tables grow."""
+        with self._lock:
+            return self._count(documents)
+
+    def _count(self, documents: Sequence[TextDocument]) -> csr_array:
         if self._ngrams is not None:
             fields = [names for _, names in self.settings.field_groups]
             return self._ngrams.counts(

@@ -39,48 +39,18 @@ class TermGroup(GrowingSettings):
 
     later = ("weighting", "norm", "bits", "fields", "first_words")
 
-    analyzer: Analyzer = Field(
-        "word",
-        description="What n-grams are made of: words (after stop list and stemming), or characters of the text "
-        "within words with a space at both ends (char_wb) or across words (char).",
-    )
-    ngrams: tuple[int, int] = Field(
-        (1, 1), description="Shortest and longest n-gram: words up to 5, characters up to 8."
-    )
-    first_words: int | None = Field(
-        None,
-        ge=1,
-        description="Count only this many words at the beginning of the text, such as its headline, as features of "
-        "their own: words that are left after the stop list, or of characters those between white space. Several "
-        "fields are one text, in the order of `fields`; separate ones each begin anew. Default: the whole text.",
-    )
-    minimum_documents: int = Field(
-        1, ge=1, description="Leave out terms that occur in fewer documents than this."
-    )
-    maximum_share: float = Field(
-        1.0, gt=0, le=1, description="Leave out terms that occur in a larger share of the training documents."
-    )
-    weighting: WeightingName | None = Field(
-        None, description="The weighting of this group; default: `vector.weighting`."
-    )
-    norm: NormName | None = Field(
-        None, description="The norm of this group's part of a document; default: that of `vector`."
-    )
-    weight: float = Field(1.0, gt=0, description="Factor of this group's part of a document, after scaling.")
+    analyzer: Analyzer = "word"
+    ngrams: tuple[int, int] = (1, 1)
+    first_words: int | None = Field(default=None, ge=1)
+    minimum_documents: int = Field(default=1, ge=1)
+    maximum_share: float = Field(default=1.0, gt=0, le=1)
+    weighting: WeightingName | None = None
+    norm: NormName | None = None
+    weight: float = Field(default=1.0, gt=0)
 
-    bits: int | None = Field(
-        None,
-        ge=8,
-        le=24,
-        description="Feature hashing: n-grams share 2 to the power of this many features, by the CRC-32 of their "
-        "UTF-8 bytes; minimum_documents and maximum_share are those of features. Default: a feature for each n-gram.",
-    )
+    bits: int | None = Field(default=None, ge=8, le=24)
 
-    fields: tuple[str, ...] = Field(
-        (),
-        description="Count only the text of these `text.separate_fields`, or of the other fields: `merged`; "
-        "default: of all fields.",
-    )
+    fields: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _check_lengths(self) -> TermGroup:
@@ -170,45 +140,17 @@ class TextSettings(GrowingSettings):
 
     later = ("groups", "strip_accents", "digits")
 
-    tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = Field(
-        "alphabetic",
-        description="How text is divided into words. The default for your own csv, tsv, jsonl or folders is unicode.",
-    )
-    lowercase: bool = Field(True, description="Whether words are lowercased.")
-    stem: StemmerName = Field("none", description="Variant of Porter's stemmer that is applied to the words.")
-    stop_list: str = Field(
-        "none",
-        description=(
-            "Words to leave out: none, smart, glasgow_318, glasgow_319, or the path of a text file with one "
-            "word per line."
-        ),
-    )
-    stop_when: Literal["before_stemming", "after_stemming"] = Field(
-        "before_stemming",
-        description="before_stemming: words are looked up in the stop list; after_stemming: stems are looked up among "
-        "the stems of its words.",
-    )
-    fields: tuple[str, ...] = Field(("title", "body"), min_length=1, description="The fields that are used.")
-    separate_fields: tuple[str, ...] = Field(
-        (),
-        description="Fields whose words are separate features, written field:word; the other fields are merged.",
-    )
-    doubled_fields: tuple[str, ...] = Field(
-        (), description="Separate fields whose words are also counted with the merged fields."
-    )
-    strip_accents: bool = Field(
-        False, description="Whether accents are removed (Unicode NFKD without combining marks): é is e."
-    )
-    digits: DigitHandling = Field(
-        "keep",
-        description="Digits: keep; drop (a space in place of each); hash (each is 0, so that numbers of the same form "
-        "are one word).",
-    )
-    groups: tuple[TermGroup, ...] = Field(
-        (),
-        description="Groups of n-grams of words or characters that are features side by side, each weighted and "
-        "scaled on its own; default: single words.",
-    )
+    tokenizer: Annotated[str, KnownName("tokenizers", lambda: TOKENIZERS)] = "alphabetic"
+    lowercase: bool = True
+    stem: StemmerName = "none"
+    stop_list: str = "none"
+    stop_when: Literal["before_stemming", "after_stemming"] = "before_stemming"
+    fields: tuple[str, ...] = Field(default=("title", "body"), min_length=1)
+    separate_fields: tuple[str, ...] = ()
+    doubled_fields: tuple[str, ...] = ()
+    strip_accents: bool = False
+    digits: DigitHandling = "keep"
+    groups: tuple[TermGroup, ...] = ()
 
     @model_validator(mode="after")
     def _check_groups(self) -> TextSettings:

@@ -22,17 +22,8 @@ from textcat.thresholds.tuning import Bools, Floats
 class RejectSettings(StrictSettings):
     """Which documents get no class although each document has one."""
 
-    coverage: float = Field(
-        default=0.975,
-        gt=0,
-        le=1,
-        description="Share of the training documents whose best held-out probability is above the threshold.",
-    )
-    label: str | None = Field(
-        default=None,
-        description="The label of documents out of scope in the data; rejected documents get it. Default: the data "
-        "has none, and rejected documents get no label.",
-    )
+    coverage: float = Field(default=0.975, gt=0, le=1)
+    label: str | None = None
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,7 @@ def find_proportional_thresholds(
     """Return PCut as fixed thresholds, which accept here the number of documents that PCut accepts.
 
     With tied scores this is the nearest possible number, the larger of two equally near. A category without
-    positive documents gets the rule's `no_positives`.
+    positive documents accepts nothing.
     """
     candidates = make_cuts(scores, labels)
     shares = labels.mean(axis=0) if len(labels) else np.zeros(labels.shape[1])
@@ -111,7 +111,7 @@ def scut_fbr(
     """Return SCut's thresholds with a fallback for categories whose validation F1 is below `least_f1` percent.
 
     Fallback 0 accepts no document; fallback 1 takes the highest validation score as the threshold. A category without
-    positive documents gets the rule's `no_positives`.
+    positive documents accepts nothing.
     """
     thresholds = tune_thresholds(scores, labels, rule)
     accepted = apply_thresholds(scores, thresholds)
@@ -121,7 +121,7 @@ def scut_fbr(
     poor = reached < least_f1
     thresholds[poor] = NEVER if fallback == 0 else scores.max(axis=0)[poor]
     # Without positive documents all scores are nearly equal: their highest would accept most new documents.
-    thresholds[~labels.any(axis=0)] = rule.no_positives
+    thresholds[~labels.any(axis=0)] = NEVER
     return thresholds
 
 
@@ -206,7 +206,7 @@ def tune_expected_f1_thresholds(
     """
     _check_probabilities(probabilities)
     if not len(scores):
-        return np.full(scores.shape[1], rule.no_positives)
+        return np.full(scores.shape[1], NEVER)
     candidates = make_cuts(scores, labels)
     order = np.argsort(-scores, axis=0, kind="stable")
     expected = np.empty(candidates.possible.shape)
@@ -251,59 +251,20 @@ class ThresholdSettings(GrowingSettings):
 
     later = ("shrinkage",)
 
-    rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = Field(
-        default="default",
-        description="default: the learner's own threshold; tuned: fewest errors on training scores; scut: best F1; "
-        "scut-fbr: best F1, with a fallback if that is poor; break-even: precision equals recall; rcut: the same "
-        "number of categories for every document; pcut: in proportion to the training documents; expected-f1: best "
-        "expected F1, from probabilities. Cross-validated pcut and expected-f1 are fixed thresholds; otherwise they "
-        "depend on all documents that are decided on.",
-    )
-    value: float = Field(default=0.0, description="The learner's own threshold (rule default).")
-    cross_validated: bool = Field(
-        default=False, description="Tune on scores of held-out documents instead of training scores."
-    )
-    folds: int = Field(
-        default=5, ge=2, description="Number of folds of the training documents when cross-validated."
-    )
-    combination: FoldCombination = Field(default="pooled", description="How the folds are combined.")
-    criterion: Criterion = Field(
-        default="errors", description="What tuning optimizes: the number of errors, or F1."
-    )
-    point: IntervalPoint | float = Field(
-        default="midpoint",
-        description="The point of an interval of equally good thresholds: lowest, midpoint, highest, or the fraction "
-        "from its lower end.",
-    )
-    among_equal: AmongEqual = Field(default="lowest", description="Which of several equally good intervals.")
-    accept_nothing: float | None = Field(
-        default=1.0,
-        ge=0,
-        description="If accepting nothing is best: the distance above the highest score; null excludes this case.",
-    )
-    accept_everything: float | None = Field(
-        default=None,
-        ge=0,
-        description="If accepting everything is best: the distance below the lowest score; null accepts every score.",
-    )
-    least_f1: float = Field(
-        default=30.0, description="Validation F1 in percent below which scut-fbr falls back."
-    )
-    fallback: Literal[0, 1] = Field(
-        default=1,
-        description="Threshold of scut-fbr for poor categories: 0 accepts nothing, 1 is the highest score.",
-    )
-    shrinkage: float = Field(
-        default=0.0,
-        ge=0,
-        description="Rule scut: the threshold of a category with n positive documents is n / (n + shrinkage) its own "
-        "and otherwise the one shared by all categories with the best micro F1.",
-    )
-    per_document: CategoriesPerDocument = Field(
-        default=1.0,
-        description="Categories per document (rcut, pcut): a number, training for the mean of the training documents, "
-        "or tuned for the number with the best micro F1.",
-    )
+    rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = "default"
+    value: float = 0.0
+    cross_validated: bool = False
+    folds: int = Field(default=5, ge=2)
+    combination: FoldCombination = "pooled"
+    criterion: Criterion = "errors"
+    point: IntervalPoint | float = "midpoint"
+    among_equal: AmongEqual = "lowest"
+    accept_nothing: float | None = Field(default=1.0, ge=0)
+    accept_everything: float | None = Field(default=None, ge=0)
+    least_f1: float = 30.0
+    fallback: Literal[0, 1] = 1
+    shrinkage: float = Field(default=0.0, ge=0)
+    per_document: CategoriesPerDocument = 1.0
 
     @model_validator(mode="before")
     @classmethod
@@ -317,7 +278,7 @@ class ThresholdSettings(GrowingSettings):
     def tuning(self) -> TuningRule:
         """The tuning rule of these settings."""
         below = float("inf") if self.accept_everything is None else self.accept_everything
-        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below, NEVER)
+        return TuningRule(self.criterion, self.point, self.among_equal, self.accept_nothing, below)
 
     @property
     def needs_all_documents(self) -> bool:

@@ -142,7 +142,6 @@ class TuningRule:
     accept_nothing: if accepting no document is best, the distance of the threshold above the highest score. 0 means
         the next number above, infinity no document ever, None that this cut is not considered.
     accept_everything: if accepting all documents is best, the distance of the threshold below the lowest score.
-    no_positives: the threshold of a category without positive documents to tune on.
 
     The defaults are those of the BBR program of genkin_2004: midpoint of the lowest interval, minus infinity to
     accept everything, 1 above the highest score to accept nothing.
@@ -153,7 +152,6 @@ class TuningRule:
     among_equal: AmongEqual = "lowest"
     accept_nothing: float | None = 1.0
     accept_everything: float = float("inf")
-    no_positives: float = NEVER
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.fraction <= 1.0:
@@ -191,7 +189,7 @@ def tune_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR_RULE) 
 def _tune_block(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> Floats:
     candidates = make_cuts(scores, labels, first)
     if not len(scores):
-        return np.full(scores.shape[1], rule.no_positives)
+        return np.full(scores.shape[1], NEVER)
     cost = compute_cut_losses(candidates, rule.criterion)
     if rule.accept_nothing is None:
         cost[0] = np.inf
@@ -200,11 +198,11 @@ def _tune_block(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> 
 
 
 def make_thresholds(candidates: Cuts, chosen: Ints, rule: TuningRule) -> Floats:
-    """Return the thresholds of the chosen cuts; `no_positives` for categories without positive documents."""
+    """Return the thresholds of the chosen cuts; a category without positive documents accepts nothing."""
     thresholds = interpolate_thresholds(
         candidates.get_highest_refused(chosen), candidates.get_lowest_accepted(chosen), rule
     )
-    thresholds[candidates.positives == 0] = rule.no_positives
+    thresholds[candidates.positives == 0] = NEVER
     return thresholds
 
 
@@ -250,7 +248,7 @@ def cross_validate_thresholds(
     """Tune once on all held-out scores, or tune in every fold and combine the thresholds.
 
     A fold without positive documents of a category, or with an infinite threshold, is left out; if all folds are left
-    out, the threshold is the rule's `no_positives`.
+    out, the category accepts nothing.
     """
     if fold_of_document.shape != (len(labels),):
         raise UsageError(
@@ -266,7 +264,7 @@ def cross_validate_thresholds(
         is_used = labels[inside].any(axis=0) & np.isfinite(thresholds)
         by_fold.append(np.where(is_used, thresholds, np.nan))
     together = np.array(by_fold)
-    result = np.full(together.shape[1], rule.no_positives)
+    result = np.full(together.shape[1], NEVER)
     known = ~np.isnan(together).all(axis=0)
     combine = np.nanmean if combination == "mean_of_folds" else np.nanmedian
     result[known] = combine(together[:, known], axis=0)
@@ -277,7 +275,7 @@ def find_break_even_thresholds(scores: Floats, labels: Bools, rule: TuningRule =
     """Return thresholds that accept as many documents as there are positives, so that precision equals recall.
 
     With tied scores this is the nearest possible number, the larger of two equally near. Of `rule` only the point
-    of the interval and `no_positives` are used.
+    of the interval is used.
     """
     candidates = make_cuts(scores, labels)
     return find_thresholds_by_size(candidates, candidates.positives, rule)

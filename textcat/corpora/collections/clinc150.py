@@ -12,7 +12,7 @@ from pathlib import Path
 
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.collection_files import find_files, is_writable, make_damage_error, parse_json_object
-from textcat.corpora.document import CountingCorpus, Document, Split, require_choice
+from textcat.corpora.document import CountingCorpus, Document, Split
 
 QUERIES_FILE = "data_full.json"
 PARTS = ("train", "val", "test")
@@ -22,7 +22,6 @@ SPLITS: dict[str, dict[str, Split]] = {
     "train+val": {"train": "train", "val": "train", "test": "test"},
     "development": {"train": "train", "val": "test", "test": "unused"},
 }
-OUT_OF_SCOPE = ("dropped", "class")
 # Larger than the file of any variant of the collection.
 _MAX_BYTES = 1 << 26
 
@@ -38,8 +37,6 @@ class Clinc150(CountingCorpus):
     name = "clinc150"
 
     def __init__(self, folder: Path, *, split: str = "train", out_of_scope: str = "dropped") -> None:
-        require_choice("split", split, SPLITS)
-        require_choice("out_of_scope", out_of_scope, OUT_OF_SCOPE)
         self.folder = folder
         self.sides = SPLITS[split]
         self.kinds = ("", "oos_") if out_of_scope == "class" else ("",)

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from textcat.corpora.collection_files import DocumentTree, TreeCorpus, make_damage_error, parse_json_object
-from textcat.corpora.document import CountingCorpus, Document, Split, require_choice
+from textcat.corpora.collection_files import TreeCorpus, make_damage_error, parse_json_object
+from textcat.corpora.document import CountingCorpus, Document, Split
 
 CONCEPTS_FILE = "eurovoc_en.json"
 PARTS = ("train", "dev", "test")
@@ -20,7 +20,6 @@ SPLITS: dict[str, dict[str, Split]] = {
     "train": {"train": "train", "dev": "unused", "test": "test"},
     "development": {"train": "train", "dev": "test", "test": "unused"},
 }
-LABELS = ("id", "name")
 
 
 class Eurlex57k(TreeCorpus, CountingCorpus):
@@ -33,9 +32,7 @@ class Eurlex57k(TreeCorpus, CountingCorpus):
     name = "eurlex57k"
 
     def __init__(self, folder: Path, *, split: str = "train+dev", labels: str = "id") -> None:
-        require_choice("split", split, SPLITS)
-        require_choice("labels", labels, LABELS)
-        self.tree = DocumentTree(folder)
+        super().__init__(folder)
         self.sides = SPLITS[split]
         self.labels = labels
 

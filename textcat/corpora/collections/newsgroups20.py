@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
-from textcat.corpora.collection_files import DocumentTree, TreeCorpus
-from textcat.corpora.document import Document, require_choice
+from textcat.corpora.collection_files import TreeCorpus
+from textcat.corpora.document import Document
 
-HEADERS = ("dropped", "subject", "kept", "without-groups")
 # Lines of a message's header that name its group, alone or among others.
 GROUP_LINES = ("newsgroups", "xref", "path")
 
@@ -19,10 +18,8 @@ class Newsgroups(TreeCorpus):
 
     name = "20newsgroups"
 
-    def __init__(self, folder: Path, *, split: str = "all", headers: str = "dropped") -> None:
-        require_choice("split", split, ("all",))
-        require_choice("headers", headers, HEADERS)
-        self.tree = DocumentTree(folder)
+    def __init__(self, folder: Path, *, headers: str = "dropped") -> None:
+        super().__init__(folder)
         self.headers = headers
 
     @cached_property

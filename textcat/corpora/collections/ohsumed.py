@@ -14,7 +14,6 @@ from pathlib import Path
 
 from textcat.corpora.cards import fingerprint_files
 from textcat.corpora.collection_files import (
-    DocumentTree,
     TreeCorpus,
     find_files,
     make_damage_error,
@@ -25,7 +24,6 @@ from textcat.corpora.document import (
     CountingCorpus,
     Document,
     Split,
-    require_choice,
 )
 from textcat.errors import BadDataError
 from textcat.yaml_reader import read_packaged_yaml
@@ -88,9 +86,8 @@ LAST_TRAINING_YEAR = 1988
 class Ohsumed(CountingCorpus):
     """OHSUMED with training documents of 1987 and 1988 and test documents of 1989 to 1991.
 
-    complete_only: references without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3).
-    min_train: the categories are the listed headings with at least this many training documents.
-    categories: the listed headings, instead of the list of heart diseases.
+    References without a title, an abstract or MeSH headings are unused (genkin_2004, section 5.2.3), unless
+    `complete_only` is false.
     """
 
     name = "ohsumed"
@@ -99,12 +96,10 @@ class Ohsumed(CountingCorpus):
         self,
         folder: Path,
         *,
-        split: str = "1987-88",
         complete_only: bool = True,
         min_train: int = 15,
         categories: Sequence[str] | None = None,
     ) -> None:
-        require_choice("split", split, ("1987-88",))
         self.folder = folder
         self.complete_only = complete_only
         self.min_train = min_train
@@ -162,10 +157,6 @@ class Ohsumed23(TreeCorpus):
     """One document for each abstract; a document in the folders of several categories has all their labels."""
 
     name = "ohsumed-23"
-
-    def __init__(self, folder: Path, *, split: str = "joachims") -> None:
-        require_choice("split", split, ("joachims",))
-        self.tree = DocumentTree(folder)
 
     @cached_property
     def _labels(self) -> dict[tuple[str, str], list[str]]:

@@ -19,7 +19,7 @@ from typing import Any
 
 from textcat.corpora.cards import fingerprint_files
 from textcat.corpora.collection_files import find_files, is_writable, make_damage_error
-from textcat.corpora.document import CountingCorpus, Document, Split, count_categories, require_choice
+from textcat.corpora.document import CountingCorpus, Document, Split, count_categories
 
 REUTERS_LABELS = ("topics", "places", "people", "orgs", "exchanges", "companies")
 LAST_NUMBER = 21578
@@ -198,10 +198,6 @@ def load_attributes() -> dict[str, list[str]]:
     return known
 
 
-UNPROCESSED = ("body", "dropped")
-REUTERS_SPLITS = ("modapte", "modlewis", "modhayes")
-
-
 def assign_side(record: ReutersRecord, split: str) -> Split:
     """Return the side of a record, by the attributes that the collection's README states for each split."""
     if split == "modhayes":
@@ -222,9 +218,6 @@ class Reuters21578(CountingCorpus):
     def __init__(
         self, folder: Path, *, split: str = "modapte", labels: str = "topics", unprocessed: str = "body"
     ) -> None:
-        require_choice("split", split, REUTERS_SPLITS)
-        require_choice("labels", labels, REUTERS_LABELS)
-        require_choice("unprocessed", unprocessed, UNPROCESSED)
         self.folder = folder
         self.split = split
         self.labels = labels

@@ -14,8 +14,8 @@ from functools import cached_property
 from html import unescape
 from pathlib import Path
 
-from textcat.corpora.collection_files import DocumentTree, TreeCorpus
-from textcat.corpora.document import Document, require_choice
+from textcat.corpora.collection_files import TreeCorpus
+from textcat.corpora.document import Document
 
 _HEADER_LINE = re.compile(r"(?:HTTP/\d|[A-Za-z][A-Za-z0-9-]*:)")
 _BLANK_LINE = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -80,7 +80,6 @@ def strip_markup(markup: str) -> str:
 
 CLASSES = ("course", "department", "faculty", "other", "project", "staff", "student")
 SITES = ("cornell", "misc", "texas", "washington", "wisconsin")
-MARKUP = ("dropped", "kept", "html-only", "header-only")
 FOUR_UNIVERSITIES = ("cornell", "texas", "washington", "wisconsin")
 # Univ-6 (zhang_jin_2003): the four universities' pages in six classes; `department` has only four pages there.
 UNIV_6 = ("course", "faculty", "other", "project", "staff", "student")
@@ -94,9 +93,7 @@ SUBSETS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 class WebKB(TreeCorpus):
     """One document for each page, labelled with its class; all are training documents.
 
-    markup: with "kept" the body is the whole file, with MIME header and HTML; `html-only` drops the header,
-        `header-only` the HTML tags.
-    subset: all, 4-universities or univ-6; `classes` and `sites` override those of the subset.
+    `subset` is all, 4-universities or univ-6; `classes` and `sites` override those of the subset.
     """
 
     name = "webkb"
@@ -105,23 +102,15 @@ class WebKB(TreeCorpus):
         self,
         folder: Path,
         *,
-        split: str = "all",
         subset: str = "all",
         markup: str = "dropped",
         classes: Sequence[str] | None = None,
         sites: Sequence[str] | None = None,
     ) -> None:
-        require_choice("split", split, ("all",))
-        require_choice("subset", subset, SUBSETS)
-        require_choice("markup", markup, MARKUP)
+        super().__init__(folder)
         self.markup = markup
-        self.tree = DocumentTree(folder)
         self.classes = tuple(SUBSETS[subset][0] if classes is None else classes)
         self.sites = tuple(SUBSETS[subset][1] if sites is None else sites)
-        for name in self.classes:
-            require_choice("classes", name, CLASSES)
-        for name in self.sites:
-            require_choice("sites", name, SITES)
 
     @cached_property
     def pages(self) -> list[str]:
@@ -163,10 +152,6 @@ class IndustrySector(TreeCorpus):
     """One document for each page; its class is the path of its folder."""
 
     name = "industry-sector"
-
-    def __init__(self, folder: Path, *, split: str = "all") -> None:
-        require_choice("split", split, ("all",))
-        self.tree = DocumentTree(folder)
 
     @cached_property
     def pages(self) -> list[str]:

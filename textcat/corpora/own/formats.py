@@ -279,9 +279,18 @@ def guess_separator(column: ColumnSummary) -> str | None:
             n * sum(piece in alone for piece in _split_value(v, separator)) for v, n in several.items()
         )
         parts = sum(n * (value.count(separator) + 1) for value, n in several.items())
+        if separator == "/" and _are_paths(column.values):
+            continue
         if several and len(pieces) < fewest and (separator != " " or known >= 0.5 * parts):
             best, fewest = separator, len(pieces)
     return best
+
+
+def _are_paths(values: Iterable[str]) -> bool:
+    """Return whether values such as `sport/tennis` name a class and a class below it, not several labels."""
+    split = [[part.strip() for part in value.split("/")] for value in values]
+    levels = [set(level) for level in zip(*split, strict=False)]
+    return len({len(parts) for parts in split}) == 1 and len(set().union(*levels)) == sum(map(len, levels))
 
 
 def _split_value(value: str, separator: str) -> Iterator[str]:

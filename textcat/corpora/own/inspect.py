@@ -93,6 +93,9 @@ class LabelCounts:
 
     def check_categories(self, where: str) -> None:
         """Raise BadDataError if there is no label, or one that every document has."""
+        if self.sides["test"] and not self.categories["test"]:
+            hint = "Name test documents with labels; `textcat predict` labels those without."
+            raise BadDataError("no test document has a label", where=where, hint=hint)
         different = self.categories["train"] | self.categories["test"]
         if different and not (len(different) == 1 and self.is_single_label):
             return

@@ -188,7 +188,11 @@ def read_rows(
     delimiter = "\t" if form == "tsv" else guess_delimiter(header)
     if declared := _DECLARED.fullmatch(header):
         first, delimiter = [b"\n"] * len(first), declared[1]
-    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(delimiter)
+    # Without this the quotes after a space would be part of names and labels.
+    is_spaced = f'{delimiter} "' in header
+    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(
+        delimiter, is_spaced=is_spaced
+    )
 
 
 def _take_header(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -246,10 +250,10 @@ class _DelimitedReader:
         self._last = 0
         self._fault: tuple[int, str] | None = None
 
-    def read(self, delimiter: str) -> Iterator[TableRow]:
-        """Yield the rows."""
+    def read(self, delimiter: str, *, is_spaced: bool = False) -> Iterator[TableRow]:
+        """Yield the rows; if `is_spaced`, a space after a delimiter is no part of a field."""
         csv.field_size_limit(_MAX_FIELD_BYTES)
-        reader = csv.reader(self._count_lines(), delimiter=delimiter, strict=True)
+        reader = csv.reader(self._count_lines(), delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
         header = self._read_header(reader)
         number = 0
         while header is not None:

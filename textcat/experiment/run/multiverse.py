@@ -46,7 +46,7 @@ from textcat.store.artifacts import RecordingStore
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 DEFAULT_SAMPLE = 96
 MAX_READINGS = 1024
 # Artifacts that are no step of their own (a descent, scores of held-out parts) and that several steps may share.
@@ -264,7 +264,8 @@ def _make_plans(
     plans = []
     for experiment, reading in jobs:
         read = experiment.experiment.apply(reading)
-        key = read.corpus.model_dump_json()
+        # Paths of documents are relative to the experiment's folder.
+        key = f"{read.own_documents} {read.corpus.model_dump_json()}"
         if key not in corpora:
             corpora[key] = fetch_documents(read, site)
         plans.append(make_plan(read, corpora[key].path, corpora[key].fingerprint))

@@ -7,28 +7,29 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from textcat.experiment.context import Step
-from textcat.experiment.spec.experiment import Experiment, RunSettings
+from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.calibrate import make_calibrate_step
 from textcat.experiment.steps.decide import make_decide_step
 from textcat.experiment.steps.evaluate import make_evaluate_step
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.steps.train import make_train_step
-from textcat.experiment.steps.vectorize import make_project_step, make_select_step, make_vectorize_step
+from textcat.experiment.steps.vectorize import (
+    LearningSteps,
+    make_project_step,
+    make_select_step,
+    make_vectorize_step,
+)
 
 STAGES = ("fetch", "tokenize", "select", "train", "evaluate", "report")
 
 
-@dataclass(frozen=True)
-class Chain:
+@dataclass(frozen=True, kw_only=True)
+class Chain(LearningSteps):
     """The steps of one run in one repetition."""
 
     run: str
     repeat: int
-    settings: RunSettings
     tokenized: Step
-    vectorized: Step
-    selected: Step | None
-    projected: Step | None
     trained: Step
     calibrated: Step | None
     decided: Step
@@ -78,11 +79,12 @@ def _make_chain(experiment: Experiment, name: str, repeat: int, folder: Path, fi
     corpus = experiment.corpus.model_copy(update={"learn": None})
     unlabelled = make_vectorize_step(experiment.model_copy(update={"corpus": corpus}), run, repeat, tokenized)
     projected = make_project_step(run, seed, unlabelled)
-    trained = make_train_step(run, seed, vectorized, selected, projected)
-    sources = (vectorized, selected, projected)
-    calibrated = make_calibrate_step(run, seed, trained, sources)
-    decided = make_decide_step(run, seed, trained, calibrated, sources)
-    evaluated = make_evaluate_step(experiment, run, trained, decided, vectorized, projected, calibrated)
+    source = LearningSteps(run, seed, vectorized, selected, projected)
+    trained = make_train_step(source)
+    calibrated = make_calibrate_step(source, trained)
+    decided = make_decide_step(source, trained, calibrated)
+    evaluated = make_evaluate_step(experiment, source, trained, decided, calibrated)
     return Chain(
-        name, repeat, run, tokenized, vectorized, selected, projected, trained, calibrated, decided, evaluated
-    )
+        **vars(source), run=name, repeat=repeat, tokenized=tokenized, trained=trained, calibrated=calibrated,
+        decided=decided, evaluated=evaluated,
+    )  # fmt: skip

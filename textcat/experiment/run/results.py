@@ -35,7 +35,7 @@ from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
 from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.block_outcome import read_decisions, read_scores
-from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
+from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.train import list_method_names
@@ -281,9 +281,9 @@ def describes_one_label(experiment: Experiment) -> bool:
 
 def load_single_label_rule(chain: Chain, vectors: Vectors, context: RunContext) -> DecisionRule:
     """Return the decision rule of a run whose steps are built, for one label per document."""
-    calibrated = chain.calibrated.build_folder(context) if chain.calibrated else None
-    decided = chain.decided.build_folder(context)
-    return load_decision_rule(chain.settings, decided, calibrated, vectors.priors, single_label=True)
+    return build_decision_rule(
+        context, chain.settings, chain.decided, chain.calibrated, vectors.priors, single_label=True
+    )
 
 
 def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -152,12 +152,8 @@ def _train_on_made_documents(runs: list[RunSettings], ended: Event) -> None:
             log.debug("cannot compile %s early: %s", run.learner, error)
 
 
-def list_step_states(steps: Iterable[Step], store: Store) -> list[tuple[Step, str]]:
-    """Return each step with `ready`, or with what is missing or differs from the nearest artifact."""
-    return [(step, _describe_state(step, store)) for step in steps]
-
-
-def _describe_state(step: Step, store: Store) -> str:
+def describe_state(step: Step, store: Store) -> str:
+    """Return `ready`, or what is missing or differs from the nearest artifact."""
     if store.find(step.recipe):
         return "ready"
     difference = store.find_nearest_difference(step.recipe)

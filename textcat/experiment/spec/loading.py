@@ -215,7 +215,7 @@ def _check_runs(experiment: Experiment, source: YamlSource) -> None:
     for name, run in experiment.runs.items():
         if run.projection and not keeps_all_features(run.selection):
             raise make_yaml_error(
-                _find_run_setting(source, name, "projection"),
+                _find_projection(source, name),
                 f"run {name!r} has a `projection` and a `selection` of features, which cannot be combined",
                 hint="Leave one of them out; in a run, `selection: {features: all, minimum_documents: 1}` "
                 "keeps every feature.",
@@ -235,10 +235,10 @@ def _check_runs(experiment: Experiment, source: YamlSource) -> None:
             raise make_yaml_error(source.find_place(("runs", name)), error.what, error.hint) from error
 
 
-def _find_run_setting(source: YamlSource, run: str, key: str) -> YamlPlace | None:
-    """Return the place of a run's setting: in the run, or in the experiment that shares it with all runs."""
-    own = ("runs", run, key)
-    return source.find_place(own if own in source.places else (key,))
+def _find_projection(source: YamlSource, run: str) -> YamlPlace | None:
+    """Return the place of a run's projection: in the run, or in the experiment that shares it with all runs."""
+    own = ("runs", run, "projection")
+    return source.find_place(own if own in source.places else ("projection",))
 
 
 def _to_usage_error(

@@ -1,4 +1,4 @@
-"""Make the JSON Schema of experiment files, the page of keys, and the first experiment file that `init` writes.
+"""What experiment files can say: their JSON Schema, the page of keys, the methods by name, and a first file for `init`.
 
 `python -m textcat.experiment.spec.schema` prints the page.
 """
@@ -7,21 +7,36 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 from inspect import cleandoc
 from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
-from textcat.corpora.cards import list_corpora
+import textcat
+from textcat.corpora.cards import list_corpora, load_card
 from textcat.corpora.own.inspect import Inspection
-from textcat.corpora.registry import OWN_FORMATS, list_reader_options, load_option_descriptions
+from textcat.corpora.registry import (
+    OWN_FORMATS,
+    list_builtin_corpora,
+    list_reader_options,
+    load_option_descriptions,
+)
+from textcat.errors import TextcatError
+from textcat.evaluation.run_measures import list_builtin_measures
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.learner_table import LEARNERS
+from textcat.linear.losses import LOSS_NAMES, LOSSES, modified_logistic
+from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.training import ALGORITHMS
+from textcat.plugins import PLUGIN_KINDS, Plugin, find_plugin, list_plugins, load_plugin
+from textcat.selection.scores import SCORES
+from textcat.text.tokenizers import TOKENIZERS
+from textcat.thresholds.rules import THRESHOLD_RULES
+from textcat.yaml_reader import read_packaged_yaml
 
 
 def make_experiment_schema() -> dict[str, Any]:
@@ -207,6 +222,69 @@ def render_first_experiment(inspection: Inspection, title: str, path: str) -> st
     # JSON is also YAML.
     quoted = partial(json.dumps, ensure_ascii=False)
     return template.render(inspection=inspection, title=title, path=path, quoted=quoted)
+
+
+def list_methods() -> Iterator[dict[str, str]]:
+    """Yield kind, name, description and package of all methods, built-in ones first, kind by kind.
+
+    Of a plugin that cannot be used the description is the reason.
+    """
+    here = f"textcat {textcat.__version__}"
+    for kind in PLUGIN_KINDS:
+        own = OWN_METHODS[kind]()
+        found = [(name, _describe_own_method(kind, name), here) for name in own]
+        found += [
+            (each.name, _describe_plugin_method(each, own), each.identity) for each in list_plugins(kind)
+        ]
+        yield from (
+            {"kind": kind, "name": name, "what": what, "source": source} for name, what, source in found
+        )
+
+
+def _describe_own_method(kind: str, name: str) -> str:
+    if kind == "corpora":
+        return load_card(name).title if name in list_corpora() else "documents of your own"
+    if kind == "tokenizers":
+        return TOKENIZERS[name].description  # type: ignore[index]
+    if kind == "selection_scores":
+        return _get_first_line(SCORES[name])
+    if kind == "losses":
+        return _get_first_line(LOSSES.get(name, modified_logistic))
+    line: str = _read_descriptions()[kind][name]
+    return line
+
+
+@cache
+def _read_descriptions() -> dict[str, dict[str, str]]:
+    found: dict[str, dict[str, str]] = read_packaged_yaml("experiment/methods.yaml")
+    return found
+
+
+OWN_METHODS: dict[str, Callable[[], Collection[str]]] = {
+    "corpora": lambda: sorted(list_builtin_corpora()),
+    "tokenizers": lambda: TOKENIZERS,
+    "selection_scores": lambda: SCORES,
+    "losses": lambda: LOSS_NAMES,
+    "priors": lambda: ALL_PRIORS,
+    "algorithms": lambda: ALGORITHMS,
+    "thresholds": lambda: THRESHOLD_RULES,
+    # Without the averages over the largest categories.
+    "measures": lambda: [name for name in list_builtin_measures() if name.count(".") < 2],
+}
+
+
+def _describe_plugin_method(plugin: Plugin, own: Collection[str]) -> str:
+    try:
+        find_plugin(plugin.kind, plugin.name, own)
+        return _get_first_line(load_plugin(plugin, object))
+    except TextcatError as error:
+        return f"cannot be used: {' '.join(str(error).split())}"
+
+
+def _get_first_line(thing: Any) -> str:
+    """Return the first line of the docstring of a function or class, or an empty text."""
+    text = thing.__doc__ if callable(thing) else None
+    return text.strip().splitlines()[0] if text else ""
 
 
 if __name__ == "__main__":

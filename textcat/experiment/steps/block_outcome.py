@@ -111,13 +111,13 @@ def evaluate_in_blocks(
     ranked = min(max(most_ranked, KEPT_LABELS, rule.most_categories or 0), labels.shape[1])
     counter = _BlockCounter(model, rule, labels, positives, ranked)
     top, curve, hits = TopLabels.make_empty(labels.shape[0], ranked), counter.make_curve(), []
-    places, quality = _Places(labels.shape), _CalibrationSums()
+    places, quality = _Places(labels.shape), np.zeros(3)
     for block in map_score_blocks(context, model, X, counter):
         hits.append(block.hits)
         curve.merge(block.curve)
         top.merge(block.top)
         places.add(block.places)
-        quality.add(block.calibration)
+        quality += block.calibration
     places.add_top(top, accepted=rule.most_categories or 0)
     decisions, kept = places.matrices()
     counts = EvaluationCounts(
@@ -126,7 +126,7 @@ def evaluate_in_blocks(
         _measure_accuracy(top, labels),
         top,
     )
-    return BlockOutcome(counts, curve.points(), decisions, kept, quality.means())
+    return BlockOutcome(counts, curve.points(), decisions, kept, _average_calibration(*quality.tolist()))
 
 
 def count_in_blocks(
@@ -225,28 +225,11 @@ def _sum_calibration(
     return labels.size, squares, -float(np.log(np.where(labels, bounded, 1.0 - bounded)).sum())
 
 
-class _CalibrationSums:
-    """Sums of squared errors and of log losses of the probabilities of blocks."""
-
-    def __init__(self) -> None:
-        self._decisions, self._brier, self._loss = 0, 0.0, 0.0
-
-    def add(self, sums: tuple[int, float, float]) -> None:
-        """Add the sums of a block."""
-        self._decisions, self._brier, self._loss = (
-            self._decisions + sums[0],
-            self._brier + sums[1],
-            self._loss + sums[2],
-        )
-
-    def means(self) -> dict[str, float]:
-        """Return the measures of `measure_calibration`; nothing without probabilities."""
-        if not self._decisions:
-            return {}
-        return {
-            "probability.brier": self._brier / self._decisions,
-            "probability.log_loss": self._loss / self._decisions,
-        }
+def _average_calibration(decisions: float, brier: float, loss: float) -> dict[str, float]:
+    """Return the measures of `measure_calibration` from the sums over all blocks; nothing without probabilities."""
+    if not decisions:
+        return {}
+    return {"probability.brier": brier / decisions, "probability.log_loss": loss / decisions}
 
 
 _KEPT = "kept_scores"

@@ -13,6 +13,7 @@ from textcat.errors import UsageError
 from textcat.evaluation.measures import Floats, make_dense_labels
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
+from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
     load_held_out_scores,
@@ -20,8 +21,7 @@ from textcat.experiment.steps.held_out import (
 )
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.score_blocks import is_too_large
-from textcat.experiment.steps.vectorize import assemble_problem
-from textcat.linear.combinations import load_named_learners
+from textcat.experiment.steps.vectorize import LearningSteps
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
@@ -57,25 +57,24 @@ def check_probabilities(run: RunSettings) -> None:
 
 
 def _has_own_probabilities(run: RunSettings) -> bool:
-    named = load_named_learners()
-    settings: dict[str, Any] = dict(named[run.learner].settings) if run.learner in named else {}
-    loss = run.parameters.get("loss") or settings.get("loss")
+    loss = run.parameters.get("loss") or LEARNERS[run.learner].settings.get("loss")
     return run.learner == "softmax" or loss == "logistic"
 
 
-def make_calibrate_step(
-    run: RunSettings, seed: int, trained: Step, sources: tuple[Step, Step | None, Step | None]
-) -> Step | None:
+def make_calibrate_step(source: LearningSteps, trained: Step) -> Step | None:
     """Return the step that fits a run's calibration, or None without `calibration`."""
-    settings = run.calibration
+    run, settings = source.settings, source.settings.calibration
     if settings is None:
         return None
     recipe = Recipe(
-        "calibrate", 1, {**settings.model_dump(mode="json"), "seed": seed}, make_recipe_inputs(model=trained)
+        "calibrate",
+        1,
+        {**settings.model_dump(mode="json"), "seed": source.seed},
+        make_recipe_inputs(model=trained),
     )
 
     def make(context: RunContext, target: Path) -> None:
-        problem = assemble_problem(context, run, seed, *sources)
+        problem = source.assemble_problem(context)
         together = settings.method == "temperature"
         if is_too_large(*problem.shape) and can_score_held_out_blocks(run) and not together:
             work = partial(_fit_block, settings, problem.label_matrix)
@@ -88,9 +87,9 @@ def make_calibrate_step(
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))
 
 
-def _fit_block(settings: CalibrationSettings, labels: Any, block: slice, scores: Floats) -> Calibration:
+def _fit_block(settings: CalibrationSettings, labels: Any, first: int, scores: Floats) -> Calibration:
     """Return the calibration of a block of categories."""
-    return fit_calibration(settings, scores, make_dense_labels(labels, block.start, block.stop))
+    return fit_calibration(settings, scores, make_dense_labels(labels, first, first + scores.shape[1]))
 
 
 def save_calibration(folder: Path, calibration: Calibration) -> None:

@@ -24,7 +24,7 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large, map_score_blocks
-from textcat.experiment.steps.vectorize import assemble_problem, read_vectors
+from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
 from textcat.store import Recipe
@@ -131,18 +131,13 @@ class DecisionRule:
         return self.run.threshold.needs_all_documents and not self.single_label
 
 
-def make_decide_step(
-    run: RunSettings,
-    seed: int,
-    trained: Step,
-    calibrated: Step | None,
-    sources: tuple[Step, Step | None, Step | None],
-) -> Step:
+def make_decide_step(source: LearningSteps, trained: Step, calibrated: Step | None) -> Step:
     """Return the step that sets a run's thresholds by its rule."""
+    run = source.settings
     needs = {"model": trained}
     if calibrated and (run.threshold.rule == "expected-f1" or run.reject):
         needs["calibration"] = calibrated
-    parameters = {**run.threshold.model_dump(mode="json"), "seed": seed}
+    parameters = {**run.threshold.model_dump(mode="json"), "seed": source.seed}
     if run.reject:
         parameters["reject"] = run.reject.model_dump(mode="json")
     parameters |= collect_identities(("thresholds", run.threshold.rule))
@@ -152,8 +147,8 @@ def make_decide_step(
     recipe = Recipe("threshold", version, parameters, make_recipe_inputs(**needs))
 
     def make(context: RunContext, target: Path) -> None:
-        problem = assemble_problem(context, run, seed, *sources)
-        if rejection := _fit_rejection(context, run, problem, trained, calibrated, sources[0]):
+        problem = source.assemble_problem(context)
+        if rejection := _fit_rejection(context, run, problem, trained, calibrated, source.vectorized):
             write_array(target, "reject", rejection.to_array())
         if is_too_large(*problem.shape) and _can_tune_blocks(run):
             fitted, per_document = _tune_in_blocks(context, run, trained, problem), None
@@ -216,7 +211,7 @@ def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, proble
         work = partial(_set_block_thresholds, rule, problem.label_matrix, None)
         return np.concatenate(list(map_score_blocks(context, model, problem.X, work)))
     numbers = assign_folds(problem.shape[0], rule.folds, seed=problem.seed)
-    held_out = partial(_set_held_out_thresholds, rule, problem.label_matrix, numbers)
+    held_out = partial(_set_block_thresholds, rule, problem.label_matrix, numbers)
     found = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
     return np.concatenate(list(found))
 
@@ -227,12 +222,6 @@ def _set_block_thresholds(
     """Return the thresholds of a block of categories."""
     own = make_dense_labels(labels, first, first + scores.shape[1])
     return set_thresholds(rule, scores, own, folds)
-
-
-def _set_held_out_thresholds(
-    rule: ThresholdSettings, labels: Any, folds: NDArray[np.int64], block: slice, scores: Floats
-) -> Floats:
-    return _set_block_thresholds(rule, labels, folds, block.start, scores)
 
 
 def _fit_rejection(
@@ -260,6 +249,22 @@ def _load_calibration(
         return None
     folder = calibrated.build_folder(context)
     return read_calibration(folder, run.calibration, problem.labels.shape[1])
+
+
+def build_decision_rule(
+    context: RunContext,
+    run: RunSettings,
+    decided: Step,
+    calibrated: Step | None,
+    priors: Floats,
+    *,
+    single_label: bool,
+) -> DecisionRule:
+    """Return the decision rule of a run from the steps of its thresholds and calibration."""
+    calibration = calibrated.build_folder(context) if calibrated else None
+    return load_decision_rule(
+        run, decided.build_folder(context), calibration, priors, single_label=single_label
+    )
 
 
 def load_decision_rule(

@@ -33,11 +33,17 @@ from textcat.experiment.steps.block_outcome import (
     write_all_scores,
     write_kept_scores,
 )
-from textcat.experiment.steps.decide import DecisionRule, load_decision_rule
+from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import is_too_large
 from textcat.experiment.steps.studies import STUDIES, StudyInput
-from textcat.experiment.steps.vectorize import Vectors, read_projection, read_test_matrix, read_vectors
+from textcat.experiment.steps.vectorize import (
+    LearningSteps,
+    Vectors,
+    read_projection,
+    read_test_matrix,
+    read_vectors,
+)
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
@@ -47,15 +53,10 @@ RANKING_VERSION = 2
 
 
 def make_evaluate_step(
-    experiment: Experiment,
-    run: RunSettings,
-    trained: Step,
-    decided: Step,
-    vectorized: Step,
-    projected: Step | None,
-    calibrated: Step | None,
+    experiment: Experiment, source: LearningSteps, trained: Step, decided: Step, calibrated: Step | None
 ) -> Step:
     """Return the step that measures a run on its test documents."""
+    run, vectorized, projected = source.settings, source.vectorized, source.projected
     single = experiment.corpus.single_label
     parameters = {"evaluation": run.evaluation.model_dump(mode="json"), "single_label": single}
     if run.evaluation.ranking:
@@ -72,13 +73,7 @@ def make_evaluate_step(
     def make(context: RunContext, target: Path) -> None:
         vectors = read_vectors(vectorized.build_folder(context))
         model = load_model(trained.build_folder(context))
-        rule = load_decision_rule(
-            run,
-            decided.build_folder(context),
-            calibrated.build_folder(context) if calibrated else None,
-            vectors.priors,
-            single_label=single,
-        )
+        rule = build_decision_rule(context, run, decided, calibrated, vectors.priors, single_label=single)
         inputs = _EvaluationInputs(
             run,
             vectors,
@@ -181,8 +176,8 @@ def compute_measures(
 
 def _make_measure_settings(settings: EvaluationSettings) -> MeasureSettings:
     return MeasureSettings(
-        zero_division=settings.zero_division,
-        largest=tuple(settings.largest),
+        settings.zero_division,
+        tuple(settings.largest),
         ranking=tuple(settings.ranking),
         frequency_groups=settings.frequency_groups,
     )

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
-from textcat.experiment.spec.experiment import SearchSettings
-from textcat.experiment.spec.learner_table import LearnerParameters
+from textcat.experiment.spec.experiment import RunSettings, SearchSettings
+from textcat.experiment.spec.learner_table import LearnerParameters, validate_parameters
 from textcat.experiment.steps.models import Model
 from textcat.linear.cross_validation import HyperparameterChoice
 from textcat.linear.mapped_arrays import select_rows
@@ -158,3 +158,8 @@ def find_learner(name: str) -> Learner[Any]:
     from textcat.experiment.steps import learners  # noqa: PLC0415
 
     return learners.find_learner(name)
+
+
+def load_learner(run: RunSettings) -> tuple[Learner[Any], LearnerParameters]:
+    """Return the learner of a run and its checked parameters."""
+    return find_learner(run.learner), validate_parameters(run.learner, run.parameters)

@@ -47,6 +47,16 @@ class StudyInput:
             )
         return np.array([list(self.vectors.categories).index(wanted)])
 
+    def require_weights(self, study: StudyName) -> Floats:
+        """Return the weights of a linear model; raise UsageError for other models."""
+        if self.weights is None:
+            raise UsageError(
+                "only linear models have weights",
+                where="evaluation.studies",
+                hint=f"Remove `{study}` from the run's studies, or choose a linear learner.",
+            )
+        return self.weights
+
 
 @dataclass(frozen=True)
 class StudyResult:
@@ -146,16 +156,11 @@ def study_objectives(subject: StudyInput) -> StudyResult:
     category.NAME.svm_objective: (1/n) sum of hinge losses + lam |w|^2, the constant's weight left free;
     approximation.least_excess, .greatest_excess_times_gamma: over categories and the gammas of MLR-CG.
     """
-    if subject.weights is None:
-        raise UsageError(
-            "only linear models have an SVM objective",
-            where="evaluation.studies",
-            hint="Remove `objectives` from the run's studies, or choose a linear learner.",
-        )
+    weights = subject.require_weights("objectives")
     lam = float(subject.run.parameters.get("lam", 1e-3))
     signs = np.where(subject.train_labels, 1.0, -1.0)
     reached = signs * subject.train_scores
-    penalty = lam * (subject.weights**2).sum(axis=0)
+    penalty = lam * (weights**2).sum(axis=0)
     hinge = np.maximum(0.0, 1.0 - reached).mean(axis=0)
     # The modified logistic loss, whose limit for large gamma is the hinge loss.
     losses = (np.logaddexp(0.0, gamma * (1.0 - reached)) / gamma for gamma in GAMMAS)
@@ -188,13 +193,7 @@ MAX_FEATURES = 100
 
 def study_weights(subject: StudyInput) -> StudyResult:
     """Return the features of the studied category with the largest weights, and the weights."""
-    if subject.weights is None:
-        raise UsageError(
-            "only linear models have weights",
-            where="evaluation.studies",
-            hint="Remove `weights` from the run's studies, or choose a linear learner.",
-        )
-    column = subject.weights[:, subject.columns[0]]
+    column = subject.require_weights("weights")[:, subject.columns[0]]
     largest = np.argsort(-np.abs(column), kind="stable")[:MAX_FEATURES]
     used = largest[column[largest] != 0]
     terms = [subject.vectors.terms[feature] for feature in used]

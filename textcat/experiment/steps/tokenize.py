@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         opened = open_corpus(corpus.name, folder, split=split, **corpus.options)
         counts = _count_terms(opened, text, context)
         verify_documents(corpus, folder, fingerprint)
-        _log_problems(opened)
+        _log_problems(opened, context)
         write_counts(target, counts)
 
     return Step("tokenize", f"tokenize {corpus.name}", recipe, make)
@@ -132,17 +131,14 @@ def _convert_vectors(opened: VectorCorpus) -> Counts:
     return Counts(documents, list(opened.categories), weighted=True)
 
 
-def _log_problems(opened: Any) -> None:
-    """Log the problems that the reader of a user's own documents met."""
+def _log_problems(opened: Any, context: RunContext) -> None:
+    """Log the problems that the reader of a user's own documents met, once if they are counted several times."""
     problems = getattr(opened, "problems", None)
     if problems is not None and (summary := problems.summary()):
-        _warn_once(f"{opened.path}: {summary}")
-
-
-@cache
-def _warn_once(message: str) -> None:
-    """Log a warning that this process has not logged: `tune` reads the same documents for each group of n-grams."""
-    log.warning("%s", message)
+        message = f"{opened.path}: {summary}"
+        if message not in context.logged:
+            context.logged.add(message)
+            log.warning("%s", message)
 
 
 def write_counts(target: Path, counts: Counts) -> None:

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
-from textcat.experiment.steps.learner import LearningProblem, find_learner
+from textcat.experiment.steps.held_out import search_parameter
+from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
-from textcat.experiment.steps.search import search_parameter
-from textcat.experiment.steps.vectorize import assemble_problem
+from textcat.experiment.steps.vectorize import LearningSteps
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
@@ -28,13 +28,12 @@ PRUNED_AT_ONCE = 512
 _SCALING_LEFT_OUT = ("none", 1.5)
 
 
-def make_train_step(
-    run: RunSettings, seed: int, vectorized: Step, selected: Step | None, projected: Step | None
-) -> Step:
+def make_train_step(source: LearningSteps) -> Step:
     """Train a run's learner on all categories."""
+    run = source.settings
     learner = LEARNERS[run.learner]
     parameters = validate_parameters(run.learner, run.parameters)
-    sources = {"vectors": vectorized, "mask": selected, "projection": projected}
+    sources = {"vectors": source.vectorized, "mask": source.selected, "projection": source.projected}
     needs = {name: step for name, step in sources.items() if step}
     recipe = Recipe(
         "train",
@@ -45,7 +44,7 @@ def make_train_step(
             "search": run.search.model_dump(mode="json") if run.search else None,
             "dimensions": run.projection.dimensions if run.projection else None,
             **_make_scaling_parameters(run),
-            "seed": seed,
+            "seed": source.seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
             **({"at_once": run.categories_at_once} if run.categories_at_once else {}),
             **_make_threshold_parameters(run),
@@ -58,7 +57,7 @@ def make_train_step(
     )
 
     def make(context: RunContext, target: Path) -> None:
-        problem = assemble_problem(context, run, seed, vectorized, selected, projected)
+        problem = source.assemble_problem(context)
         began = time.process_time()
         if run.search:
             found = search_parameter(run, problem, context)
@@ -77,8 +76,8 @@ def _fix_parameters(
     context: RunContext, target: Path, problem: LearningProblem, run: RunSettings
 ) -> RunSettings:
     """Return the run with the parameters that its learner chooses by itself, so that all blocks have the same."""
-    parameters = validate_parameters(run.learner, run.parameters)
-    chosen = find_learner(run.learner).choose_parameters(problem, parameters, context.jobs)
+    learner, parameters = load_learner(run)
+    chosen = learner.choose_parameters(problem, parameters, context.jobs)
     for name, choice in chosen.items():
         write_json(target, name, {"value": choice.value, "grid": choice.grid})
     fixed = {name: choice.value for name, choice in chosen.items()}
@@ -114,13 +113,13 @@ def _train_checkpoint(
     context: RunContext, whole: Recipe, problem: LearningProblem, run: RunSettings
 ) -> Model:
     """Return one checkpoint of a descent; runs with the same settings share its artifact."""
-    parameters = validate_parameters(run.learner, run.parameters)
+    learner, parameters = load_learner(run)
     wanted = int(getattr(parameters, "iterations", 0))
     shared = {**whole.parameters, "parameters": parameters.model_dump(mode="json", exclude={"iterations"})}
     recipe = Recipe("course", whole.version, shared, whole.inputs)
 
     def make(target: Path) -> None:
-        models = find_learner(run.learner).fit_course(problem, parameters, context.jobs)
+        models = learner.fit_course(problem, parameters, context.jobs)
         for iterations, model in models.items():
             save_model(target, model, f"at{iterations}")
 
@@ -144,17 +143,16 @@ class _BlockInputs:
 
 
 def _train_block(training: _BlockInputs, block: Sequence[int]) -> Model:
-    run, part = training.run, training.problem.restrict(np.asarray(block))
-    parameters = validate_parameters(run.learner, run.parameters)
-    return find_learner(run.learner).fit(part, parameters, training.jobs)
+    learner, parameters = load_learner(training.run)
+    return learner.fit(training.problem.restrict(np.asarray(block)), parameters, training.jobs)
 
 
 def _train_whole(context: RunContext, inputs: _BlockInputs) -> Model:
     """Train all categories together; with an executor, parts of the model or the whole are trained by workers."""
     run, problem = inputs.run, inputs.problem
     if context.executor is not None:
-        parameters = validate_parameters(run.learner, run.parameters)
-        found = find_learner(run.learner).fit_on_workers(problem, parameters, context.executor)
+        learner, parameters = load_learner(run)
+        found = learner.fit_on_workers(problem, parameters, context.executor)
         if found is not None:
             return found
     (model,) = context.map_items(_train_block, inputs, [range(problem.shape[1])])
@@ -183,10 +181,6 @@ def _train_in_blocks(
     missing = [number for number, recipe in enumerate(recipes) if context.store.find(recipe) is None]
     trained = context.map_items(_train_block, inputs, [blocks[number] for number in missing])
     for number, model in zip(missing, trained, strict=True):
-        context.store.build(recipes[number], partial(_save_block, model))
+        context.store.build(recipes[number], partial(save_model, model=model))
         context.progress(blocks[number][-1] + 1, problem.shape[1], f"train {run.title or run.learner}")
     save_model_parts(target, [context.store.locate_artifact(recipe) for recipe in recipes])
-
-
-def _save_block(model: Model, folder: Path) -> None:
-    save_model(folder, model)

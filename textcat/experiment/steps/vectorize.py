@@ -1,8 +1,11 @@
-"""Turn counts into the vectors of a run: weighted, with selected terms or projected, and its learning problem."""
+"""Turn counts into the vectors of a run.
+
+Documents are divided into training and test documents, weighted, and have selected terms or are projected.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -12,15 +15,23 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from textcat.evaluation.measures import SparseLabels, count_positives, make_dense_labels
+from textcat.errors import StageFailedError, UsageError
+from textcat.evaluation.measures import SparseLabels, count_positives, make_dense_labels, take_columns
+from textcat.evaluation.one_label import find_columns
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
-from textcat.experiment.spec.experiment import Experiment, ProjectionSettings, RunSettings
-from textcat.experiment.steps.divide import divide_documents
+from textcat.experiment.spec.experiment import (
+    CorpusSettings,
+    Experiment,
+    ProjectionSettings,
+    ResampleSettings,
+    RunSettings,
+)
 from textcat.experiment.steps.learner import LearningProblem
-from textcat.experiment.steps.tokenize import read_counts
+from textcat.experiment.steps.tokenize import Counts, read_counts
 from textcat.plugins import collect_identities
 from textcat.selection import select_features
 from textcat.selection.choice import SelectionSettings
+from textcat.splits import RowNumbers, draw_random_split, make_folds
 from textcat.store import Recipe
 from textcat.store.arrays import (
     is_large,
@@ -35,6 +46,105 @@ from textcat.store.arrays import (
 )
 from textcat.text.counting import CountedDocuments
 from textcat.text.vectorizer import Vectorizer
+
+
+@dataclass(frozen=True)
+class Division:
+    """Rows of training and test documents, the chosen categories, and the labels of all documents in them.
+
+    Labels are sparse: documents x categories of a large collection do not fit into memory.
+    """
+
+    train: RowNumbers
+    test: RowNumbers
+    categories: list[str]
+    labels: SparseLabels
+
+
+def divide_documents(
+    counts: Counts, corpus: CorpusSettings, resample: ResampleSettings | None, repeat: int
+) -> Division:
+    """Return the division of one repetition (0 without `resample`)."""
+    _require_documents(counts, corpus)
+    _require_categories(counts.categories, counts, corpus)
+    labels = counts.documents.make_sparse_labels(counts.categories)
+    train, test = _split_rows(counts, labels, resample, repeat)
+    _require_both_sides(train, test, corpus)
+    kept = _choose_categories(counts, corpus, labels[train], labels[test])
+    _require_categories(kept, counts, corpus)
+    labels = take_columns(labels, kept)
+    if corpus.documents == "labelled":
+        labelled = np.flatnonzero(np.diff(labels.indptr))
+        train, test = np.intersect1d(train, labelled), np.intersect1d(test, labelled)
+        _require_both_sides(train, test, corpus)
+    names = [counts.categories[column] for column in kept]
+    if corpus.learn is not None:
+        learned = _find_columns(names, corpus.learn)
+        names, labels = corpus.learn, take_columns(labels, learned)
+    return Division(train, test, names, labels)
+
+
+def _require_documents(counts: Counts, corpus: CorpusSettings) -> None:
+    if not len(counts.documents.ids):
+        folders = "Put a folder for each class there, with the documents in it."
+        raise StageFailedError(
+            f"there are no documents in {corpus.path or corpus.name}",
+            where=corpus.name,
+            hint=folders if corpus.name == "folders" else "Fix `corpus.path` or its options.",
+        )
+
+
+def _require_both_sides(train: RowNumbers, test: RowNumbers, corpus: CorpusSettings) -> None:
+    if not len(train) or not len(test):
+        raise StageFailedError(
+            f"{corpus.name}: {len(train)} training and {len(test)} test documents after the split",
+            hint="Choose another `corpus.split`, or let `resample` make one.",
+        )
+
+
+def _require_categories(categories: Sized, counts: Counts, corpus: CorpusSettings) -> None:
+    if not len(categories):
+        raise StageFailedError(
+            f"{corpus.name}: none of the {len(counts.documents.ids):,} documents has a label that is kept",
+            hint="Check the labels of the documents, and `categories` and `options` of `corpus`.",
+        )
+
+
+def _split_rows(
+    counts: Counts, labels: SparseLabels, resample: ResampleSettings | None, repeat: int
+) -> tuple[RowNumbers, RowNumbers]:
+    if resample is None:
+        split = np.asarray(counts.documents.split)
+        return np.flatnonzero(split == "train"), np.flatnonzero(split == "test")
+    strata = np.maximum(find_columns(labels), 0) if resample.stratify else None
+    if resample.kind == "folds":
+        return make_folds(labels.shape[0], resample.number, seed=resample.seed, strata=strata)[repeat]
+    share = resample.train_share
+    return draw_random_split(labels.shape[0], repeat, train_share=share, seed=resample.seed, strata=strata)
+
+
+def _choose_categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> RowNumbers:
+    if isinstance(corpus.categories, list):
+        return _find_columns(counts.categories, corpus.categories)
+    in_train, in_test = (count_positives(labels) > 0 for labels in (train, test))
+    chosen = {
+        "all": np.ones(len(counts.categories), dtype=bool),
+        "train": in_train,
+        "train-or-test": in_train | in_test,
+        "train-and-test": in_train & in_test,
+    }[corpus.categories]
+    return np.flatnonzero(chosen)
+
+
+def _find_columns(categories: Sequence[str], wanted: list[str]) -> RowNumbers:
+    column = {name: position for position, name in enumerate(categories)}
+    unknown = [name for name in wanted if name not in column]
+    if unknown:
+        raise UsageError(
+            f"the corpus has no category {', '.join(map(repr, unknown))}",
+            hint=f"It has {', '.join(sorted(column)[:20])}{' ...' if len(column) > 20 else ''}.",
+        )
+    return np.array([column[name] for name in wanted], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -211,21 +321,25 @@ def scale_projection(
     return projected
 
 
-def assemble_problem(
-    context: RunContext,
-    run: RunSettings,
-    seed: int,
-    vectorized: Step,
-    selected: Step | None,
-    projected: Step | None,
-) -> LearningProblem:
-    """Return the learning problem of a run's training documents."""
-    vectors = read_vectors(vectorized.build_folder(context))
-    X: Any = vectors.train
-    if projected:
-        X = read_projection(projected.build_folder(context), "train", run)
-    problem = LearningProblem(X, vectors.train_labels, read_selection(selected, context), seed)
-    return problem if run.train_documents is None else _sample_documents(problem, run.train_documents)
+@dataclass(frozen=True)
+class LearningSteps:
+    """The settings of a run, its seed, and the steps that make its learning problem."""
+
+    settings: RunSettings
+    seed: int
+    vectorized: Step
+    selected: Step | None
+    projected: Step | None
+
+    def assemble_problem(self, context: RunContext) -> LearningProblem:
+        """Return the learning problem of the run's training documents."""
+        vectors = read_vectors(self.vectorized.build_folder(context))
+        X: Any = vectors.train
+        if self.projected:
+            X = read_projection(self.projected.build_folder(context), "train", self.settings)
+        problem = LearningProblem(X, vectors.train_labels, read_selection(self.selected, context), self.seed)
+        wanted = self.settings.train_documents
+        return problem if wanted is None else _sample_documents(problem, wanted)
 
 
 def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:

@@ -20,9 +20,9 @@ from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.divide import divide_documents
 from textcat.experiment.steps.fetch import fetch_documents
 from textcat.experiment.steps.tokenize import Counts, make_tokenize_step, read_counts, write_counts
+from textcat.experiment.steps.vectorize import divide_documents
 from textcat.splits import RowNumbers, make_folds
 from textcat.text.text_settings import COUNTING_KEYS, TermGroup
 from textcat.text.vectorizer import Vectorizer, VectorSettings

@@ -40,7 +40,7 @@ class Journal:
                 return cls(path, key)
             entries = {name: PathResult.from_dict(entry) for name, entry in data["entries"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-            hint = "Delete it; the search begins anew."
+            hint = "Delete it; the search then starts again."
             raise BadDataError(f"not readable as a journal: {error}", where=str(path), hint=hint) from error
         return cls(path, key, entries)
 

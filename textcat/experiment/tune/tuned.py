@@ -19,7 +19,6 @@ from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.held_out import load_held_out_scores
-from textcat.experiment.steps.vectorize import assemble_problem
 from textcat.experiment.tune.documents import LABEL_NAMES
 from textcat.experiment.tune.evaluation import (
     BETWEEN_RULE,
@@ -110,8 +109,7 @@ def compute_held_out(
     """
     plan, _ = run_experiment(experiment, context, "train")
     chain = plan.chains[0]
-    sources = (chain.vectorized, chain.selected, chain.projected)
-    problem = assemble_problem(context, chain.settings, experiment.seed, *sources)
+    problem = chain.assemble_problem(context)
     scores, numbers = load_held_out_scores(context, chain.settings, problem, chain.trained, folds)
     # The names of labels, which come last, are no documents to measure.
     own = slice(evaluator.documents.number)

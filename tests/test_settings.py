@@ -1,0 +1,60 @@
+"""Settings: every key of an experiment file is described in settings.yaml, and nothing else is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, get_args
+
+import pytest
+from pydantic import BaseModel
+
+from textcat.experiment.spec.experiment import Experiment
+from textcat.experiment.spec.learner_table import LEARNERS
+from textcat.experiment.spec.schema import make_experiment_schema
+from textcat.settings import StrictSettings, describe_keys
+from textcat.yaml_reader import read_packaged_yaml
+
+# Sections of an experiment whose keys, or whose own meaning, need no text.
+OBVIOUS = {"corpus", "text", "vector", "selection", "projection", "threshold", "evaluation"}
+
+
+def list_models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the settings classes in a type, and those of their fields."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+        for field in annotation.model_fields.values():
+            yield from list_models(field.annotation)
+    for part in get_args(annotation):
+        yield from list_models(part)
+
+
+MODELS = {
+    model.__name__: model
+    for root in (Experiment, *(entry.parameters for entry in LEARNERS.values()))
+    for model in list_models(root)
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_key_of_an_experiment_file_is_described(name: str) -> None:
+    model = MODELS[name]
+    missing = model.model_fields.keys() - describe_keys(model).keys()
+    assert missing == (OBVIOUS if model is Experiment else set())
+    assert describe_keys(model).keys() <= model.model_fields.keys()
+
+
+def test_every_description_is_of_a_class_and_in_the_schema() -> None:
+    table = read_packaged_yaml("settings.yaml")
+    bases = {base.__name__ for model in MODELS.values() for base in model.__mro__}
+    assert table.keys() <= bases
+    schemas = make_experiment_schema()["$defs"]
+    for name, model in MODELS.items():
+        if model is not Experiment:
+            shown = {key: each.get("description") for key, each in schemas[name]["properties"].items()}
+            assert shown == describe_keys(model)
+
+
+def test_a_class_has_the_descriptions_of_its_base_class() -> None:
+    base = MODELS["MeritParameters"].__mro__[1]
+    assert describe_keys(base).items() < describe_keys(MODELS["MeritParameters"]).items()
+    assert describe_keys(StrictSettings) == {}
