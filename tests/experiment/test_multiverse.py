@@ -18,6 +18,7 @@ from textcat.cli.main import group
 from textcat.errors import StageFailedError, UsageError
 from textcat.experiment.run import multiverse
 from textcat.experiment.spec.loading import load_experiment
+from textcat.report.multiverse_page import read_summary
 from textcat.store.artifacts import Store
 
 TABLE = """extends: trial.yaml
@@ -56,7 +57,8 @@ class OwnReadings(Place):
         )
 
     def summary(self) -> dict[str, Any]:
-        summary: dict[str, Any] = json.loads((self.results / "trial" / "multiverse.json").read_text())
+        summary = read_summary(self.results / "trial")
+        assert summary is not None
         return summary
 
 
@@ -176,7 +178,8 @@ def test_printed_cells_have_a_nearest_reading_that_is_labelled(place: OwnReading
     table = place.folder / "table.yaml"
     table.write_text(TABLE)
     place.textcat("multiverse", str(table), "--readings", str(place.readings), "-j", "1", "--sample", "5")
-    summary = json.loads((place.results / "reuters_modapte" / "multiverse.json").read_text())
+    summary = read_summary(place.results / "reuters_modapte")
+    assert summary is not None
     found = summary["experiments"]["reuters_modapte"]
     assert found["nearest"]["note"] == "fitted to test results"
     least = min(reading["mean_difference"] for reading in found["readings"])

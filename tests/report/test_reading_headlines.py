@@ -54,7 +54,7 @@ def summarize_bep(minimum: float, maximum: float) -> dict[str, Any]:
             "default_verdict": "differs",
             "nearest_verdict": "reproduced",
         }
-    return {"cells": cells, "readings": [{}, {}]}
+    return {"cells": cells, "default": {"options": {}}, "readings": [{"options": {}}, {"options": {}}]}
 
 
 def write_multiverse(folder: Path, questions: dict[str, Any]) -> None:

@@ -70,8 +70,10 @@ def test_points_are_sorted_and_the_two_readings_marked() -> None:
     assert printed.get_ydata()[0] == pytest.approx(71.5)
     taken: dict[float, list[float]] = {}
     for line in below.lines:
-        for place, height in np.asarray(line.get_xydata()).tolist():
-            taken.setdefault(height, []).append(place)
+        x, y = np.asarray(line.get_xydata()).T
+        assert np.isnan(y[2::3]).all()
+        for place, height in zip(x[::3], (y[::3] + y[1::3]) / 2, strict=True):
+            taken.setdefault(round(height), []).append(place)
     assert [sorted(taken[height]) for height in range(4)] == [[0.0, 1.0], [2.0, 3.0], [0.0, 2.0], [1.0, 3.0]]
     assert DEFAULT_COLOUR != NEAREST_COLOUR
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from textcat.errors import make_fit_error
 from textcat.linear.losses import Loss
+from textcat.linear.problem import BLOCK_LANES
 
 STOPS = ("passes", "scores", "optimality")
 ORDERS = ("constant_first", "constant_last", "reversed")
@@ -34,7 +35,8 @@ class Options:
     stop "passes": exactly max_passes; "scores": sum |dr| <= tol (1 + sum |r|) over a pass, the rule of both
     zhang_oles_2001 and genkin_2004; "optimality": duality gap within tol of the objective (or, where there is
     no gap, violation within tol of that at 0), computed after growing numbers of passes.
-    gamma is the sharpness of the modified logistic loss; jobs is the number of threads per block.
+    gamma is the sharpness of the modified logistic loss; jobs is the number of threads per block, and lanes
+    the most categories of a block.
     """
 
     tol: float = 1e-6
@@ -44,6 +46,7 @@ class Options:
     stop: str = "optimality"
     precision: str = "float64"
     gamma: float = 10.0
+    lanes: int = BLOCK_LANES
 
     def __post_init__(self) -> None:
         _check_one_of("stop", self.stop, STOPS)
@@ -53,6 +56,7 @@ class Options:
             f"max_passes {self.max_passes} or tol {self.tol} is out of range",
             "Give max_passes of 1 or more and a tol above 0.",
         )
+        _require(self.lanes >= 1, f"option lanes cannot be {self.lanes}", "Give 1 or more.")
 
 
 @dataclass(frozen=True)

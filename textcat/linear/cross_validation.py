@@ -15,16 +15,19 @@ from numpy.typing import ArrayLike, NDArray
 
 from textcat.errors import UsageError
 from textcat.linear.algorithm_options import FastOptions
-from textcat.linear.fit import fit, fit_path
+from textcat.linear.fit import fit, walk_path
 from textcat.linear.mapped_arrays import select_rows
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
 from textcat.linear.problem import Floats, labels_as_columns, make_matrix_with_bias
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
-from textcat.linear.training import FitSettings, make_problem, make_start
+from textcat.linear.training import FitSettings, make_matrix, make_problem, make_start
 from textcat.parallel import Executor, SerialExecutor
 
 Numbers = NDArray[np.int64]
+
+# The most columns of a path where all parts are trained together: more fill vectors better, fewer need less memory.
+MAX_LANES = 128
 
 
 def score_held_out_folds(
@@ -167,8 +170,15 @@ def choose_lam_by_cross_validation(
         matrix, labels, part, None if weight is None else np.asarray(weight), strengths, chosen
     )
     likelihood = np.zeros((len(strengths), labels.shape[1]))
-    for of_part in (executor or SerialExecutor()).map_items(_compute_held_out_likelihood, parts, range(runs)):
-        likelihood += of_part
+    if divisions > 1:
+        apart = executor is not None or settings.get("mask") is not None
+        tasks: list[Any] = [range(k, k + 1) for k in range(runs)] if apart else [range(runs)]
+        compute: Any = _compute_likelihood_of_own_parts
+    else:
+        tasks, compute = list(range(runs)), _compute_held_out_likelihood
+    for found in (executor or SerialExecutor()).map_items(compute, parts, tasks):
+        for of_part in found if divisions > 1 else [found]:
+            likelihood += of_part
     return HyperparameterChoice(np.asarray(strengths), likelihood, np.argmax(likelihood, axis=0))
 
 
@@ -189,12 +199,10 @@ class _CrossValidationData:
 
 def _compute_held_out_likelihood(parts: _CrossValidationData, number: int) -> Floats:
     """Return the log-likelihood of one part by models of the others: grid x categories."""
-    if parts.numbers.shape[1] > 1:
-        return _compute_likelihood_of_own_parts(parts, number)
     kept, held = np.flatnonzero(parts.numbers != number), np.flatnonzero(parts.numbers == number)
     lams = [lam * len(parts.numbers) / len(kept) for lam in parts.strengths]
     weight = None if parts.weight is None else parts.weight[kept]
-    path = fit_path(
+    path = walk_path(
         select_rows(parts.matrix, kept), parts.labels[kept], lams, sample_weight=weight, **parts.settings
     )
     documents = select_rows(parts.matrix, held)
@@ -203,22 +211,37 @@ def _compute_held_out_likelihood(parts: _CrossValidationData, number: int) -> Fl
     )
 
 
-def _compute_likelihood_of_own_parts(parts: _CrossValidationData, number: int) -> Floats:
-    """Return the same where each category has a division of its own: held-out documents weigh 0 in training.
+def _compute_likelihood_of_own_parts(parts: _CrossValidationData, numbers: Sequence[int]) -> Floats:
+    """Return the same where each category has a division of its own: parts x grid x categories.
 
-    Weights keep the number of documents, so that lam is that of all documents.
+    Held-out documents weigh 0 in training, so that all parts of a category are columns of one problem, next to each
+    other because they move the same features. With a mask there is one part: the division of a masked problem, which
+    depends on all of its columns, decides in which order scores are added. Weights keep the number of documents, so
+    that lam is that of all.
     """
-    held = parts.numbers == number
-    weight = 1.0 if parts.weight is None else parts.weight.reshape(len(held), -1)
-    path = fit_path(
-        parts.matrix,
-        parts.labels,
-        list(parts.strengths),
-        sample_weight=np.where(held, 0.0, weight),
-        **parts.settings,
-    )
-    scores = (model.scores(parts.matrix) for model in path)
-    return np.array([(_compute_log_likelihood(each, parts.labels) * held).sum(axis=0) for each in scores])
+    shape, many = parts.labels.shape, len(numbers)
+    given = 1.0 if parts.weight is None else parts.weight.reshape(len(parts.weight), -1)
+    weights, settings = np.broadcast_to(given, shape), dict(parts.settings)
+    matrix = make_matrix(parts.matrix, FitSettings(**{k: v for k, v in settings.items() if k != "prior"}))
+    at_once = shape[1]
+    if settings.get("mask") is None:
+        settings["options"] = {**settings.get("options", {}), "lanes": MAX_LANES}
+        at_once = max(1, MAX_LANES // many)
+    found = np.zeros((many, len(parts.strengths), shape[1]))
+    for first in range(0, shape[1], at_once):
+        block = slice(first, min(first + at_once, shape[1]))
+        columns = np.repeat(np.arange(block.start, block.stop), many)
+        held = parts.numbers[:, columns] == np.tile(numbers, block.stop - block.start)
+        settings["sample_weight"] = np.where(held, 0.0, weights[:, columns])
+        path = walk_path(matrix, parts.labels[:, columns], list(parts.strengths), **settings)
+        for at, model in enumerate(path):
+            scores = model.scores(parts.matrix)
+            for place, number in enumerate(numbers):
+                # Arrays keep their order in memory, which decides in which order numpy adds documents.
+                own = np.ascontiguousarray(scores[:, place::many])
+                likelihood = _compute_log_likelihood(own, parts.labels[:, block])
+                found[place, at, block] = (likelihood * (parts.numbers[:, block] == number)).sum(axis=0)
+    return found
 
 
 def _compute_log_likelihood(scores: Floats, labels: NDArray[np.bool_]) -> Floats:

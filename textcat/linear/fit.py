@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from textcat.errors import UsageError, make_fit_error
 from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
+from textcat.linear.problem import ProblemMatrix
 from textcat.linear.training import FitSettings, make_matrix, train
 
 MAX_ROUNDS = 200
@@ -65,16 +66,24 @@ def fit_path(X: Any, Y: ArrayLike, lams: Sequence[float | ArrayLike], **settings
 
     The documents are converted to the algorithm's form only once.
     """
+    return list(walk_path(X, Y, lams, **settings))
+
+
+def walk_path(
+    X: Any, Y: ArrayLike, lams: Sequence[float | ArrayLike], **settings: Any
+) -> Iterator[LinearModel]:
+    """Yield the models of `fit_path` one after another; only the last one is kept in memory."""
     if "lam" in settings or "init" in settings:
         raise UsageError("fit_path sets lam and init itself", where="fit_path", hint="Leave both out.")
     if settings.get("algorithm") == "row":
         settings["options"] = {**(settings.get("options") or {}), "keep_dual": True}
     known = {name: settings[name] for name in ("algorithm", "bias") if name in settings}
-    matrix = X if settings.get("prior") == "jeffreys" else make_matrix(X, FitSettings(**known))
-    models: list[LinearModel] = []
+    made = settings.get("prior") == "jeffreys" or isinstance(X, ProblemMatrix)
+    matrix = X if made else make_matrix(X, FitSettings(**known))
+    model = None
     for lam in lams:
-        models.append(fit(matrix, Y, lam=lam, init=models[-1] if models else None, **settings))
-    return models
+        model = fit(matrix, Y, lam=lam, init=model, **settings)
+        yield model
 
 
 def train_jeffreys(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:

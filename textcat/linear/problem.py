@@ -126,9 +126,9 @@ class LinearProblem:
         return self.mask[:, block]
 
 
-def split_into_blocks(categories: int) -> list[slice]:
-    """Split the categories into blocks of nearly equal width, at most BLOCK_LANES, whatever the number of jobs."""
-    count = -(-categories // BLOCK_LANES)
+def split_into_blocks(categories: int, lanes: int = BLOCK_LANES) -> list[slice]:
+    """Split the categories into blocks of nearly equal width, at most `lanes`, whatever the number of jobs."""
+    count = -(-categories // lanes)
     edges = np.linspace(0, categories, count + 1).round().astype(int)
     return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 

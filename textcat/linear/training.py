@@ -61,8 +61,8 @@ SolveBlock = Callable[..., BlockResult]
 
 
 def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
-    """Divide the categories into blocks of lanes, whatever the options."""
-    return split_into_blocks(problem.categories)
+    """Divide the categories into blocks of as many lanes as the options say."""
+    return split_into_blocks(problem.categories, options.lanes)
 
 
 def accept_any_request(request: combinations.SolveRequest) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,35 @@ FIGURES = "multiverse"
 def write_multiverse(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
     """Write the summary, the page and the curves; experiments summarized before stay beside the new ones."""
     merged = merge_summaries(read_summary(folder), summary)
-    text = json.dumps(merged, indent=1, ensure_ascii=False, sort_keys=False)
+    text = json.dumps(_pack_options(merged), indent=1, ensure_ascii=False, sort_keys=False)
     write_atomically(folder / SUMMARY_FILE, _join_number_lists(text) + "\n")
     pictures = draw_curves(folder / FIGURES, merged)
     write_atomically(folder / PAGE_FILE, render_multiverse_page(merged, pictures))
     return merged
+
+
+def _pack_options(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary with only those options of a reading in which it differs from the default reading."""
+    return _replace_options(
+        summary, lambda default, own: {name: own[name] for name in own if own[name] != default.get(name)}
+    )
+
+
+def _unpack_options(summary: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the summary with all options of each reading."""
+    return _replace_options(summary, lambda default, own: {**default, **own})
+
+
+def _replace_options(
+    summary: Mapping[str, Any], change: Callable[[dict[str, str], dict[str, str]], dict[str, str]]
+) -> dict[str, Any]:
+    """Return a copy with the options of each reading changed, given those of the default reading."""
+    experiments = {}
+    for name, each in summary["experiments"].items():
+        default = each["default"]["options"]
+        readings = [{**row, "options": change(default, row["options"])} for row in each["readings"]]
+        experiments[name] = {**each, "readings": readings}
+    return {**summary, "experiments": experiments}
 
 
 def _join_number_lists(text: str) -> str:
@@ -35,7 +59,10 @@ def _join_number_lists(text: str) -> str:
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
-    """Return the contents of multiverse.json in a folder; None if the file is absent."""
+    """Return the contents of multiverse.json in a folder, with all options of each reading; None without the file.
+
+    The file has the options in which a reading differs from the default reading.
+    """
     path = folder / SUMMARY_FILE
     if not path.exists():
         return None
@@ -45,10 +72,10 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
             raise ValueError(f"format {summary['format']}")
         if not {"paper", "questions", "experiments", "claims"} <= summary.keys():
             raise ValueError("a part is missing")
+        return _unpack_options(summary)
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         hint = "Delete it; `textcat multiverse` writes it again."
         raise BadDataError(f"not readable as a multiverse: {error}", where=str(path), hint=hint) from error
-    return summary
 
 
 def merge_summaries(before: Mapping[str, Any] | None, new: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from textcat.store.artifacts import RecordingStore
 
 log = logging.getLogger(__name__)
 
-FORMAT = 1
+FORMAT = 2
 DEFAULT_SAMPLE = 96
 MAX_READINGS = 1024
 # Artifacts that are no step of their own (a descent, scores of held-out parts) and that several steps may share.

@@ -98,6 +98,14 @@ def sum_squared_plain(rows: Array, start: int, stop: int, state: Array) -> Any:
 
 
 @compile_part
+def weigh(weights: Array, i: int, x: Any) -> Any:
+    """Return c x for document i; weights are rows of lanes, or bits of lanes where each is 0 or 1."""
+    if weights.ndim == 1:
+        return choose_marked(entry(weights, i), x, splat(x, 0.0))
+    return load(weights, i) * x
+
+
+@compile_part
 def sum_squared_valued(
     rows: Array, values: Array, start: int, stop: int, state: Array, weights: Array
 ) -> Any:
@@ -105,7 +113,7 @@ def sum_squared_valued(
     slope, bend = splat(state, 0.0), splat(state, 0.0)
     for t in range(start, stop):
         x = splat(state, entry(values, t))
-        pull = load(weights, entry(rows, t)) * x
+        pull = weigh(weights, entry(rows, t), x)
         slope = slope + pull * load(state, entry(rows, t))
         bend = bend + pull * x
     return slope, bend
@@ -149,14 +157,14 @@ def sum_hinge_valued(
     slope, bend = splat(state, 0.0), splat(state, 0.0)
     for t in range(start, stop):
         a, x = entry(rows, t), splat(state, entry(values, t))
-        pull = load(weights, a) * x
+        pull = weigh(weights, a, x)
         e, near = _measure_hinge(load(state, a), entry(positive, a), radius * lane_absolute(x), beyond)
         slope, bend = slope + pull * e, bend + (pull * x) * near
     return slope, bend
 
 
 @compile_part
-def _bound_loosely(p: Any, grown: Any) -> Any:
+def bound_loosely(p: Any, grown: Any) -> Any:
     """Return F_k of algorithm 4 of zhang_oles_2001: min(1/4, grown p (1 - p))."""
     one, quarter = splat(p, 1.0), splat(p, 0.25)
     bound = grown * (p * (one - p))
@@ -164,7 +172,7 @@ def _bound_loosely(p: Any, grown: Any) -> Any:
 
 
 @compile_part
-def _bound_tightly(most: Any) -> Any:
+def bound_tightly(most: Any) -> Any:
     """Return t / (1 + t)^2."""
     one = splat(most, 1.0)
     return most / ((one + most) * (one + most))
@@ -177,8 +185,8 @@ def _measure_logistic(e: Any, small: Any, grown: Any, tight: bool) -> Any:
     p = one / (one + small)
     if tight:
         most = grown * small
-        return choose_less(splat(e, 0.0), e, p, small * p), _bound_tightly(choose_less(most, one, most, one))
-    return p, _bound_loosely(p, grown)
+        return choose_less(splat(e, 0.0), e, p, small * p), bound_tightly(choose_less(most, one, most, one))
+    return p, bound_loosely(p, grown)
 
 
 @compile_part
@@ -219,13 +227,13 @@ def sum_logistic_valued(
     zero, one = splat(state, 0.0), splat(state, 1.0)
     for t in range(start, stop):
         x, z = splat(state, entry(values, t)), splat(state, sharpness) * load(state, entry(rows, t))
-        size, pull = lane_absolute(x) * splat(state, sharpness), load(weights, entry(rows, t)) * x
+        size, pull = lane_absolute(x) * splat(state, sharpness), weigh(weights, entry(rows, t), x)
         beyond = fused_multiply_add(size, radius, zero - lane_absolute(z))
         farthest = choose_less(beyond, zero, beyond, zero) if tight else size * radius
         small, most = exponential_pair(zero - z, farthest)
         p = one / (one + small)
         slope = slope + pull * p
-        bend = bend + (pull * x) * (_bound_tightly(most) if tight else _bound_loosely(p, most))
+        bend = bend + (pull * x) * (bound_tightly(most) if tight else bound_loosely(p, most))
     return slope, bend
 
 
@@ -336,6 +344,17 @@ def run_column_pass(
                 apply_plain(rows, start, stop, state, rounded(move * splat(state, values[start])))
             else:
                 apply_valued(rows, values, start, stop, state, move)
+
+
+@compile_kernel
+def take_lanes(values: Array, places: Array, taken: Array) -> None:
+    """Copy the lanes at `places`, in groups x rows x 16, into as many groups as `taken` has."""
+    for group in range(len(taken)):
+        first = group * WIDTH
+        for i in range(values.shape[1]):
+            for lane in range(min(WIDTH, len(places) - first)):
+                place = places[first + lane]
+                taken[group, i, lane] = values[place // WIDTH, i, place % WIDTH]
 
 
 @compile_kernel

@@ -19,7 +19,9 @@ from textcat.linear.algorithm_options import REFRESH_PASSES, ColumnOptions
 from textcat.linear.certificate import BlockResult, OptimalityMeasures, Progress, measure, scores_of, signs_of
 from textcat.linear.losses import LOSS_CODES, SQUARED
 from textcat.linear.papers import column_kernels as kernels
+from textcat.linear.papers import sparse_kernels
 from textcat.linear.problem import (
+    LANE_STEP,
     LinearProblem,
     compute_lane_width,
     join_lanes,
@@ -46,6 +48,7 @@ class ColumnLanes:
     high: NDArray[Any]
     radius: NDArray[Any]
     active: NDArray[Any]
+    slopes: NDArray[Any]
 
 
 def prepare_column_lanes(
@@ -56,6 +59,7 @@ def prepare_column_lanes(
     n, shape = problem.documents, start.shape
     free, penalty, signs = problem.free(block), problem.penalty, signs_of(problem, block)
     weights = np.ones(signs.shape) if problem.weights is None else problem.weights[:, block]
+    marked = bool(((weights == 0.0) | (weights == 1.0)).all())
     strength = split_into_lanes(penalty.strength[:, block] * n, dtype, shape)
 
     def lay_out_informed(values: NDArray[np.float64] | None, default: float) -> NDArray[Any]:
@@ -63,13 +67,13 @@ def prepare_column_lanes(
             return strength
         return split_into_lanes(default if values is None else values[:, block], dtype, shape)
 
-    plain, target = has_plain_columns(problem), split_into_lanes(problem.loss.target * signs, dtype)
+    target = split_into_lanes(problem.loss.target * signs, dtype)
     return ColumnLanes(
         weight=split_into_lanes(start, dtype),
         state=np.zeros_like(target),
         target=target,
         positive=problem.positive[:, block],
-        weights=strength if plain else split_into_lanes(weights, dtype),
+        weights=weights == 1.0 if marked else split_into_lanes(weights, dtype),
         positive_sums=split_into_lanes(problem.columns.T @ (problem.positive[:, block] * weights), dtype),
         strength=strength,
         mode=lay_out_informed(penalty.mode, 0.0),
@@ -77,7 +81,14 @@ def prepare_column_lanes(
         high=lay_out_informed(penalty.high, np.inf),
         radius=split_into_lanes(np.where(free, options.choose_first_radius(problem.loss), 0.0), dtype),
         active=split_into_lanes(np.ones((1, shape[1])), dtype),
+        slopes=np.zeros_like(target) if keeps_slopes(problem) else target,
     )
+
+
+def keeps_slopes(problem: LinearProblem) -> bool:
+    """Return whether the slope of the loss is kept for each state: where most weights are 0 and few of them move."""
+    penalty, logistic = problem.penalty, problem.loss.name == "logistic"
+    return logistic and penalty.prior == "laplace" and not penalty.informed and not has_plain_columns(problem)
 
 
 def order_features(problem: LinearProblem, wanted: NDArray[np.bool_], order: str) -> NDArray[np.int64]:
@@ -105,6 +116,9 @@ def refresh_scores(problem: LinearProblem, lanes: ColumnLanes, width: int) -> ND
     """Recompute the state from the weights; return the scores."""
     scores = scores_of(problem, join_lanes(lanes.weight, width).astype(np.float64))
     lanes.state = split_into_lanes(scores - join_lanes(lanes.target, width), lanes.state.dtype)
+    if keeps_slopes(problem):
+        for state, slopes in zip(lanes.state, lanes.slopes, strict=True):
+            sparse_kernels.fill_slopes(state, problem.loss.gamma, slopes)
     return scores
 
 
@@ -143,19 +157,24 @@ def solve_block(
         lanes.active = split_into_lanes(running[None], lanes.state.dtype)
         if 0 < compute_lane_width(int(running.sum())) < compute_lane_width(len(kept)):
             latest(weights, lanes.weight)
-            lanes = _drop_idle_lanes(lanes, np.flatnonzero(running), len(kept))
+            lanes = _drop_idle_lanes(lanes, np.flatnonzero(running))
             kept, sweep = kept[running], _bind_pass(problem, lanes, options)
     latest(weights, lanes.weight)
     return BlockResult(weights, progress.certificates(measure(problem, block, weights), began))
 
 
-def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64], width: int) -> ColumnLanes:
+def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64]) -> ColumnLanes:
     """Return the lanes that still move, in as few groups as hold them."""
+    groups = compute_lane_width(len(moving)) // LANE_STEP
+    taken: dict[int, NDArray[Any]] = {}
 
     def select(values: NDArray[Any]) -> NDArray[Any]:
         if values.ndim == 2:
             return values[:, moving]
-        return split_into_lanes(join_lanes(values, width)[:, moving], values.dtype)
+        if id(values) not in taken:
+            taken[id(values)] = np.zeros((groups, *values.shape[1:]), values.dtype)
+            kernels.take_lanes(values, moving, taken[id(values)])
+        return taken[id(values)]
 
     return ColumnLanes(**{each.name: select(getattr(lanes, each.name)) for each in fields(lanes)})
 
@@ -167,6 +186,7 @@ def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOption
     rows = columns.indices.astype(np.uint32)
     values = columns.data.astype(lanes.state.dtype)
     plain, positive = has_plain_columns(problem), mark_lanes(lanes.positive)
+    weights = mark_lanes(lanes.weights) if lanes.weights.ndim == 2 else lanes.weights
     code = LOSS_CODES[loss.name]
     prior = kernels.LAPLACE if problem.penalty.prior == "laplace" else kernels.GAUSSIAN
     rule = kernels.RULE_NONE if code == SQUARED else RULE_CODES[options.trust_region]
@@ -175,13 +195,21 @@ def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOption
         for radius in lanes.radius
     ]
 
+    def sweep_sparse(_: float) -> None:
+        for k in np.flatnonzero(lanes.active.any(axis=(1, 2))):
+            sparse_kernels.run_sparse_pass(
+                starts, rows, values, lanes.state[k], lanes.slopes[k], weights[k], lanes.positive_sums[k],
+                loss.gamma, options.bound == "genkin_2004", lanes.weight[k], lanes.strength[k], visits[k],
+                lanes.active[k], lanes.radius[k], rule, options.epsilon,
+            )  # fmt: skip
+
     def sweep(beyond: float) -> None:
         for k in np.flatnonzero(lanes.active.any(axis=(1, 2))):
             kernels.run_column_pass(
-                starts, rows, values, plain, lanes.state[k], lanes.weights[k], positive[k],
+                starts, rows, values, plain, lanes.state[k], weights[k], positive[k],
                 lanes.positive_sums[k], code, loss.gamma, beyond, options.bound == "genkin_2004", prior,
                 lanes.weight[k], lanes.strength[k], lanes.mode[k], lanes.low[k], lanes.high[k],
                 problem.penalty.informed, visits[k], lanes.active[k], lanes.radius[k], rule, options.epsilon,
             )  # fmt: skip
 
-    return sweep
+    return sweep_sparse if keeps_slopes(problem) else sweep
