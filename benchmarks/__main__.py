@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -102,8 +103,7 @@ def add_benchmark(
 
     @wraps(measure)
     def run(save: Path | None, as_json: bool, only: tuple[str, ...], **options: Any) -> None:
-        names = ("most_documents", "configurations", "peer_folds", "peer_rows", "documents", "share")
-        own = {key: options.pop(key) for key in names if key in options}
+        own = {key: options.pop(key) for key in signature(measure).parameters if key in options}
         settings = BenchmarkSettings(only=only, **options)
         rows = record_rows(name, measure(settings, **own), save, as_json=as_json, part=bool(only))
         if save is not None:

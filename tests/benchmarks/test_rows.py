@@ -96,6 +96,9 @@ def test_an_unknown_name_is_a_usage_error_before_any_work() -> None:
     result = CliRunner().invoke(command, ["scale", "--only", "winnow"])
     assert isinstance(result.exception, UsageError)
     assert "ridge logistic" in str(result.exception.hint)
+    result = CliRunner().invoke(command, ["tune", "--only", "winnow", "--fasttext", "3", "--peer-folds", "2"])
+    assert isinstance(result.exception, UsageError)
+    assert "banking77" in str(result.exception.hint)
 
 
 @pytest.mark.parametrize(

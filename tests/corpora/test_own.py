@@ -267,6 +267,8 @@ def test_null_is_no_id(tmp_path: Path) -> None:
     line = '{"id": null, "text": "a", "label": "x"}\n'
     corpus = read(tmp_path, "jsonl", line * 2, ratio=None)
     assert [document.id for document in corpus.documents()] == ["1", "2"]
+    empty = read(tmp_path, "csv", "id,text,label\n,a,x\n0,b,x\n,c,x\n", ratio=None)
+    assert [document.id for document in empty.documents()] == ["1", "0", "3"]
 
 
 def test_the_fingerprint_is_of_the_contents(tmp_path: Path) -> None:

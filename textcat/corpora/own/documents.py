@@ -226,7 +226,7 @@ class OwnDocuments(CountingCorpus):
         if labels is None:
             return None
         own_id = values.get(self.id if self.id is not None else "id")
-        return Document(str(number if own_id is None else own_id), fields, labels, assigned, row.where)
+        return Document(str(number if own_id in (None, "") else own_id), fields, labels, assigned, row.where)
 
     def _report_missing(self, column: str, row: TableRow, problems: Problems) -> None:
         """Report a row without a value; where the table has no such column, name those that it has."""
