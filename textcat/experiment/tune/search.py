@@ -33,7 +33,6 @@ class Candidate:
     configuration: Configuration
     number: int
     paths: dict[int | None, PathResult] = field(default_factory=dict)
-    finished_at: float = 0.0
 
     @property
     def folds(self) -> list[int]:
