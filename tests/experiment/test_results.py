@@ -120,11 +120,24 @@ def test_seconds_stand_apart_and_come_in_as_measures(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "timings.json").read_text())["stages"]["train"] >= 0
 
 
-def test_stages_that_found_everything_ready_keep_their_seconds(tmp_path: Path) -> None:
-    first = merge_timings(tmp_path, {"stages": {"train": 7.0}, "built": {"train": 1}, "runs": {}})
+def test_a_fetch_that_downloads_nothing_keeps_its_seconds(tmp_path: Path) -> None:
+    first = merge_timings(tmp_path, {"stages": {"fetch": 7.0}, "built": {"fetch": 1}, "runs": {}})
     (tmp_path / "timings.json").write_text(json.dumps(first))
-    again = merge_timings(tmp_path, {"stages": {"train": 0.1}, "built": {}, "runs": {}})
-    assert again["stages"]["train"] == 7.0
+    again = merge_timings(tmp_path, {"stages": {"fetch": 0.1, "train": 2.0}, "built": {}, "runs": {}})
+    assert again["stages"] == {"fetch": 7.0, "train": 2.0}
+
+
+SMALL = {"runs": {"svm": {"learner": "smo", "parameters": {"lam": 1e-2}}}}
+
+
+def test_stages_from_the_cache_have_the_seconds_of_their_artifacts(tmp_path: Path) -> None:
+    first = carried_out(tmp_path, SMALL)
+    folder = tmp_path / "results"
+    folder.mkdir()
+    (folder / "timings.json").write_text(json.dumps({"stages": {"train": 999.0}, "runs": {}}))
+    again = carried_out(tmp_path, SMALL)
+    stages = [merge_timings(folder, collect_timings(*each))["stages"] for each in (first, again)]
+    assert stages[0]["train"] == stages[1]["train"] < 999.0
 
 
 @pytest.mark.parametrize("power", [0.5, 1.0, 2.0])

@@ -281,12 +281,14 @@ def _measure_training_seconds(description: Mapping[str, Any], plan: Plan) -> dic
 
 
 def merge_timings(folder: Path, timings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the contents of timings.json: stages that built nothing keep the seconds that the folder holds."""
-    before = read_timings(folder / TIMINGS_FILE).get("stages", {})
-    stages = {
-        stage: seconds if timings["built"].get(stage) else before.get(stage, seconds)
-        for stage, seconds in timings["stages"].items()
-    }
+    """Return the contents of timings.json; a fetch that downloaded nothing keeps the seconds that the folder holds.
+
+    Artifacts know how long they took to build; collections on disk do not.
+    """
+    stages = dict(timings["stages"])
+    if "fetch" in stages and not timings["built"].get("fetch"):
+        before = read_timings(folder / TIMINGS_FILE).get("stages", {})
+        stages["fetch"] = before.get("fetch", stages["fetch"])
     return {"stages": stages, "runs": timings["runs"]}
 
 

@@ -92,14 +92,12 @@ def run_experiment(
 
 
 def _build_step(step: Step, context: RunContext, timings: Timings) -> None:
-    started = time.perf_counter()
     ready = context.store.find(step.recipe) is not None
     if not ready:
         log.info("%s", step.title)
         context.progress(0, None, step.title)
     made = step.build_artifact(context)
-    seconds = made.seconds if ready else time.perf_counter() - started
-    timings.note(step.stage, seconds, was_ready=ready, built_at=made.built_at)
+    timings.note(step.stage, made.seconds, was_ready=ready, built_at=made.built_at)
 
 
 @contextmanager
