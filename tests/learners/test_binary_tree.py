@@ -87,7 +87,7 @@ def test_a_perfect_split_ends_the_tree() -> None:
 def test_a_split_that_does_not_help_is_not_kept_below_the_root() -> None:
     X, Y = rings()
 
-    def all_yes(X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray) -> LinearNodes:
+    def all_yes(X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray, jobs: int) -> LinearNodes:
         columns = positive.shape[1]
         return LinearNodes(np.zeros((2, columns), dtype=np.float32), -np.ones(columns, dtype=np.float32))
 
@@ -243,7 +243,9 @@ def test_a_node_with_all_documents_of_its_parent_is_a_leaf_without_learning() ->
     X, Y = rings()
     asked: list[int] = []
 
-    def keep_left(X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray) -> LinearNodes:
+    def keep_left(
+        X: FeatureMatrix, positive: Bools, member: Bools, tree: np.ndarray, jobs: int
+    ) -> LinearNodes:
         asked.append(positive.shape[1])
         weights = np.array([[0, 1], [0, 0]], dtype=np.float32)[:, tree]
         return LinearNodes(weights, np.array([1, 0], dtype=np.float32)[tree])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,14 @@ def test_depth_is_divided_into_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     assert out == pytest.approx(matrix.astype(float) @ thin.astype(float), abs=2e-3)
     PackedMatrix(np.asfortranarray(matrix)).multiply(thin, again := np.empty_like(out))
     assert np.array_equal(out, again)
+
+
+@pytest.mark.parametrize("rows", [1, 8, 9, 40, 43])
+def test_two_threads_give_the_same_bits(rows: int) -> None:
+    rng = np.random.default_rng(rows)
+    matrix, thin = (rng.standard_normal(shape).astype(np.float32) for shape in ((rows, 30), (30, 64)))
+    alone, shared = np.empty((2, rows, 64), dtype=np.float32)
+    PackedMatrix(matrix).multiply(thin, alone)
+    with ThreadPoolExecutor(1) as team:
+        PackedMatrix(matrix).multiply(thin, shared, team)
+    assert np.array_equal(alone, shared)

@@ -187,11 +187,11 @@ class SplitLearner(Protocol):
     """A function that learns one linear split per column from the documents of the column's node."""
 
     def __call__(
-        self, X: FeatureMatrix, positive: Bools, member: Bools, tree: npt.NDArray[np.int64]
+        self, X: FeatureMatrix, positive: Bools, member: Bools, tree: npt.NDArray[np.int64], jobs: int
     ) -> LinearNodes:
         """Return the splits; `positive` and `member` are documents x columns, and positives are members.
 
-        `tree` is the category of each column.
+        `tree` is the category of each column. The learner may use `jobs` threads.
         """
 
 
@@ -237,10 +237,12 @@ def grow_trees(
     max_depth: int = 1,
     settings: Mapping[str, Any] | None = None,
     jobs: int = 1,
+    shares_groups: bool = False,
 ) -> BinaryTrees:
     """Grow a tree for each column of Y; depth 1 is a single linear classifier per category.
 
     Linear algebra has one thread, and `jobs` threads learn splits: the last bits do not depend on their number.
+    Groups of large nodes are learned at the same time, or, if `shares_groups`, one after another on all threads.
     """
     Y = as_labels(Y, X.shape[0])
     require_positive(max_depth=max_depth)
@@ -254,7 +256,8 @@ def grow_trees(
         if level.nodes.size == 0:
             break
         with limit_to_one_thread():
-            level = _split_level(builder, level, X, Y, partial(_learn_splits, learn_split, jobs), depth == 0)
+            learn = partial(_learn_splits, learn_split, jobs, shares_groups)
+            level = _split_level(builder, level, X, Y, learn, depth == 0)
     return _build_trees(builder, X.shape[1], categories, {"max_depth": max_depth, **(settings or {})})
 
 
@@ -293,7 +296,12 @@ def _split_level(
 
 
 def _learn_splits(
-    learn_split: SplitLearner, jobs: int, X: FeatureMatrix, positive: Bools, level: _Level
+    learn_split: SplitLearner,
+    jobs: int,
+    shares_groups: bool,
+    X: FeatureMatrix,
+    positive: Bools,
+    level: _Level,
 ) -> LinearNodes:
     """Learn the splits of large nodes together, and of each small node from its own documents."""
     documents, columns = level.member.shape
@@ -301,16 +309,20 @@ def _learn_splits(
     weights = np.zeros((X.shape[1], columns), dtype=np.float32)
     offsets = np.zeros(columns, dtype=np.float32)
 
-    def learn(group: npt.NDArray[np.int64]) -> None:
+    def learn(jobs: int, group: npt.NDArray[np.int64]) -> None:
         rows = np.flatnonzero(level.member[:, group].any(axis=1))
         part = X if rows.size == documents else X[rows]
         chosen = np.ix_(rows, group)
-        learned = learn_split(part, positive[chosen], level.member[chosen], level.category[group])
+        learned = learn_split(part, positive[chosen], level.member[chosen], level.category[group], jobs)
         weights[:, group], offsets[group] = learned.weights, learned.offsets
 
-    groups = divide_columns(positive, level.member, np.flatnonzero(~small))
-    groups += [np.array([column]) for column in np.flatnonzero(small)]
-    run_in_threads(jobs, [partial(learn, group) for group in groups])
+    large = divide_columns(positive, level.member, np.flatnonzero(~small))
+    if shares_groups:
+        for group in large:
+            learn(jobs, group)
+        large = []
+    groups = [*large, *(np.array([column]) for column in np.flatnonzero(small))]
+    run_in_threads(jobs, [partial(learn, 1, group) for group in groups])
     return LinearNodes(weights, offsets)
 
 

@@ -17,8 +17,10 @@ w.x - w0, which need only the products of its documents with each other: one ker
 from __future__ import annotations
 
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -163,23 +165,35 @@ def descend(
 
 
 def descend_to(
-    X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings, ends: Integers
+    X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings, ends: Integers, jobs: int = 1
 ) -> LinearNodes:
-    """Run equation 5.3 to each column's own last iteration; equal columns are one descent."""
+    """Run equation 5.3 to each column's own last iteration; equal columns are one descent.
+
+    With more than one job, two threads share each product of a packed matrix.
+    """
     firsts, problem = find_distinct_columns(positive, member)
-    run = _descend_alone if X.shape[0] < FEW_DOCUMENTS else _descend_together
-    return run(X, positive[:, firsts], member[:, firsts], settings, problem, ends)
+    columns = (positive[:, firsts], member[:, firsts])
+    if X.shape[0] < FEW_DOCUMENTS:
+        return _descend_alone(X, *columns, settings, problem, ends)
+    with ThreadPoolExecutor(1) if jobs > 1 else nullcontext() as team:
+        return _descend_together(X, *columns, settings, problem, ends, team)
 
 
 def _descend_together(
-    X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings, problem: Integers, ends: Integers
+    X: FeatureMatrix,
+    positive: Bools,
+    member: Bools,
+    settings: GpdSettings,
+    problem: Integers,
+    ends: Integers,
+    team: ThreadPoolExecutor | None,
 ) -> LinearNodes:
     """Run all problems at once; those that have reached their last end leave."""
     last = np.zeros(positive.shape[1], dtype=np.int64)
     np.maximum.at(last, problem, ends)
     order = np.argsort(-last, kind="stable")
     place, last = np.argsort(order)[problem], last[order]
-    moving = _MovingNodes(X, positive[:, order], member[:, order], settings)
+    moving = _MovingNodes(X, positive[:, order], member[:, order], settings, team)
     weights, offsets = np.empty((X.shape[1], ends.size), np.float32), np.empty(ends.size, np.float32)
     done = 0
     for end in np.unique(ends):
@@ -198,9 +212,16 @@ def _descend_together(
 class _MovingNodes:
     """Splits in the course of a descent; a step changes them in place."""
 
-    def __init__(self, X: FeatureMatrix, positive: Bools, member: Bools, settings: GpdSettings) -> None:
+    def __init__(
+        self,
+        X: FeatureMatrix,
+        positive: Bools,
+        member: Bools,
+        settings: GpdSettings,
+        team: ThreadPoolExecutor | None = None,
+    ) -> None:
         start = _make_start(X, positive, member, settings)
-        self.settings = settings
+        self.settings, self.team = settings, team
         self.documents, self.features = _prepare_products(X)
         self.sides = ColumnSides.of(positive, member, np.result_type(X.dtype, np.float32))
         lanes, columns = self.sides.signs.shape[1], positive.shape[1]
@@ -227,9 +248,9 @@ class _MovingNodes:
 
     def step(self, iteration: int) -> Array:
         """Move every split and return the objective of each column before the step."""
-        _multiply(self.documents, self.weights, self.values)
+        _multiply(self.documents, self.weights, self.values, self.team)
         objective, sums = replace_values_by_slopes(self.values, self.offsets, self.sides, self.settings)
-        _multiply(self.features, self.values, self.gradient)
+        _multiply(self.features, self.values, self.gradient, self.team)
         step = np.float32(self.settings.step(iteration))
         self.gradient *= step
         self.weights -= self.gradient
@@ -237,18 +258,21 @@ class _MovingNodes:
         return objective
 
 
+def packs_products(X: FeatureMatrix) -> TypeGuard[npt.NDArray[np.float32]]:
+    """Return whether products of this matrix are those of packed matrices, which threads can share."""
+    return isinstance(X, np.ndarray) and X.dtype == np.float32 and can_multiply_packed()
+
+
 def _prepare_products(X: FeatureMatrix) -> tuple[Any, Any]:
     """Return X and its transpose in the form in which they are multiplied."""
-    if not isinstance(X, np.ndarray):
-        return X, X.T.tocsr()
-    if X.dtype == np.float32 and can_multiply_packed():
+    if packs_products(X):
         return PackedMatrix(X), PackedMatrix(X.T)
-    return X, X.T
+    return X, X.T if isinstance(X, np.ndarray) else X.T.tocsr()
 
 
-def _multiply(matrix: Any, thin: Array, out: Array) -> None:
+def _multiply(matrix: Any, thin: Array, out: Array, team: ThreadPoolExecutor | None) -> None:
     if isinstance(matrix, PackedMatrix):
-        matrix.multiply(thin, out)
+        matrix.multiply(thin, out, team)
     elif isinstance(matrix, np.ndarray):
         np.matmul(matrix, thin, out=out)
     else:

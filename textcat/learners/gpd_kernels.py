@@ -11,6 +11,7 @@ sixteen numbers, `blocks` rows per document. `run_alone` has the documents of on
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import Any
 
@@ -168,10 +169,22 @@ class PackedMatrix:
             part = matrix[first : first + ROWS]
             self.packed[first // ROWS, :, : len(part)] = part.T
 
-    def multiply(self, thin: Floats, out: Floats) -> None:
-        """Write the product with a thin matrix, whose columns are a multiple of sixteen, to `out`."""
+    def multiply(self, thin: Floats, out: Floats, team: ThreadPoolExecutor | None = None) -> None:
+        """Write the product with a thin matrix, whose columns are a multiple of sixteen, to `out`.
+
+        This thread and one of the team compute half of the rows each.
+        """
+        tiles = len(self.packed)
+        middle = tiles if team is None else tiles // 2
+        rest = team.submit(self._multiply_tiles, thin, out, middle, tiles) if team else None
+        self._multiply_tiles(thin, out, 0, middle)
+        if rest:
+            rest.result()
+
+    def _multiply_tiles(self, thin: Floats, out: Floats, first: int, last: int) -> None:
+        packed, rows = self.packed[first:last], out[first * ROWS : last * ROWS]
         multiply_packed(
-            self.packed.reshape(-1), thin.reshape(-1), out.reshape(-1), self.depth, thin.shape[1] // WIDTH
+            packed.reshape(-1), thin.reshape(-1), rows.reshape(-1), self.depth, thin.shape[1] // WIDTH
         )
 
 

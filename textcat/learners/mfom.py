@@ -16,7 +16,7 @@ import numpy as np
 
 from textcat.learners.binary_tree import BinaryTrees, FeatureMatrix, LinearNodes, grow_trees
 from textcat.learners.checks import Bools
-from textcat.learners.gpd import GpdSettings, Integers, descend_to
+from textcat.learners.gpd import GpdSettings, Integers, descend_to, packs_products
 
 
 def fit_mfom(
@@ -45,10 +45,19 @@ def fit_mfom_at(
     categories = Y.shape[1]
     ends = np.repeat(wanted, categories)
 
-    def learn_split(X: FeatureMatrix, positive: Bools, member: Bools, tree: Integers) -> LinearNodes:
-        return descend_to(X, positive, member, longest, ends[tree])
+    def learn_split(
+        X: FeatureMatrix, positive: Bools, member: Bools, tree: Integers, jobs: int
+    ) -> LinearNodes:
+        return descend_to(X, positive, member, longest, ends[tree], jobs)
 
-    forest = grow_trees(X, np.tile(Y, len(wanted)), learn_split, max_depth=max_depth, jobs=jobs)
+    forest = grow_trees(
+        X,
+        np.tile(Y, len(wanted)),
+        learn_split,
+        max_depth=max_depth,
+        jobs=jobs,
+        shares_groups=packs_products(X),
+    )
     return {
         number: replace(
             forest.select_trees(np.arange(at * categories, (at + 1) * categories)),

@@ -60,7 +60,7 @@ def fit_perceptron_trees(
     chosen = settings or PerceptronSettings()
 
     def learn_split(
-        X: FeatureMatrix, positive: Bools, member: Bools, tree: npt.NDArray[np.int64]
+        X: FeatureMatrix, positive: Bools, member: Bools, tree: npt.NDArray[np.int64], jobs: int
     ) -> LinearNodes:
         return run_batch_perceptron(X, positive, member, chosen)
 
