@@ -45,3 +45,12 @@ def test_missing_data_does_not_hide_a_failure(
     assert not isinstance(result.exception, click.ClickException)
     assert result.return_value == code
     assert ran == names
+
+
+def test_a_message_names_its_experiment_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run_one(name: str, *_: object, **__: object) -> None:
+        raise DataNotAvailableError("no data", where=name if name == "named" else "file.csv")
+
+    monkeypatch.setattr(stage_commands, "_run_experiment", run_one)
+    result = CliRunner().invoke(group, ["run", "--keep-going", "named", "other"], standalone_mode=False)
+    assert result.stderr.splitlines() == ["named: no data", "other: file.csv: no data"]

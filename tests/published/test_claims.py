@@ -191,31 +191,38 @@ def test_the_t_test_is_that_of_scipy():
             "{test: near, left: {experiment: e, run: r, measure: category.acq.train_f1}, "
             "right: {experiment: e, run: r, measure: category.acq.f1}, tolerance: 2.0}",
             {"category.acq.train_f1": 96.2, "category.acq.f1": 96.84},
-            "The largest distance is 0.64 points, F1 in training of acq of r (96.20 %) against "
-            "F1 of acq of r (96.84 %); 2 points are allowed.",
+            "The largest difference is 0.64 points: F1 in training of acq (96.20 %) and F1 of acq (96.84 %) of r. "
+            "The claim allows 2 points.",
         ),
         (
             "{test: between, numbers: {experiment: e, run: r, measure: features.max}, low: 1, high: 949}",
             {"features.max": 892},
-            "Most features kept for a topic of r is 892 features; 1 to 949 features is claimed.",
+            "Most features kept for a topic of r is 892 features. The claim needs 1 to 949 features.",
         ),
         (
             "{test: ratio_between, left: {experiment: e, run: r, measure: training.processor_seconds}, "
             "right: {experiment: e, run: r, measure: training.seconds}, low: 10}",
             {"training.processor_seconds": 23.0, "training.seconds": 2.0},
-            "Processor time of training of r (23 s) divided by training seconds of r (2 s) is 11.50; "
-            "at least 10 is claimed.",
+            "Ratio of processor time of training (23 s) and training seconds (2 s) of r is 11.50. "
+            "The claim needs at least 10.",
         ),
         (
             "{test: significant, p_values: {experiment: e, run: a_vs_b, measure: comparison.p_value}}",
             {"comparison.p_value": 0.0944},
-            "P-value of a vs b is 0.0944; below 0.05 is claimed.",
+            "P-value of a vs b is 0.0944. The claim needs less than 0.05.",
+        ),
+        (
+            "{test: pairwise_greater, left: {experiment: e, run: [r, s], measure: micro.f1}, "
+            "right: {experiment: e, run: [s, r], measure: micro.f1}, at_least: 2}",
+            {"micro.f1": 80.0},
+            "The first number is greater in 0 of 2 pairs; the claim needs 2. Exceptions: "
+            "micro F1 of r (80 %) and s (80 %); micro F1 of s (80 %) and r (80 %).",
         ),
     ],
 )
-def test_results_are_told_in_sentences(test, measures, sentence):
+def test_answers_are_sentences_with_the_numbers(test, measures, sentence):
     (claim,) = validate_claims(parse_yaml(CLAIM.format(test=test), "test").data, "test")
-    assert evaluate_claim(claim, {"e": {"r": measures, "a_vs_b": measures}}).figures == (sentence,)
+    assert evaluate_claim(claim, {"e": dict.fromkeys(("r", "s", "a_vs_b"), measures)}).figures == (sentence,)
 
 
 def test_claims_that_cannot_fail_are_counted_apart():

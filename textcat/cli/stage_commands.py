@@ -67,7 +67,8 @@ def run_experiments(
             except TextcatError as error:
                 if not keep_going or len(experiments) == 1:
                     raise
-                click.echo(f"{name}: {error}", err=True)
+                message = str(error)
+                click.echo(message if message.startswith(f"{name}:") else f"{name}: {message}", err=True)
                 if worst in (0, DataNotAvailableError.exit_code):
                     worst = error.exit_code
     return worst

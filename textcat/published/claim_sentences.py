@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,11 +14,17 @@ _WORDS: dict[str, Any] = read_packaged_yaml("published/measure_names.yaml")
 
 @dataclass(frozen=True)
 class NamedNumber:
-    """A number with its unit and a name such as "svm, micro F1"."""
+    """A number with its unit and what it is: a measure such as "micro F1", and the run it is of, such as "svm"."""
 
-    name: str
+    measure: str
+    run: str
     value: float
     unit: str
+
+    @property
+    def name(self) -> str:
+        """Measure and run in words."""
+        return f"{self.measure} of {self.run}" if self.run else self.measure
 
     def __str__(self) -> str:
         return f"{self.name} ({format_amount(self.value, self.unit)})"
@@ -49,7 +56,8 @@ def name_measure(measure: str) -> str:
 
 
 def format_amount(value: float, unit: str) -> str:
-    """Format a number with its unit."""
+    """Format a number with its unit, such as "2 points" or "1 point"."""
+    unit = unit[:-1] if value == 1 and len(unit) > 1 else unit
     digits = ".4g" if abs(value) < 1 and unit not in ("%", "points") else ".2f"
     text = format(value, ".0f" if float(value).is_integer() else digits)
     return f"{text} {unit}".rstrip()
@@ -58,6 +66,23 @@ def format_amount(value: float, unit: str) -> str:
 def format_difference(value: float, unit: str) -> str:
     """Format a difference of two numbers; between percentages it is in points."""
     return format_amount(value, "points" if unit == "%" else unit)
+
+
+def describe_range(low: float, high: float, unit: str) -> str:
+    """Return "at least 2 points", "78 to 82 %" or, for equal bounds, "0 topics"."""
+    if math.isinf(high):
+        return f"at least {format_amount(low, unit)}"
+    return format_amount(high, unit) if low == high else f"{low:g} to {format_amount(high, unit)}"
+
+
+def compare_names(left: NamedNumber, right: NamedNumber) -> str:
+    """Name two numbers; what they have in common is said once."""
+    values = [format_amount(each.value, each.unit) for each in (left, right)]
+    if left.measure == right.measure:
+        return f"{left.measure} of {left.run} ({values[0]}) and {right.run} ({values[1]})"
+    if left.run == right.run:
+        return f"{left.measure} ({values[0]}) and {right.measure} ({values[1]}) of {left.run}"
+    return f"{left} and {right}"
 
 
 def join_words(parts: Sequence[str]) -> str:
@@ -73,9 +98,9 @@ def compare_two(left: NamedNumber, right: NamedNumber, by: float = 0.0, of: int 
     start = f"The lowest of {of}, {left}," if of > 1 else f"{left}"
     claimed = ""
     if by > 0:
-        claimed = f"; more than {format_difference(by, left.unit)} above is claimed"
+        claimed = f"; the claim needs more than {format_difference(by, left.unit)} above"
     elif by < 0:
-        claimed = f"; up to {format_difference(-by, left.unit)} below is allowed"
+        claimed = f"; the claim allows {format_difference(-by, left.unit)} below"
     return capitalize(f"{start} is {distance}{relation} {right}{claimed}.")
 
 

@@ -17,7 +17,9 @@ from pydantic import Field
 from textcat.published.claim_sentences import (
     NamedNumber,
     capitalize,
+    compare_names,
     compare_two,
+    describe_range,
     find_unit,
     format_amount,
     format_difference,
@@ -76,7 +78,7 @@ class NumberSelection(StrictSettings):
     def named(self, number: Lookup) -> list[NamedNumber]:
         """Return the numbers in order, each with its name and unit."""
         return [
-            NamedNumber(self._name(place), value, self._unit(place.measure))
+            NamedNumber(self._name_measure(place), self._name_run(place), value, self._unit(place.measure))
             for place, value in zip(self.places(), self.values(number), strict=True)
         ]
 
@@ -84,11 +86,13 @@ class NumberSelection(StrictSettings):
         unit = find_unit(measure)
         return "points" if self.minus and unit == "%" else unit
 
-    def _name(self, place: ResultPlace) -> str:
-        measure = name_measure(place.measure) + (f" less {name_measure(self.minus)}" if self.minus else "")
-        return f"{measure} of {place.run.replace('_', ' ')}" + (
-            f" in {place.experiment.rpartition('/')[2]}" if len(_as_tuple(self.experiment)) > 1 else ""
-        )
+    def _name_measure(self, place: ResultPlace) -> str:
+        return name_measure(place.measure) + (f" less {name_measure(self.minus)}" if self.minus else "")
+
+    def _name_run(self, place: ResultPlace) -> str:
+        several = len(_as_tuple(self.experiment)) > 1
+        where = f" in {place.experiment.rpartition('/')[2]}" if several else ""
+        return place.run.replace("_", " ") + where
 
 
 def _as_tuple(names: NameOrNames) -> tuple[str, ...]:
@@ -150,16 +154,14 @@ class PairwiseGreater(_TwoSides):
         won = len(pairs) - len(lost)
         if len(pairs) == 1:
             return ClaimAnswer(won >= wanted, compare_two(*pairs[0], self.by))
-        exceptions = (
-            join_words([f"{left} against {right}" for left, right in lost[:SHOWN_PAIRS]]) if lost else ""
-        )
-        more = f" and {len(lost) - SHOWN_PAIRS} more" if len(lost) > SHOWN_PAIRS else ""
         by = f" by more than {format_difference(self.by, pairs[0][0].unit)}" if self.by > 0 else ""
-        left, right = min(pairs, key=lambda pair: pair[0].value - pair[1].value)
+        shown = lost[:SHOWN_PAIRS] or [min(pairs, key=lambda pair: pair[0].value - pair[1].value)]
+        listed = "; ".join(compare_names(*pair) for pair in shown)
+        more = f"; {len(lost) - SHOWN_PAIRS} more" if len(lost) > SHOWN_PAIRS else ""
         return ClaimAnswer(
             won >= wanted,
-            f"The first is greater{by} in {won} of {len(pairs)} pairs, at least {wanted} are claimed; "
-            + (f"not {exceptions}{more}." if lost else f"the closest is {left} against {right}."),
+            f"The first number is greater{by} in {won} of {len(pairs)} pairs; the claim needs {wanted}. "
+            f"{'Exceptions' if lost else 'Closest pair'}: {listed}{more}.",
         )
 
 
@@ -175,8 +177,8 @@ class Near(_TwoSides):
         farthest = abs(left.value - right.value)
         return ClaimAnswer(
             farthest <= self.tolerance + ROUNDING_MARGIN,
-            f"The largest distance is {format_difference(farthest, left.unit)}, {left} against {right}; "
-            f"{format_difference(self.tolerance, left.unit)} are allowed.",
+            f"The largest difference is {format_difference(farthest, left.unit)}: {compare_names(left, right)}. "
+            f"The claim allows {format_difference(self.tolerance, left.unit)}.",
         )
 
 
@@ -191,7 +193,10 @@ class DifferenceBetween(_TwoSides):
         """Check the differences."""
         pairs = self.pairs(number)
         unit = "points" if pairs[0][0].unit == "%" else pairs[0][0].unit
-        found = [NamedNumber(f"{left} less {right}", left.value - right.value, unit) for left, right in pairs]
+        found = [
+            NamedNumber(f"difference of {compare_names(left, right)}", "", left.value - right.value, unit)
+            for left, right in pairs
+        ]
         return _all_between(found, self.low, self.high)
 
 
@@ -209,7 +214,10 @@ class RatioBetween(_TwoSides):
         """Check the ratios."""
         found = [
             NamedNumber(
-                f"{left} divided by {right}", left.value / right.value if right.value else math.nan, ""
+                f"ratio of {compare_names(left, right)}",
+                "",
+                left.value / right.value if right.value else math.nan,
+                "",
             )
             for left, right in self.pairs(number)
         ]
@@ -241,8 +249,8 @@ class Within(_OneSide):
         width = greatest.value - least.value
         return ClaimAnswer(
             width <= self.points + ROUNDING_MARGIN,
-            f"From {least} to {greatest} there are {format_difference(width, least.unit)}; "
-            f"{format_difference(self.points, least.unit)} are allowed.",
+            f"The numbers lie within {format_difference(width, least.unit)}, from {least} to {greatest}. "
+            f"The claim allows {format_difference(self.points, least.unit)}.",
         )
 
 
@@ -259,9 +267,9 @@ class Rises(_OneSide):
         unit = found[0].unit
         return ClaimAnswer(
             fall <= self.slack and found[-1].value > found[0].value,
-            f"From {found[0]} to {found[-1]} the values are "
-            f"{join_words([format_amount(each.value, unit) for each in found])}; the largest fall is "
-            f"{format_difference(max(fall, 0.0), unit)}, {format_difference(self.slack, unit)} are allowed.",
+            f"From {found[0].name} to {found[-1].name}: "
+            f"{join_words([format_amount(each.value, unit) for each in found])}. The largest fall is "
+            f"{format_difference(max(fall, 0.0), unit)}; the claim allows {format_difference(self.slack, unit)}.",
         )
 
 
@@ -282,8 +290,8 @@ class LosesMore(StrictSettings):
         pairs = list(zip(losses, others, strict=True))
         return ClaimAnswer(
             all(loss.value > other.value + self.by for loss, other in pairs),
-            f"The losses are {join_words([f'{loss} against {other}' for loss, other in pairs])}; "
-            f"more than {format_amount(self.by, losses[0].unit)} apart is claimed.",
+            f"Losses: {'; '.join(f'{loss} against {other}' for loss, other in pairs)}. "
+            f"The claim needs a difference above {format_amount(self.by, losses[0].unit)} in each pair.",
         )
 
 
@@ -317,7 +325,7 @@ class Significant(StrictSettings):
         return ClaimAnswer(
             all((each.value < self.level) == self.wanted for each in found),
             capitalize(join_words([f"{each.name} is {each.value:.3g}" for each in found]))
-            + f"; {'below' if self.wanted else 'not below'} {self.level:g} is claimed.",
+            + f". The claim needs {'less than' if self.wanted else 'at least'} {self.level:g}.",
         )
 
 
@@ -338,7 +346,7 @@ class SignificantlyGreater(_TwoSides):
         return ClaimAnswer(
             left.value > right.value and p_value < self.level,
             compare_two(left, right)[:-1]
-            + f"; p = {p_value:.2g} over {self.repetitions} splits, below {self.level:g} is claimed.",
+            + f"; p = {p_value:.2g} over {self.repetitions} splits. The claim needs less than {self.level:g}.",
         )
 
 
@@ -378,24 +386,24 @@ def _pair_numbers(
 
 def _list_losses(before: NumberSelection, after: NumberSelection, number: Lookup) -> list[NamedNumber]:
     return [
-        NamedNumber(first.name, first.value - second.value, "points" if first.unit == "%" else first.unit)
+        NamedNumber(
+            first.measure,
+            first.run,
+            first.value - second.value,
+            "points" if first.unit == "%" else first.unit,
+        )
         for first, second in _pair_numbers(before, after, number)
     ]
 
 
 def _all_between(found: Sequence[NamedNumber], low: float, high: float) -> ClaimAnswer:
     unit = found[0].unit
-    shown = found if len(found) <= SHOWN_PAIRS else [min(found, key=_value), max(found, key=_value)]
-    listed = join_words([f"{each.name} is {format_amount(each.value, unit)}" for each in shown])
-    start = "" if len(shown) == len(found) else f"Of {len(found)} the extremes are: "
-    claimed = (
-        f"at least {format_amount(low, unit)}"
-        if math.isinf(high)
-        else f"{low:g} to {format_amount(high, unit)}"
-    )
+    ends = found if len(found) <= SHOWN_PAIRS else [min(found, key=_value), max(found, key=_value)]
+    listed = [f"{each.name} is {format_amount(each.value, unit)}" for each in ends]
+    sentence = f"Of {len(found)} numbers the extremes: " if len(ends) < len(found) else ""
     return ClaimAnswer(
         all(low - ROUNDING_MARGIN <= each.value <= high + ROUNDING_MARGIN for each in found),
-        capitalize(f"{start}{listed}; {claimed} is claimed."),
+        f"{capitalize(sentence + '; '.join(listed))}. The claim needs {describe_range(low, high, unit)}.",
     )
 
 

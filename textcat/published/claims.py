@@ -105,7 +105,7 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
     evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
     worst_first: tuple[ClaimOutcome, ...] = ("fails", "not run", "holds")
     outcome: ClaimOutcome = next((each for each in worst_first if each in outcomes), "holds")
-    return ClaimResult(claim, outcome, tuple(figures), evidence)
+    return ClaimResult(claim, outcome, tuple(dict.fromkeys(figures)), evidence)
 
 
 def evaluate_claims(claims: Sequence[Claim], results: MeasuresByExperiment) -> list[ClaimResult]:
