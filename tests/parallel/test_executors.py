@@ -51,6 +51,13 @@ def test_results_come_in_the_order_of_the_items(
     assert list(executor_of(name).map_items(scaled_sum, shared, [])) == []
 
 
+@pytest.mark.filterwarnings("error")
+def test_dask_does_not_warn_of_large_items(executor_of: Callable[[str], Executor], tmp_path: Path) -> None:
+    shared, items = Shared(np.arange(3.0), tmp_path), [np.full(2_000_000, 2.0)]
+    (found,) = executor_of("dask").map_items(scaled_sum, shared, items)
+    assert found == pytest.approx(scaled_sum(shared, items[0]))
+
+
 @pytest.mark.parametrize("name", ["serial", *BACKENDS])
 def test_an_error_of_a_task_is_raised(
     executor_of: Callable[[str], Executor], name: str, shared: Shared

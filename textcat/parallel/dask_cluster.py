@@ -40,6 +40,7 @@ MAX_DATA_SENDS = 4
 _MOST_NAMED = 5
 # Dask sets this variable, which makes the C library return freed memory at once: tasks then take twice as long.
 _MALLOC_SETTING = "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_"
+_GRAPH_WARNING_SETTING = "distributed.admin.large-graph-warning-threshold"
 _VERSIONED_PACKAGES = ("numpy", "scipy", "numba")
 
 
@@ -98,7 +99,9 @@ class DaskExecutor:
             self._check_workers()
             [scattered] = self.client.scatter([shared], broadcast=True, hash=False)
         tasks = [_Task(function, item, collect_versions()) for item in items]
-        futures = deque(self.client.submit(task, scattered, pure=False) for task in tasks)
+        # An item, such as a chunk of texts, may be large; Dask would warn of each. It is sent once.
+        with dask.config.set({_GRAPH_WARNING_SETTING: "1 TB"}):
+            futures = deque(self.client.submit(task, scattered, pure=False) for task in tasks)
         try:
             while futures:
                 yield self._wait_for_result(futures[0])
