@@ -237,3 +237,14 @@ def test_the_best_of_each_group_are_those_of_a_whole_sort(sizes: list[int], most
         for place in sorted(np.flatnonzero(groups == group), key=lambda k: (-values[k], k))[:most]
     ]
     assert label_tree._find_best(groups, values, most).tolist() == expected
+
+
+def test_labels_that_are_stored_as_zero_are_none() -> None:
+    X, Y = make_problem()
+    stored = sp.csc_matrix(np.ones(Y.shape))
+    stored.data = Y.ravel(order="F").astype(np.float64)
+    plain, found = (fit_label_tree(X, labels, SMALL) for labels in (sp.csr_matrix(Y), stored))
+    assert np.array_equal(found.scores(X), plain.scores(X))
+    assert stored.nnz == Y.size
+    with pytest.raises(UsageError, match="299 rows of labels for 300 documents"):
+        fit_label_tree(X, stored[1:], SMALL)

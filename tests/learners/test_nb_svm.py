@@ -72,3 +72,21 @@ def test_it_learns_the_topics_of_an_experiment(tmp_path: Path) -> None:
     results = results_of(tmp_path, {"runs": runs, "corpus": {"single_label": True}}, single=True)
     assert results["runs"]["ratios"]["measures"]["accuracy"] > 75
     assert results["runs"]["few"]["measures"]["accuracy"] > 75
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.25])
+def test_a_mask_is_training_on_the_selected_features(beta: float) -> None:
+    X, Y = problem(5)
+    mask = np.random.default_rng(5).random((25, 3)) < 0.5
+    mask[:, 2] = False
+    before = X.toarray()
+    model = fit_nb_svm(X, Y, mask=mask, beta=beta, tol=1e-10)
+    assert X.indptr[-1] == X.nnz == len(X.data)
+    assert np.array_equal(X.toarray(), before)
+    for column in range(2):
+        own = np.flatnonzero(mask[:, column])
+        alone = fit_nb_svm(X[:, own], Y[:, [column]], beta=beta, tol=1e-10)
+        np.testing.assert_allclose(model.coef[own, column], alone.coef[:, 0], atol=1e-6)
+        assert model.intercept[column] == pytest.approx(alone.intercept[0], abs=1e-6)
+    assert not model.coef[:, 2].any()
+    assert np.isfinite(model.intercept).all()

@@ -170,3 +170,17 @@ def test_parts_of_own_divisions_are_lanes_of_one_problem(monkeypatch: pytest.Mon
     monkeypatch.setattr(cross_validation, "walk_path", record)
     choose_lam_by_cross_validation(small.X, small.Y, prior="laplace", **SEARCH)
     assert widths == [5 * SEARCH["runs"]]
+
+
+def test_a_weight_that_rests_for_many_passes_can_still_move() -> None:
+    """In float32 a trust region that is halved 150 times is 0, and its weight would stay where it is."""
+    random = np.random.default_rng(36)
+    common = random.normal(size=(60, 3))
+    X = common @ random.normal(size=(3, 10)) + 0.05 * random.normal(size=(60, 10))
+    Y = common[:, :1] + 0.5 * random.normal(size=(60, 1)) > 0
+    known: dict[str, Any] = {"loss": "logistic", "prior": "laplace", "lam": 1e-3}
+    best = fit(X, Y, algorithm="fast", tol=1e-9, **known).certificate[0].objective
+    found = fit(
+        X, Y, algorithm="column", tol=1e-5, max_passes=3000, options={"precision": "float32"}, **known
+    )
+    assert found.certificate[0].objective == pytest.approx(best, abs=1e-5)

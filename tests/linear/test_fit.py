@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 from tests.conftest import PROJECT
 from tests.linear.problems import make
-from textcat.errors import UsageError
+from textcat.errors import StageFailedError, UsageError
 from textcat.linear import LinearModel, Prior, fit, fit_path, load_named_learners
 
 SMALL = make(41)
@@ -53,6 +53,11 @@ SMALL = make(41)
         ({"prior": Prior("laplace", mode=-np.ones(15), sign=np.ones(15))}, "forbids"),
         ({"prior": Prior("laplace", mode=np.ones(4))}, "mode has shape"),
         ({"max_passes": 0}, "out of range"),
+        ({"bias": np.nan}, "bias must be finite"),
+        ({"bias": np.inf, "algorithm": "fast"}, "bias must be finite"),
+        ({"class_weight": {"spam": 2.0}}, "for True and False"),
+        ({"class_weight": {True: -1.0}}, "0 or more"),
+        ({"class_weight": {False: np.nan}}, "0 or more"),
     ],
 )
 def test_impossible_requests_are_refused_with_a_reason(settings: dict[str, Any], reason: str) -> None:
@@ -142,6 +147,28 @@ def test_no_features_and_no_categories() -> None:
     assert none.coef.shape == (15, 0)
     assert none.certificate == []
     assert none.scores(SMALL.X).shape == (n, 0)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "loss"),
+    [("fast", "logistic"), ("fast", "squared_hinge"), ("fast", "hinge"), ("row", "logistic"),
+     ("conjugate_gradient", "squared_hinge")],
+)  # fmt: skip
+@pytest.mark.parametrize("prune", [0.0, 0.1])
+def test_features_whose_squares_overflow_never_give_a_model_of_nan(
+    algorithm: str, loss: str, prune: float
+) -> None:
+    with pytest.raises(StageFailedError, match="not finite"), np.errstate(all="ignore"):
+        fit(SMALL.X * 1e160, SMALL.Y, loss=loss, algorithm=algorithm, max_passes=20, prune=prune)
+
+
+@pytest.mark.parametrize("algorithm", ["column", "row", "conjugate_gradient", "fast"])
+@pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
+def test_documents_without_any_feature_leave_all_weights_zero(loss: str, algorithm: str) -> None:
+    model = fit(sp.csr_matrix((40, 3)), SMALL.Y, loss=loss, algorithm=algorithm, bias=0.0)
+    assert model.coef.shape == (3, SMALL.Y.shape[1])
+    assert not model.coef.any()
+    assert [each.reason for each in model.certificate] == ["optimality"] * SMALL.Y.shape[1]
 
 
 def test_no_constant_and_a_large_constant() -> None:

@@ -244,3 +244,21 @@ def test_a_division_of_its_own_is_that_of_the_category_alone(prior: str) -> None
     assert not np.allclose(own.likelihood[:, 1:], shared.likelihood[:, 1:], rtol=1e-3)
     first = choose_lam_by_cross_validation(small.X, small.Y[:, :2], own_divisions=True, **known)
     np.testing.assert_allclose(first.likelihood, own.likelihood[:, :2], rtol=1e-4)
+
+
+@pytest.mark.parametrize("features", [0, 1, 3])
+@pytest.mark.parametrize(
+    "weights", [{"sample_weight": np.full(80, 50.0)}, {"class_weight": {True: 50.0, False: 20.0}}]
+)
+def test_squeezed_models_of_weighted_documents_keep_the_bound(features: int, weights: dict[str, Any]) -> None:
+    small = make(66, documents=80, features=40, binary=False)
+    model = squeeze(small.X, small.Y[:, 1:], features, **weights, max_passes=200)
+    assert ((model.coef != 0).sum(axis=0) <= features).all()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_norm_based_variance_of_small_integers_does_not_overflow(kind: Any) -> None:
+    counts = np.full((3, 2), 20)
+    small, mask = kind(counts.astype(np.uint8)), np.ones((2, 1), dtype=bool)
+    assert compute_norm_based_variance(small) == pytest.approx(3 / 800)
+    assert compute_norm_based_variance(small, mask) == pytest.approx([3 / 800])

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import yaml
 
@@ -159,6 +160,10 @@ WRONG: list[tuple[Any, Any, Any, str]] = [
     (["a", "b"], ["x", ["y"]], None, "the label of document 1"),
     (["a", "b"], [1, 2], None, "not text or a list of texts"),
     (["a", 3], ["x", "y"], None, "document 1 is int"),
+    (["a", "b"], "xy", None, "labels are str, not a list"),
+    (["a", "b"], {"a": "x", "b": "y"}, None, "labels are dict, not a list"),
+    (["a", "b"], pd.DataFrame({"x": [1, 0], "y": [0, 1]}), None, "labels are DataFrame, not a list"),
+    (pd.DataFrame({"a": ["c", "d"], "b": ["e", "f"]}), ["x", "y"], None, "a table of 2 dimensions"),
     ("ab", ["x", "y"], None, "one text, not a list"),
     ({"text": "a", "title": "b"}, ["x", "y"], None, "one text, not a list"),
     ([{"body": "a"}, {"body": "b"}], ["x", "y"], None, "document 0: none of the fields text"),
@@ -175,6 +180,49 @@ def test_wrong_input_is_refused_with_what_is_wrong(
 ) -> None:
     with pytest.raises(TextcatError, match=message):
         Categorizer.fit(texts, labels, settings)
+
+
+def test_saving_replaces_a_model_but_no_other_files(
+    documents: tuple[list[str], list[str]], tmp_path: Path
+) -> None:
+    texts, labels = documents
+    folder, file = tmp_path / "papers", tmp_path / "letter"
+    folder.mkdir()
+    (folder / "thesis.txt").write_text("years of work")
+    file.write_text("Dear")
+    (tmp_path / "empty").mkdir()
+    fitted = Categorizer.fit(texts, labels)
+    for path in (folder, file):
+        with pytest.raises(UsageError, match="would replace other files"):
+            fitted.save(path)
+    assert (folder / "thesis.txt").read_text() == "years of work"
+    assert file.read_text() == "Dear"
+    fitted.save(tmp_path / "empty")
+    other = Categorizer.fit(texts, labels, {"learner": "softmax", "calibration": None})
+    other.save(tmp_path / "empty")
+    assert np.array_equal(
+        Categorizer.load(tmp_path / "empty").predict_proba(texts), other.predict_proba(texts)
+    )
+
+
+def test_labels_may_come_one_after_another(documents: tuple[list[str], list[str]]) -> None:
+    texts, labels = documents
+    listed = Categorizer.fit(texts, [[label] for label in labels])
+    passing = Categorizer.fit(iter(texts), (iter([label]) for label in labels))
+    assert passing.predict(texts) == listed.predict(texts)
+    assert np.array_equal(passing.decision_rule.priors, listed.decision_rule.priors)
+
+
+def test_a_column_of_a_table_is_a_list_of_texts_and_a_table_is_not(
+    documents: tuple[list[str], list[str]],
+) -> None:
+    texts, labels = documents
+    rows = pd.DataFrame({"text": texts, "label": labels})
+    fitted = Categorizer.fit(rows["text"], rows["label"])
+    assert fitted.predict(rows["text"]) == fitted.predict(texts)
+    for wrong in (rows[["text"]], np.array(texts)[:, None]):
+        with pytest.raises(UsageError, match="a table of 2 dimensions"):
+            fitted.predict(wrong)
 
 
 def test_documents_without_text_for_the_model_get_no_answer(documents: tuple[list[str], list[str]]) -> None:

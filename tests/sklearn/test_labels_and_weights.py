@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.naive_bayes import MultinomialNB
 from sklearn.utils.class_weight import compute_sample_weight
 
 from textcat.linear import Prior, fit
@@ -130,7 +132,12 @@ def test_class_weights_are_by_name_and_default_to_one() -> None:
     found = compute_class_weights({"b": 3.0}, labels, weights)
     assert np.array_equal(found, weights * np.where(THREE == "b", 3.0, 1.0))
     assert compute_class_weights(None, labels, weights) is weights
-    for wrong, message in (({"d": 1.0}, r"names \['d'\]"), ("heavy", "must be")):
+    for wrong, message in (
+        ({"d": 1.0}, r"names \['d'\]"),
+        ("heavy", "must be"),
+        ({"a": -1.0}, "0 or more"),
+        ({"a": np.nan}, "0 or more"),
+    ):
         with pytest.raises(ValueError, match=message):
             compute_class_weights(wrong, labels, None)
 
@@ -217,6 +224,29 @@ def test_two_classes_have_one_threshold(rule: str) -> None:
         ThresholdTuner(OneVsRestLinearClassifier()).fit(X, THREE)
 
 
+@pytest.mark.parametrize("cv", [None, 3])
+@pytest.mark.parametrize("labels", [2, 3])
+def test_labels_of_an_estimator_with_probabilities_only_have_thresholds_of_their_own(
+    labels: int, cv: int | None
+) -> None:
+    y = SEVERAL[:, :labels]
+    tuner = ThresholdTuner(OneVsRestClassifier(MultinomialNB()), cv=cv).fit(X, y)
+    for column in range(labels):
+        alone = ThresholdTuner(MultinomialNB(), cv=cv)
+        if cv is None:
+            expected = alone.fit(X, y[:, column])
+        else:
+            splits = list(KFold(cv, shuffle=True, random_state=0).split(X))
+            expected = alone.set_params(cv=splits).fit(X, y[:, column])
+        assert tuner.thresholds_[column] == pytest.approx(expected.thresholds_[0])
+        assert np.array_equal(tuner.predict(X)[:, column], expected.predict(X))
+
+
+def test_any_whole_number_of_folds_is_that_number() -> None:
+    plain, numpy = (ThresholdTuner(LogisticRegression(), cv=cv).fit(X, TWO) for cv in (4, np.int64(4)))
+    assert plain.thresholds_ == numpy.thresholds_
+
+
 def test_a_document_of_weight_zero_moves_no_threshold() -> None:
     weights = np.where(np.arange(60) % 3, 1.0, 0.0)
     kept = weights > 0
@@ -269,6 +299,21 @@ def test_every_parameter_of_the_tuner_reaches_its_rule(rule: str, key: str, valu
         ThresholdSettings(rule=rule, cross_validated=True, **given_), scores, SEVERAL > 0, folds
     )
     np.testing.assert_allclose(tuner.thresholds_, expected)
+
+
+@pytest.mark.parametrize("rule", ["tuned", "scut", "scut-fbr"])
+def test_without_a_criterion_the_tuner_optimizes_that_of_its_rule(rule: str) -> None:
+    rare = np.zeros((60, 1), dtype=int)
+    rare[[3, 20, 41, 55]] = 1
+    y = np.hstack([SEVERAL, rare])
+    tuner = ThresholdTuner(OneVsRestLinearClassifier(C=0.01), rule=rule, cv=None).fit(X, y)
+    scores = tuner.estimator_.decision_function(X)
+    expected, other = (
+        set_thresholds(ThresholdSettings(rule=rule, criterion=criterion), scores, y > 0)
+        for criterion in (("errors", "f1") if rule == "tuned" else ("f1", "errors"))
+    )
+    assert np.array_equal(tuner.thresholds_, expected)
+    assert not np.array_equal(tuner.thresholds_, other)
 
 
 @pytest.mark.parametrize("fallback", [0, 1])

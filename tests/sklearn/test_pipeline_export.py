@@ -100,6 +100,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"text": {"groups": [{"first_words": 5}]}}, "first words"),
     ({"text": WORDS, "calibration": {"method": "platt"}}, "not by temperature"),
     ({"text": WORDS, "reject": {"coverage": 0.9}}, "rejects documents"),
+    ({"text": WORDS | {"fields": ["text"], "separate_fields": ["text"]}}, "terms name their field"),
 ]
 
 

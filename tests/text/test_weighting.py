@@ -45,7 +45,7 @@ def weigh_by_hand(
         if chosen.weighting == "entropy_share":
             total = sum(other[word] for other in train)
             shares = [other[word] / total for other in train if other[word]] if total else []
-            entropy = -sum(p * math.log(p) for p in shares) / max(math.log(n), 1.0)
+            entropy = -sum(p * math.log(p) for p in shares) / math.log(max(n, 2))
             length = sum(number for other, number in document.items() if other in features)
             return count / max(length, 1) * (1.0 - entropy)
         if chosen.weighting == "bm25":
@@ -169,6 +169,12 @@ def test_statistics_of_terms_are_those_of_the_dense_counts(counts) -> None:
     shares = csr_array((compute_shares(counts, counted), counts.indices, counts.indptr), shape=counts.shape)
     lengths = np.maximum(dense[:, counted].sum(axis=1), 1)
     np.testing.assert_allclose(shares.toarray(), dense / lengths[:, None])
+
+
+@pytest.mark.parametrize("documents", [2, 3, 10])
+def test_a_term_spread_evenly_over_all_documents_is_not_concentrated(documents: int) -> None:
+    counts = csr_array(np.full((documents, 1), 3))
+    assert compute_concentrations(counts)[0] == pytest.approx(0.0, abs=1e-12)
 
 
 def test_inverse_frequencies_fall_with_the_number_of_documents() -> None:

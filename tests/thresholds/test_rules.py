@@ -248,6 +248,13 @@ def test_shrunk_thresholds_lie_between_the_shared_one_and_a_category_s_own() -> 
     assert far[:3] == pytest.approx(shared)
 
 
+def test_a_shared_threshold_may_accept_scores_of_any_size() -> None:
+    scores = np.array([[3.0, -1e300], [-1e300, 2.0]])
+    threshold = find_shared_threshold(scores, np.ones((2, 2), dtype=bool))
+    assert (scores >= threshold).all()
+    assert find_shared_threshold(np.array([[1.0], [0.0]]), np.ones((2, 1), dtype=bool)) == -0.5
+
+
 def test_shrinkage_is_part_of_a_key_only_where_it_is_set() -> None:
     assert "shrinkage" not in ThresholdSettings(rule="scut").model_dump(mode="json")
     assert ThresholdSettings(rule="scut", shrinkage=5).model_dump(mode="json")["shrinkage"] == 5

@@ -131,7 +131,7 @@ def fit_label_tree(
     Nodes are trained by the executor's workers, or in `jobs` threads. Labels without documents are left out.
     """
     rows = as_documents(X)
-    labels: Any = Y if sp.issparse(Y) else as_labels(Y, rows.shape[0])
+    labels = (_copy_sparse_labels if sp.issparse(Y) else as_labels)(Y, rows.shape[0])
     positive = sp.csc_matrix(labels, dtype=np.bool_)
     known = np.flatnonzero(np.diff(positive.indptr))
     if not len(known):
@@ -149,6 +149,17 @@ def fit_label_tree(
     else:
         models = list(executor.map_items(_train_node, training, numbers))
     return _join(nodes, roots, models, settings, positive.shape[1])
+
+
+def _copy_sparse_labels(Y: Any, documents: int) -> Any:
+    """Return sparse labels without those that are stored as false."""
+    if Y.shape[0] != documents:
+        raise UsageError(
+            f"{Y.shape[0]} rows of labels for {documents} documents", hint="Give one row for each document."
+        )
+    labels = sp.csc_matrix(Y, dtype=np.bool_, copy=True)
+    labels.eliminate_zeros()
+    return labels
 
 
 def _divide(

@@ -15,7 +15,8 @@ Naive Bayes 1, `fit_multiclass_naive_bayes`: one multinomial per class, all on t
 Support vector machine on log-count ratios, `fit_nb_svm`: naive Bayes scales the features of a linear learner.
     Problem  for each category, with p_j and q_j the numbers of its and of the other documents that contain term j,
              plus alpha, r_j = ln((p_j / sum p) / (q_j / sum q)); minimise the mean loss of the scores w.(r * x) + b
-             plus lam times the sum of squared weights. Each category has its own features and is trained alone.
+             plus lam times the sum of squared weights. Each category has its own features, over which its sums and
+             means are taken, and is trained alone.
     Output   LinearModel whose weights are those of the terms: scores are X coef + intercept, as for any linear model.
              With beta below 1, w is moved towards naive Bayes: (1 - beta) * mean |w| + beta * w.
     Paper    Wang & Manning, "Baselines and bigrams: simple, good sentiment and topic classification", ACL 2012:
@@ -99,15 +100,21 @@ def _compute_log_probabilities(counts: Floats, selected: Bools, lam: float) -> F
 LossName = Literal["squared_hinge", "logistic", "hinge"]
 
 
-def compute_log_count_ratios(X: Any, Y: Bools, alpha: float) -> Floats:
-    """Return the log-count ratio of each term for each category, terms x categories."""
+def compute_log_count_ratios(X: Any, Y: Bools, alpha: float, selected: Bools | None = None) -> Floats:
+    """Return the log-count ratio of each term for each category, terms x categories; 0 for terms not selected."""
     present = sp.csr_matrix(X, copy=True)
     present.eliminate_zeros()
     present.data = np.ones_like(present.data)
     inside = np.asarray(present.T @ Y.astype(np.float64)) + alpha
     outside = np.asarray(present.sum(axis=0)).reshape(-1, 1) + 2 * alpha - inside
-    ratios: Floats = np.log(inside / inside.sum(axis=0)) - np.log(outside / outside.sum(axis=0))
-    return ratios
+    kept = as_mask(selected, *inside.shape)
+    ratios = _compute_log_shares(inside, kept) - _compute_log_shares(outside, kept)
+    return np.where(kept, ratios, 0.0)
+
+
+def _compute_log_shares(counts: Floats, kept: Bools) -> Floats:
+    totals = np.where(kept, counts, 0.0).sum(axis=0)
+    return np.asarray(np.log(counts / np.where(totals > 0, totals, 1.0)))
 
 
 def fit_nb_svm(
@@ -126,9 +133,8 @@ def fit_nb_svm(
     documents = as_documents(X)
     labels = as_labels(Y, documents.shape[0])
     require_positive(cost=cost, alpha=alpha, tol=tol)
-    ratios = compute_log_count_ratios(documents, labels, alpha)
-    if mask is not None:
-        ratios *= mask
+    selected = as_mask(mask, documents.shape[1], labels.shape[1])
+    ratios = compute_log_count_ratios(documents, labels, alpha, selected)
     lam = lam_from_c(cost, documents.shape[0])
     coef, intercept, certificates = np.zeros(ratios.shape), np.zeros(labels.shape[1]), []
     for column in range(labels.shape[1]):
@@ -136,7 +142,6 @@ def fit_nb_svm(
             (documents.data * ratios[documents.indices, column], documents.indices, documents.indptr),
             shape=documents.shape,
         )
-        scaled.eliminate_zeros()
         found = fit(
             scaled,
             labels[:, [column]],
@@ -148,7 +153,8 @@ def fit_nb_svm(
             n_jobs=n_jobs,
         )
         weights = np.asarray(found.coef)[:, 0]
-        weights = (1.0 - beta) * np.abs(weights).mean() + beta * weights
+        mean = np.abs(weights).sum() / max(np.count_nonzero(selected[:, column]), 1)
+        weights = (1.0 - beta) * mean + beta * weights
         coef[:, column] = weights * ratios[:, column]
         intercept[column] = found.intercept[0]
         certificates += list(found.certificate)

@@ -103,7 +103,8 @@ def compute_norm_based_variance(X: Any, mask: NDArray[np.bool_] | None = None) -
     not squared. The constant is counted in d but not in the norm, so that u is 1 for documents of cosine
     length, as in the authors' program; with the constant in the norm u would be 2 for them.
     """
-    squares = X.multiply(X) if hasattr(X, "multiply") else np.square(X)
+    values = X.astype(np.float64, copy=False)
+    squares = values.multiply(values) if hasattr(values, "multiply") else np.square(values)
     if mask is None:
         mean_square = float(squares.sum()) / X.shape[0]
         return (X.shape[1] + 1) / mean_square

@@ -171,6 +171,8 @@ def make_matrix_with_bias(X: Any, bias: float) -> sp.csr_matrix:
         raise make_fit_error("X has no documents", "Give at least one row.")
     if not all(np.isfinite(rows.data[piece]).all() for piece in split_into_pieces(rows.nnz)):
         raise make_fit_error("X holds values that are not finite", "Remove NaN and infinity first.")
+    if not np.isfinite(bias):
+        raise make_fit_error(f"bias must be finite, not {bias}", "Give a number such as 1, or 0 for none.")
     return rows if bias == 0.0 else append_constant(rows, float(bias))
 
 
@@ -235,9 +237,21 @@ def compute_document_weights(
         members = positive.sum(axis=0)
         weights *= np.where(positive, n / (2 * np.maximum(members, 1)), n / (2 * np.maximum(n - members, 1)))
     elif isinstance(class_weight, Mapping):
-        weights *= np.where(positive, class_weight.get(True, 1.0), class_weight.get(False, 1.0))
+        weights *= np.where(positive, *_read_class_weights(class_weight))
     elif class_weight is not None:
         raise UsageError(
             f"class_weight {class_weight!r} is unknown", hint='Use "balanced" or {True: a, False: b}.'
         )
     return weights
+
+
+def _read_class_weights(given: Mapping[bool, float]) -> tuple[float, float]:
+    """Return the weights of the documents in a category and of the others, 1 where none is given."""
+    if not set(given) <= {True, False} or not all(
+        np.isfinite(weight) and weight >= 0 for weight in given.values()
+    ):
+        raise make_fit_error(
+            f"class_weight must have weights of 0 or more for True and False, not {dict(given)!r}",
+            "True is the side of the documents in a category, False that of the others.",
+        )
+    return given.get(True, 1.0), given.get(False, 1.0)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from textcat.errors import StageFailedError
 from textcat.linear.certificate import BlockResult, Certificate
 from textcat.linear.losses import LOSS_NAMES
 from textcat.linear.mapped_arrays import convert_dtype
@@ -117,12 +118,21 @@ def check_solver(plugin: Plugin, solve_block: SolveBlock) -> SolveBlock:
 
 
 def check_finite(results: Sequence[Any], loss: str, prior: str) -> None:
-    """Raise StageFailedError if the loss or the prior of a plugin led to weights or objectives that are not finite."""
+    """Raise StageFailedError if weights or objectives are not finite; name the plugin of the loss or the prior."""
+    if all(map(_is_finite, results)):
+        return
     used = (find_plugin("losses", loss, LOSS_NAMES), find_plugin("priors", prior, ALL_PRIORS))
     for plugin in filter(None, used):
         with report_plugin_errors(plugin, "failed"):
-            for result in results:
-                objectives = [certificate.objective or 0.0 for certificate in result.certificates]
-                weights = getattr(result, "weights", 0.0)
-                if not (np.isfinite(weights).all() and np.isfinite(objectives).all()):
-                    raise ValueError("it led to weights or an objective that are not finite")
+            raise ValueError("it led to weights or an objective that are not finite")
+    raise StageFailedError(
+        "training led to weights or an objective that are not finite",
+        where="fit",
+        hint="Scale the features, for example to documents of length 1; their squares must not overflow.",
+    )
+
+
+def _is_finite(result: BlockResult | PrunedBlock) -> bool:
+    parts = (result.weights,) if isinstance(result, BlockResult) else (result.coef.data, result.constants)
+    objectives = [certificate.objective or 0.0 for certificate in result.certificates]
+    return all(bool(np.isfinite(part).all()) for part in (*parts, objectives))

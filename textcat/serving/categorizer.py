@@ -13,7 +13,7 @@ Arrays are read without pickle; no code in the directory is run. docs/models.md 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -121,7 +121,7 @@ class Categorizer:
         """
         from textcat.serving.training import train_categorizer  # noqa: PLC0415 - it imports this module
 
-        return train_categorizer(list_texts(texts), list(labels), settings, seed=seed, jobs=jobs)
+        return train_categorizer(list_texts(texts), list_labels(labels), settings, seed=seed, jobs=jobs)
 
     @classmethod
     def load(cls, folder: str | Path) -> Categorizer:
@@ -129,7 +129,7 @@ class Categorizer:
         return read_categorizer(Path(folder))
 
     def save(self, folder: str | Path) -> None:
-        """Write a model directory in one step; an older model there is replaced."""
+        """Write a model directory in one step; an older model there is replaced, a folder of other files refused."""
         from textcat.serving.export import replace_model  # noqa: PLC0415 - it imports this module
 
         Path(folder).parent.mkdir(parents=True, exist_ok=True)
@@ -191,10 +191,22 @@ class Categorizer:
 
 
 def list_texts(texts: Any) -> list[Any]:
-    """Return texts as a list; refuse a single text or document, whose letters or fields would be texts."""
+    """Return texts as a list; refuse a single text, document or table, whose letters or names would be texts."""
     if isinstance(texts, str | Mapping):
         raise UsageError("texts are one text, not a list", hint="Write [text].")
+    if getattr(texts, "ndim", 1) != 1:
+        raise UsageError(f"texts are a table of {texts.ndim} dimensions, not a list", hint="Give one column.")
     return list(texts)
+
+
+def list_labels(labels: Any) -> list[Any]:
+    """Return the labels of each document, as text or as a list; refuse what is no list with an entry for each."""
+    if isinstance(labels, str | Mapping) or hasattr(labels, "columns"):
+        raise UsageError(
+            f"labels are {type(labels).__name__}, not a list",
+            hint="Give an entry for each document: its label, or a list of its labels.",
+        )
+    return [list(each) if isinstance(each, Iterator) else each for each in labels]
 
 
 def write_categorizer(folder: Path, categorizer: Categorizer) -> None:

@@ -16,6 +16,7 @@ from textcat.experiment.steps.decide import build_decision_rule
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectorizer, read_vectors
 from textcat.serving.categorizer import Categorizer, write_categorizer
+from textcat.serving.model_folders import refuse_other_files
 from textcat.store.arrays import read_array
 from textcat.store.files import hold_lock, make_write_error, open_staging, replace_folder
 
@@ -64,6 +65,7 @@ def assemble_categorizer(plan: Plan, chain: Chain, context: RunContext) -> Categ
 
 def replace_model(folder: Path, categorizer: Categorizer) -> None:
     """Write a model directory in one step; until then an old one stays, also if the process is killed."""
+    refuse_other_files(folder)
     try:
         with hold_lock(folder.parent / f".{folder.name}.lock"):
             for left in folder.parent.glob(f".{glob.escape(folder.name)}.*.part"):

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, UsageError
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names, list_first
 
@@ -36,6 +36,19 @@ def refuse_missing_model(folder: Path) -> None:
         hint = f"Did you mean {near[0]}? {hint}"
     what = "there is no model in this folder" if folder.is_dir() else "there is no such folder"
     raise BadDataError(what, where=str(folder), hint=hint)
+
+
+def refuse_other_files(folder: Path) -> None:
+    """Raise UsageError if a new model would replace a file, or a folder with files that are not those of a model."""
+    if not folder.exists() or (
+        folder.is_dir() and ((folder / MODEL_FILE).exists() or not any(folder.iterdir()))
+    ):
+        return
+    raise UsageError(
+        "a model would replace other files here",
+        where=str(folder),
+        hint="Name a new folder, or the one of a model.",
+    )
 
 
 def list_models_near(folder: Path) -> list[str]:

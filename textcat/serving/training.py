@@ -30,7 +30,7 @@ from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
 from textcat.selection import select_features
-from textcat.serving.categorizer import Categorizer, list_texts
+from textcat.serving.categorizer import Categorizer, list_labels, list_texts
 from textcat.serving.document_files import NewDocument, read_fields
 from textcat.settings import describe_fault
 from textcat.splits import assign_folds, split_by_fold
@@ -225,7 +225,7 @@ def tune(
     """
     from textcat.experiment.tune.session import TuneSettings, tune_experiment  # noqa: PLC0415 - takes long to import
 
-    texts, labels = list_texts(texts), list(labels)
+    texts, labels = list_texts(texts), list_labels(labels)
     single = check_labels(texts, labels)
     with TemporaryDirectory(prefix="textcat-tune-") as scratch:
         folder = Path(scratch)

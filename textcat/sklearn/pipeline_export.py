@@ -86,6 +86,7 @@ def _check_settings(categorizer: Categorizer) -> None:
         "it has a stop list or a stemmer": text.stop_list != "none" or text.stem != "none",
         "it changes accents or digits": text.cleaner is not None,
         "it has several fields": len(text.fields) > 1,
+        "its terms name their field (separate_fields)": bool(text.separate_fields),
         "words that it does not know change the length of a document (cosine_terms: all)": (
             scaled and not text.groups and vector.cosine_terms == "all"
         ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from textcat.errors import UsageError
 from textcat.sklearn.validation import (
     Floats,
+    TargetKind,
     TargetLabels,
     format_predictions,
     raise_value_errors,
@@ -37,10 +39,10 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     """Fit `estimator` and set a threshold for each category by a rule of `textcat.thresholds`.
 
     rule: tuned, scut, break-even, scut-fbr, rcut, pcut, expected-f1 or default. criterion, combination, point,
-    among_equal, least_f1, fallback, per_document and value are as in `ThresholdSettings`. cv: a number of folds,
-    a splitter or splits; thresholds are tuned on the scores of the held-out documents. With cv None they are
-    tuned on the scores of the training documents, and pcut and expected-f1 decide on all documents that are
-    predicted together.
+    among_equal, least_f1, fallback, per_document and value are as in `ThresholdSettings`; criterion None is f1 for
+    scut and scut-fbr, and errors for the other rules. cv: a number of folds, a splitter or splits; thresholds are
+    tuned on the scores of the held-out documents. With cv None they are tuned on the scores of the training
+    documents, and pcut and expected-f1 decide on all documents that are predicted together.
 
     The target has two classes, or is an indicator matrix: of one label among several the highest score decides,
     so there is nothing to tune. Sample weights are passed to the estimator; tuning counts each document once,
@@ -57,7 +59,7 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         estimator: Any,
         *,
         rule: str = "tuned",
-        criterion: str = "errors",
+        criterion: str | None = None,
         combination: str = "pooled",
         point: str | float = "midpoint",
         among_equal: str = "lowest",
@@ -98,7 +100,10 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         if self.cv is None or settings.rule == "default":
-            scores, folds = _compute_scores(self.estimator_, X), np.zeros(len(labels.columns), dtype=np.int64)
+            scores, folds = (
+                _compute_scores(self.estimator_, X, labels.kind),
+                np.zeros(len(labels.columns), dtype=np.int64),
+            )
         else:
             scores, folds = self._score_held_out(X, y, labels, routed)
         scored = folds >= 0
@@ -125,7 +130,8 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         return routed
 
     def _settings(self) -> ThresholdSettings:
-        own = {name: value for name, value in self.get_params(deep=False).items() if name in THRESHOLD_KEYS}
+        given = self.get_params(deep=False)
+        own = {name: given[name] for name in THRESHOLD_KEYS & given.keys() if given[name] is not None}
         return validate_settings(ThresholdSettings, cross_validated=self.cv is not None, **own)
 
     def _score_held_out(
@@ -137,13 +143,13 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
         for fold, (kept, held_out) in enumerate(self._make_splits(X, y, labels)):
             part = {name: _select_part(value, kept, len(scores)) for name, value in params.items()}
             inner = clone(self.estimator).fit(_safe_indexing(X, kept), _safe_indexing(y, kept), **part)
-            scores[held_out] = _compute_scores(inner, _safe_indexing(X, held_out))
+            scores[held_out] = _compute_scores(inner, _safe_indexing(X, held_out), labels.kind)
             folds[held_out] = fold
         return scores, folds
 
     def _make_splits(self, X: Any, y: Any, labels: TargetLabels) -> Iterable[tuple[Any, Any]]:
         splits: Iterable[tuple[Any, Any]]
-        if not isinstance(self.cv, int):
+        if not isinstance(self.cv, Integral):
             splits = check_cv(self.cv).split(X, y)
             return splits
         kind = StratifiedKFold if labels.kind == "binary" else KFold
@@ -154,13 +160,13 @@ class ThresholdTuner(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # typ
     def decision_function(self, X: Any) -> Floats:
         """Return scores minus thresholds, documents x categories; for two classes, one per document."""
         check_is_fitted(self)
-        above = np.asarray(_compute_scores(self.estimator_, X) - self.thresholds_)
+        above = np.asarray(_compute_scores(self.estimator_, X, self._kind) - self.thresholds_)
         return above[:, 0] if self._kind == "binary" else above
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return labels in the form of the training labels, by the rule."""
         check_is_fitted(self)
-        scores = _compute_scores(self.estimator_, X)
+        scores = _compute_scores(self.estimator_, X, self._kind)
         with raise_value_errors():
             settings = self._settings()
             accepted = apply_threshold_rule(
@@ -221,7 +227,7 @@ def _select_part(value: Any, rows: Any, documents: int) -> Any:
     return _safe_indexing(value, rows) if by_document else value
 
 
-def _compute_scores(estimator: Any, X: Any) -> Floats:
+def _compute_scores(estimator: Any, X: Any, kind: TargetKind) -> Floats:
     """Return decision_function, or the log odds of predict_proba, documents x categories."""
     if hasattr(estimator, "decision_function"):
         scores = np.asarray(estimator.decision_function(X), dtype=np.float64)
@@ -230,8 +236,7 @@ def _compute_scores(estimator: Any, X: Any) -> Floats:
     if isinstance(probabilities, list):
         probabilities = np.column_stack([each[:, 1] for each in probabilities])
         return _compute_log_odds(probabilities)
-    two_classes = len(estimator.classes_) == 2 and np.ndim(estimator.classes_[0]) == 0
-    return _compute_log_odds(probabilities[:, 1:] if two_classes else probabilities)
+    return _compute_log_odds(probabilities[:, 1:] if kind == "binary" else probabilities)
 
 
 def _compute_log_odds(probabilities: Any) -> Floats:

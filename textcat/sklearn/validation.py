@@ -149,6 +149,8 @@ def compute_class_weights(
         if unknown:
             raise ValueError(f"class_weight names {sorted(map(str, unknown))}, which no document has")
         by_class = np.array([given.get(name, 1.0) for name in labels.classes.tolist()], dtype=np.float64)
+        if not (np.isfinite(by_class) & (by_class >= 0)).all():
+            raise ValueError(f"class_weight must have weights of 0 or more, not {dict(given)!r}")
     else:
         raise ValueError(f'class_weight must be "balanced", weights by class or None, not {given!r}')
     return np.asarray(ones * (members @ by_class))

@@ -30,7 +30,7 @@ def compute_concentrations(counts: csr_array) -> NDArray[np.float64]:
     total = np.bincount(counts.indices, weights=counts.data, minlength=counts.shape[1])
     share = counts.data / total[counts.indices]
     spread = np.bincount(counts.indices, weights=share * np.log(share), minlength=counts.shape[1])
-    concentration: NDArray[np.float64] = 1.0 + spread / max(np.log(counts.shape[0]), 1.0)
+    concentration: NDArray[np.float64] = 1.0 + spread / np.log(max(counts.shape[0], 2))
     return concentration
 
 

@@ -130,7 +130,8 @@ def find_shared_threshold(scores: Floats, labels: Bools) -> float:
     order = np.argsort(-scores, axis=None, kind="stable")
     hits = np.cumsum(labels.ravel()[order])
     ranked = scores.ravel()[order]
-    following = np.append(ranked[1:], ranked[-1] - 1.0)
+    # Far from 0 a score less 1 is the same number.
+    following = np.append(ranked[1:], min(ranked[-1] - 1.0, np.nextafter(ranked[-1], -np.inf)))
     f1 = 2.0 * hits / (np.arange(1, len(order) + 1) + labels.sum())
     # Equal scores are accepted together.
     best = int(np.argmax(np.where(ranked > following, f1, -1.0)))

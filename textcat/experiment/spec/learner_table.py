@@ -231,7 +231,7 @@ _OTHERS: dict[str, dict[str, Any]] = {
     "mfom": {"parameters": MeritParameters, "version": 3},
     "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
     "softmax": {"parameters": SoftmaxParameters, "version": 2},
-    "nb_svm": {"parameters": RatioParameters, "categories_at_once": 64, "solver": "fast"},
+    "nb_svm": {"parameters": RatioParameters, "version": 2, "categories_at_once": 64, "solver": "fast"},
     "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
     "mmlr_cg": {"parameters": MulticlassParameters},
 }

@@ -45,6 +45,8 @@ from textcat.linear.simd import (
 Array = Any
 
 GAUSSIAN, LAPLACE = 0, 1
+# A trust region is not halved further where this share of it would be 0: a weight that rests could never move again.
+SMALLEST_SHARE = 2.0**-52
 RULE_NONE, RULE_EPSILON, RULE_HALVING = 0, 1, 2
 
 
@@ -80,6 +82,8 @@ def resize_trust_region(j: int, radius: Array, move: Any, rule: int, epsilon: fl
         else:
             after = before * splat(size, 0.5)
             after = choose_less(after, size, size, after)
+            left = widen(narrow(after * splat(size, SMALLEST_SHARE), radius))
+            after = choose_less(splat(size, 0.0), left, after, before)
         store(radius, j, narrow(choose_less(splat(size, 0.0), before, after, before), radius))
 
 

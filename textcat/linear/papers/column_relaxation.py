@@ -103,11 +103,11 @@ def order_features(problem: LinearProblem, wanted: NDArray[np.bool_], order: str
 
 def has_plain_columns(problem: LinearProblem) -> bool:
     """Return whether each feature's nonzeros share one value and documents weigh 1, as for binary text."""
-    if problem.weights is not None:
-        return False
     columns = problem.columns
+    if problem.weights is not None or not columns.nnz:
+        return False
     firsts = np.repeat(
-        columns.data[np.minimum(columns.indptr[:-1], max(columns.nnz - 1, 0))], np.diff(columns.indptr)
+        columns.data[np.minimum(columns.indptr[:-1], columns.nnz - 1)], np.diff(columns.indptr)
     )
     return bool((columns.data == firsts).all())
 

@@ -25,6 +25,8 @@ from textcat.linear.training import FitSettings, make_problem
 # Bisection between the critical lam and this share of it, in this many halvings of the logarithm.
 WEAKEST_LAM_SHARE = 1e-5
 HALVINGS = 20
+# The arguments of `fit` on which the critical lam depends.
+BOUND_SETTINGS = ("loss", "bias", "mask", "penalize_bias", "sample_weight", "class_weight")
 
 
 def find_critical_lam(X: Any, Y: ArrayLike, **settings: Any) -> Floats:
@@ -60,7 +62,7 @@ def squeeze(
         )
     settings = {**settings, "prior": "laplace"}
     labels = labels_as_columns(Y, X.shape[0])
-    bounds = {name: settings[name] for name in ("loss", "bias", "mask", "penalize_bias") if name in settings}
+    bounds = {name: settings[name] for name in BOUND_SETTINGS if name in settings}
     high = np.maximum(find_critical_lam(X, labels, **bounds), 1e-12) * 1.001
     low, lam = high * WEAKEST_LAM_SHARE, high.copy()
     best = fit(X, labels, **{**settings, "lam": high})
