@@ -255,6 +255,11 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     help="The grid's processor seconds times this are the limit of textcat.",
 )
 @click.option(
+    "--seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="The limit of textcat in processor seconds, instead of a share of the grid's.",
+)
+@click.option(
     "--peer-folds",
     type=click.IntRange(0, 5),
     default=1,
@@ -278,6 +283,7 @@ def tune(
     settings: BenchmarkSettings,
     configurations: int | None,
     share: float,
+    seconds: float | None,
     peer_folds: int,
     peer_rows: Path | None,
     fasttext_seconds: int,
@@ -295,6 +301,7 @@ def tune(
         chosen,
         configurations=configurations,
         share=share,
+        seconds=seconds,
         peer_folds=peer_folds,
         data=settings.data,
         saved=() if peer_rows is None else read_rows(peer_rows),

@@ -61,6 +61,7 @@ def bench_tune(
     *,
     configurations: int | None,
     share: float,
+    seconds: float | None = None,
     peer_folds: int,
     data: Path,
     saved: Iterable[Row] = (),
@@ -68,8 +69,9 @@ def bench_tune(
 ) -> Iterator[Row]:
     """Yield a row per collection: the metric on test documents and processor seconds of both tools.
 
-    textcat stops after `configurations`, or after `share` of the grid's processor seconds; without a peer, that of
-    five minutes. The grid is not measured again for the collections of `saved` rows that have its figures.
+    textcat stops after `configurations`, after `seconds` of processor, or after `share` of the grid's; without a peer,
+    after that share of five minutes. The grid is not measured again for the collections of `saved` rows that have its
+    figures.
     """
     known = {row["collection"]: _get_peer(row) for row in saved}
     for name in chosen:
@@ -78,11 +80,11 @@ def bench_tune(
             peer = known.get(name) or {}
             if not peer and peer_folds and find_spec("sklearn"):
                 peer = _measure_peer(task, peer_folds)
-            seconds = share * peer.get("peer_seconds", SECONDS)
+            limit = share * peer.get("peer_seconds", SECONDS) if seconds is None else seconds
             limits = TuneSettings(
                 folds=FOLDS,
                 configurations=configurations,
-                seconds=None if configurations else seconds,
+                seconds=None if configurations else limit,
                 by_processor=True,
             )
             row = _measure_textcat(task, limits, data) | peer

@@ -70,6 +70,9 @@ def test_textcat_gets_a_share_of_the_time_of_five_folds(
     )
     assert again == {**row, "peer_seconds": 80.0, "peer_saved": True}
     assert limits[1].seconds == 0.25 * 80.0
+    options: Any = {"configurations": None, "share": 0.25, "data": tmp_path, "saved": saved}
+    next(benchmark.bench_tune(tmp_path, ["small"], **options, seconds=7.0, peer_folds=2))
+    assert limits[2].seconds == 7.0 and limits[2].by_processor
 
 
 def test_fasttext_chooses_on_a_fold_of_the_training_documents(

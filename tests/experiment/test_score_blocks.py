@@ -37,6 +37,8 @@ RUNS = """runs:
   platt: {learner: CLS, calibration: {method: platt, folds: 3}, threshold: {rule: expected-f1}}
   steps: {learner: CLS, calibration: {method: isotonic, folds: 3}}
   proportional: {learner: CLS, threshold: {rule: pcut}}
+  shrunk: {learner: CLS, threshold: {rule: scut, shrinkage: 5, cross_validated: true, folds: 2}}
+  nearest: {learner: CLS, threshold: {rule: tuned, at_least_one: true}}
   bayes: {learner: naive_bayes, threshold: {rule: tuned}}
   tree: {learner: label_tree, parameters: {leaf_labels: 2, branches: 2, most_labels: 2}, threshold: {rule: tuned}}
   forest: {learner: perceptron_tree, threshold: {rule: tuned, cross_validated: true, folds: 2}}
@@ -100,8 +102,8 @@ def test_decisions_and_the_scores_that_are_kept_are_the_same(whole: Place, parts
         kept = found[run].evaluated.build_folder(RunContext(parts.data))
         assert (read_decisions(all_scores) != read_decisions(kept)).nnz == 0, run
         assert holds_all_scores(all_scores)
-        # PCut ranks all documents at once.
-        assert holds_all_scores(kept) is (run == "proportional")
+        # PCut ranks all documents at once; the nearest category is that of all of them.
+        assert holds_all_scores(kept) is (run in ("proportional", "nearest"))
         if run == "proportional":
             continue
         sparse = read_scores(kept)

@@ -42,6 +42,7 @@ RUNS = {
     "scut": (LOGISTIC, "{rule: scut}"),
     "scut_fbr": (LOGISTIC, "{rule: scut-fbr, fallback: 1}"),
     "pcut": (LOGISTIC, "{rule: pcut, per_document: tuned}"),
+    "at_least_one": (LOGISTIC, "{rule: pcut, per_document: tuned, shrinkage: 20, at_least_one: true}"),
     "pcut_on_set": (LOGISTIC, "{rule: pcut, per_document: training, cross_validated: false}"),
     "expected_on_set": (LOGISTIC, "{rule: expected-f1, cross_validated: false}"),
     "rcut": (BAYES + ", calibration: {folds: 2}", "{rule: rcut, per_document: tuned}"),

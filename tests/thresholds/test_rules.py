@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from textcat.errors import UsageError
+from textcat.evaluation.measures import count_contingency, micro_f1
 from textcat.thresholds.rules import (
     THRESHOLD_RULES,
     ThresholdSettings,
@@ -217,6 +218,9 @@ def test_the_number_of_categories_per_document_is_given_counted_or_tuned(rule):
         {"fallback": 2},
         {"combination": "best"},
         {"treshold": 1},
+        {"rule": "rcut", "at_least_one": True},
+        {"rule": "pcut", "at_least_one": True},
+        {"rule": "expected-f1", "at_least_one": True},
     ],
 )
 def test_wrong_settings_are_refused(wrong):
@@ -255,6 +259,52 @@ def test_a_shared_threshold_may_accept_scores_of_any_size() -> None:
     assert find_shared_threshold(np.array([[1.0], [0.0]]), np.ones((2, 1), dtype=bool)) == -0.5
 
 
-def test_shrinkage_is_part_of_a_key_only_where_it_is_set() -> None:
-    assert "shrinkage" not in ThresholdSettings(rule="scut").model_dump(mode="json")
-    assert ThresholdSettings(rule="scut", shrinkage=5).model_dump(mode="json")["shrinkage"] == 5
+def test_shrunk_thresholds_of_pcut_lie_between_the_shared_one_and_its_own() -> None:
+    rule = {"rule": "pcut", "per_document": "tuned", **HELD_OUT}
+    own, shrunk = (
+        set_thresholds(ThresholdSettings(**rule, shrinkage=s), SCORES, LABELS) for s in (0.0, 20.0)
+    )
+    shared, positives = find_shared_threshold(SCORES, LABELS), LABELS.sum(axis=0)
+    assert shrunk == pytest.approx(shared + (own - shared) * positives / (positives + 20))
+    assert not np.allclose(own, shrunk)
+
+
+@pytest.mark.parametrize("rule", ["default", "tuned", "scut", "scut-fbr", "break-even", "pcut"])
+def test_at_least_one_adds_the_nearest_category_and_nothing_else(rule: str) -> None:
+    settings = {"rule": rule, "value": 1.5, "fallback": 0, "cross_validated": True}
+    without, with_one = (decided({**settings, "at_least_one": each}) for each in (False, True))
+    empty = ~without.any(axis=1)
+    assert 10 < empty.sum() < len(empty)
+    assert np.array_equal(with_one[~empty], without[~empty])
+    thresholds = set_thresholds(ThresholdSettings(**settings), SCORES, LABELS)
+    assert np.array_equal(with_one[empty], accept_highest(SCORES - thresholds)[empty])
+
+
+def test_a_category_that_accepts_nothing_is_not_the_nearest() -> None:
+    one = ThresholdSettings(at_least_one=True)
+    scores = np.array([[5.0, -2.0, -3.0], [5.0, 1.0, -3.0]])
+    decisions = apply_threshold_rule(one, scores, np.array([np.inf, 0.0, 0.0]), np.zeros(3))
+    assert decisions.tolist() == [[False, True, False], [False, True, False]]
+    assert not apply_threshold_rule(one, scores, np.full(3, np.inf), np.zeros(3)).any()
+
+
+@given(st.integers(0, 10_000))
+def test_no_shared_threshold_is_better_where_each_document_gets_a_category(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    labels = draw.random((12, 3)) < 0.4
+    labels[0, 0] = True
+    scores = labels + draw.normal(size=labels.shape)
+
+    def measure(threshold: float) -> float:
+        settings = ThresholdSettings(value=threshold, at_least_one=True)
+        decisions = apply_threshold_rule(settings, scores, np.full(3, threshold), np.zeros(3))
+        return micro_f1(count_contingency(decisions, labels), 0)
+
+    best = max(map(measure, [*scores.ravel(), scores.max() + 1.0]))
+    assert measure(find_shared_threshold(scores, labels, at_least_one=True)) == pytest.approx(best)
+
+
+@pytest.mark.parametrize(("key", "value"), [("shrinkage", 5), ("at_least_one", True)])
+def test_later_keys_are_part_of_a_key_only_where_they_are_set(key: str, value: object) -> None:
+    assert key not in ThresholdSettings(rule="scut").model_dump(mode="json")
+    assert ThresholdSettings(rule="scut", **{key: value}).model_dump(mode="json")[key] == value

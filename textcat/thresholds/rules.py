@@ -125,8 +125,14 @@ def scut_fbr(
     return thresholds
 
 
-def find_shared_threshold(scores: Floats, labels: Bools) -> float:
-    """Return the one threshold for all categories with the best micro F1 on these scores."""
+def find_shared_threshold(scores: Floats, labels: Bools, *, at_least_one: bool = False) -> float:
+    """Return the one threshold for all categories with the best micro F1 on these scores.
+
+    With `at_least_one`, each document also gets the category of its highest score.
+    """
+    if at_least_one and scores.size:
+        # Above all others: whatever the threshold, these are accepted.
+        scores = np.where(accept_highest(scores), scores.max() + 1.0, scores)
     order = np.argsort(-scores, axis=None, kind="stable")
     hits = np.cumsum(labels.ravel()[order])
     ranked = scores.ravel()[order]
@@ -170,6 +176,19 @@ def accept_highest(scores: Floats) -> Bools:
     decisions = np.zeros(scores.shape, dtype=np.bool_)
     decisions[np.arange(len(scores)), np.argmax(scores, axis=1)] = True
     return decisions
+
+
+def accept_nearest(scores: Floats, thresholds: Floats, decisions: Bools) -> Bools:
+    """Return decisions in which each document without a category gets the one whose threshold it misses by least.
+
+    Of ties the first. Categories whose threshold is infinite are left out.
+    """
+    possible = np.isfinite(thresholds)
+    if not possible.any():
+        return decisions
+    distances = np.where(possible, scores - np.where(possible, thresholds, 0.0), -np.inf)
+    is_empty = np.logical_not(decisions.any(axis=1, keepdims=True))
+    return np.asarray(decisions | (accept_highest(distances) & is_empty))
 
 
 def accept_top_documents(scores: Floats, wanted: Floats) -> Bools:
@@ -250,7 +269,7 @@ PROBABILITIES_HINT = "Set `calibration: {method: platt}`, or use a learner with 
 class ThresholdSettings(GrowingSettings):
     """How scores become decisions."""
 
-    later = ("shrinkage",)
+    later = ("shrinkage", "at_least_one")
 
     rule: Annotated[str, KnownName("thresholds", lambda: THRESHOLD_RULES)] = "default"
     value: float = 0.0
@@ -266,6 +285,16 @@ class ThresholdSettings(GrowingSettings):
     fallback: Literal[0, 1] = 1
     shrinkage: float = Field(default=0.0, ge=0)
     per_document: CategoriesPerDocument = 1.0
+    at_least_one: bool = False
+
+    @model_validator(mode="after")
+    def _check_at_least_one(self) -> ThresholdSettings:
+        if self.at_least_one and (self.rule == "rcut" or self.needs_all_documents):
+            raise ValueError(
+                f"at_least_one needs a threshold for each category, and {self.rule} has none; "
+                "choose another rule or set cross_validated"
+            )
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -322,7 +351,8 @@ def _set_by_scores(
         return scut_fbr(scores, labels, settings.least_f1, settings.fallback, settings.tuning)
     if settings.rule == "pcut" and settings.cross_validated:
         per_document = set_categories_per_document(settings, scores, labels)
-        return find_proportional_thresholds(scores, labels, per_document, settings.tuning)
+        own = find_proportional_thresholds(scores, labels, per_document, settings.tuning)
+        return shrink_thresholds(own, scores, labels, settings.shrinkage) if settings.shrinkage else own
     return np.full(scores.shape[1], settings.value, dtype=np.float64)
 
 
@@ -357,4 +387,5 @@ def apply_threshold_rule(
         if probabilities is None:
             raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
         return apply_thresholds(probabilities, find_expected_f1_thresholds(probabilities))
-    return apply_thresholds(scores, thresholds)
+    decisions = apply_thresholds(scores, thresholds)
+    return accept_nearest(scores, thresholds, decisions) if settings.at_least_one else decisions

@@ -17,9 +17,11 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import (
+    AT_LEAST_ONE,
     BETWEEN_RULE,
     CATEGORY_RULE,
     DEFAULT_RULE,
+    PROPORTIONAL_RULE,
     SHARED_RULE,
     Evaluator,
     PathResult,
@@ -52,7 +54,10 @@ def test_no_shared_threshold_has_a_better_micro_f1(seed: int) -> None:
     assert micro_f1(count_contingency(distinct >= exact, labels), 0) == pytest.approx(best)
 
 
-@pytest.mark.parametrize("rule", [SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE])
+SMOOTHED = [SHARED_RULE, BETWEEN_RULE, PROPORTIONAL_RULE]
+
+
+@pytest.mark.parametrize("rule", [CATEGORY_RULE, *SMOOTHED, *(f"{rule}{AT_LEAST_ONE}" for rule in SMOOTHED)])
 def test_labels_of_a_part_do_not_change_its_own_decisions(rule: str) -> None:
     scores, labels = random_problem(3)
     parts = np.arange(len(scores)) % 4
@@ -63,6 +68,7 @@ def test_labels_of_a_part_do_not_change_its_own_decisions(rule: str) -> None:
     assert np.array_equal(before[parts == 2], after[parts == 2])
     assert not np.array_equal(before[parts != 2], after[parts != 2])
     assert np.array_equal(decide_held_out(DEFAULT_RULE, scores, labels, parts), scores >= 0)
+    assert before.any(axis=1).all() or not rule.endswith(AT_LEAST_ONE)
 
 
 def test_metrics_are_those_of_their_definition() -> None:
@@ -154,7 +160,7 @@ def test_each_document_is_held_out_once_with_its_category_in_every_fold(tmp_path
 
 @pytest.mark.parametrize("several", [False, True])
 def test_planted_label_errors_are_first(tmp_path: Path, several: bool) -> None:
-    table = write_questions(tmp_path / "questions.csv", documents=300, several=several)
+    table = write_questions(tmp_path / "questions.csv", documents=600, several=several)
     lines = table.read_text().splitlines()
     planted = []
     for place in (20, 41, 62):

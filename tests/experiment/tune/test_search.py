@@ -152,11 +152,11 @@ def test_each_configuration_is_drawn_once_and_sets_what_it_says(short: bool) -> 
     for configuration in space.all:
         groups = space.list_groups(configuration)
         words = 1 if configuration.chosen["words"] in ("1", "1-2") else 2
-        number, _, characters = configuration.chosen.get("first words", "none").partition(" and ")
-        begun = (number != "none") + bool(characters)
-        found = [group.first_words for group in groups if group.first_words]
-        assert found == ([int(number)] * begun if begun else [])
-        assert len(groups) == words + begun + (configuration.chosen["characters"] != "none")
+        named, _, characters = configuration.chosen.get("first words", "none").partition(" and ")
+        numbers = [] if named == "none" else [int(number) for number in named.split(", ")]
+        numbers += numbers[-1:] if characters else []
+        assert [group.first_words for group in groups if group.first_words] == numbers
+        assert len(groups) == words + len(numbers) + (configuration.chosen["characters"] != "none")
         assert groups[0].weighting == configuration.chosen["word weighting"]
         assert groups[-1].minimum_documents == int(configuration.chosen["minimum documents"])
     assert space.first[0] in space.all

@@ -26,6 +26,7 @@ class CountingExecutor:
     executor: Executor
     tasks: list[int] = field(default_factory=list)
     done: int = 0
+    parts: list[int] = field(default_factory=list)
 
     @property
     def size(self) -> int:
@@ -37,6 +38,8 @@ class CountingExecutor:
         is_search = function.__name__ == "_evaluate_task"
         if is_search:
             self.tasks.append(len(items))
+        if function.__name__ == "_measure_part":
+            self.parts.append(len(items))
         for result in self.executor.map_items(function, shared, items):
             self.done += is_search
             yield result
@@ -64,6 +67,8 @@ def test_two_workers_find_what_one_process_finds(tmp_path: Path, backend: Any) -
     # On three folds each: the first of its kind with all values of C, then those that know the best of these.
     assert counting.tasks[:2] == [3, 12]
     assert counting.done == sum(counting.tasks)
+    # The learning curve: three shares of two folds.
+    assert counting.parts == [6]
 
 
 def test_without_time_left_waiting_tasks_are_not_computed(tmp_path: Path) -> None:

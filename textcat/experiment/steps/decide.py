@@ -101,6 +101,8 @@ class DecisionRule:
         """Return whether categories can be decided in blocks: by their highest scores, or each category alone."""
         if self.rejection is not None or (self.single_label and self.calibration is not None):
             return False
+        if self.run.threshold.at_least_one and not self.single_label:
+            return False
         if self.most_categories is not None or not self.run.threshold.needs_all_documents:
             return True
         own = model.describe().get("settings", {}).get("loss") == "logistic"
@@ -113,6 +115,7 @@ class DecisionRule:
             self.rejection is None
             and self.most_categories is None
             and not self.run.threshold.needs_all_documents
+            and not self.run.threshold.at_least_one
         )
 
     def select_categories(self, first: int, stop: int) -> DecisionRule:
@@ -141,9 +144,9 @@ def make_decide_step(source: LearningSteps, trained: Step, calibrated: Step | No
     if run.reject:
         parameters["reject"] = run.reject.model_dump(mode="json")
     parameters |= collect_identities(("thresholds", run.threshold.rule))
-    # Version 2: a category without positive documents accepts none; the shared threshold takes ties together.
+    # Version 2: a category without positive documents accepts none; 3: the shared threshold is that of all categories.
     changed = run.threshold.rule == "scut-fbr" and run.threshold.fallback == 1
-    version = 2 if changed or (run.threshold.rule == "scut" and run.threshold.shrinkage) else 1
+    version = 3 if run.threshold.rule == "scut" and run.threshold.shrinkage else 2 if changed else 1
     recipe = Recipe("threshold", version, parameters, make_recipe_inputs(**needs))
 
     def make(context: RunContext, target: Path) -> None:
@@ -198,9 +201,8 @@ def fit_thresholds(
 
 def _can_tune_blocks(run: RunSettings) -> bool:
     """Return whether the threshold of a category depends on its own scores only, and they come in blocks."""
-    return run.threshold.rule in CATEGORY_RULES and (
-        not run.threshold.cross_validated or can_score_held_out_blocks(run)
-    )
+    alone = run.threshold.rule in CATEGORY_RULES and not run.threshold.shrinkage
+    return alone and (not run.threshold.cross_validated or can_score_held_out_blocks(run))
 
 
 def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, problem: LearningProblem) -> Floats:

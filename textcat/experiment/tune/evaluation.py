@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -20,13 +20,14 @@ from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocumen
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
+from textcat.text.text_settings import TermGroup
 from textcat.thresholds.rules import (
     ThresholdSettings,
     accept_highest,
+    apply_threshold_rule,
     find_shared_threshold,
     set_thresholds,
 )
-from textcat.thresholds.tuning import apply_thresholds
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -34,7 +35,10 @@ Bools = NDArray[np.bool_]
 METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 # How scores become decisions while configurations are compared.
 DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE = "default", "shared", "per category", "between"
-# A threshold of the rule between is half the category's own with this many positive documents.
+PROPORTIONAL_RULE = "proportional"
+# The end of the name of a rule by which each document gets a category.
+AT_LEAST_ONE = ", at least one"
+# A threshold of the rules between and proportional is half the category's own with this many positive documents.
 SHRINKAGE = 20
 
 
@@ -67,19 +71,28 @@ def measure_decisions(
     return macro_f1(table.restrict(np.flatnonzero(labels.any(axis=0))), 0)
 
 
+def make_threshold_settings(rule: str, scores: Floats, labels: Bools, *, folds: int = 5) -> ThresholdSettings:
+    """Return the settings of a rule; the value of a shared threshold is the best for these held-out scores."""
+    kind, one, _ = rule.partition(AT_LEAST_ONE)
+    if kind == DEFAULT_RULE:
+        return ThresholdSettings()
+    if kind == SHARED_RULE:
+        value = find_shared_threshold(scores, labels, at_least_one=bool(one))
+        return ThresholdSettings(value=round(value, 6), at_least_one=bool(one))
+    own: dict[str, Any] = {"rule": "scut", "shrinkage": 0 if kind == CATEGORY_RULE else SHRINKAGE}
+    if kind == PROPORTIONAL_RULE:
+        own |= {"rule": "pcut", "per_document": "tuned"}
+    return ThresholdSettings(cross_validated=True, folds=folds, at_least_one=bool(one), **own)
+
+
 def decide_held_out(rule: str, scores: Floats, labels: Bools, parts: NDArray[np.int64]) -> Bools:
     """Return decisions on each part of the documents by thresholds of the other parts."""
-    if rule == DEFAULT_RULE:
-        return apply_thresholds(scores, np.zeros(scores.shape[1]))
     decisions = np.zeros(scores.shape, dtype=np.bool_)
     for part in np.unique(parts):
         own, others = parts == part, parts != part
-        if rule == SHARED_RULE:
-            thresholds = np.full(scores.shape[1], find_shared_threshold(scores[others], labels[others]))
-        else:
-            settings = ThresholdSettings(rule="scut", shrinkage=SHRINKAGE if rule == BETWEEN_RULE else 0)
-            thresholds = set_thresholds(settings, scores[others], labels[others])
-        decisions[own] = apply_thresholds(scores[own], thresholds)
+        settings = make_threshold_settings(rule, scores[others], labels[others])
+        thresholds = set_thresholds(settings, scores[others], labels[others])
+        decisions[own] = apply_threshold_rule(settings, scores[own], thresholds, labels[others].mean(axis=0))
     return decisions
 
 
@@ -164,7 +177,10 @@ class Evaluator:
         """The threshold rules that are compared."""
         if self.single_label or self.metric.startswith("p@"):
             return (DEFAULT_RULE,)
-        return (DEFAULT_RULE, SHARED_RULE, CATEGORY_RULE, BETWEEN_RULE)
+        smoothed = (SHARED_RULE, BETWEEN_RULE, PROPORTIONAL_RULE)
+        apart = (DEFAULT_RULE, CATEGORY_RULE, *smoothed)
+        # Decisions by at least one category need the scores of all of them at once.
+        return apart if self.documents.is_large else (*apart, *(f"{rule}{AT_LEAST_ONE}" for rule in smoothed))
 
     def _draw_small_fold(self) -> Fold:
         """Return the first fold with part of its documents to train on, so that long documents cost less."""
@@ -187,11 +203,25 @@ class Evaluator:
         if context.executor is None:
             yield from (self.evaluate(*task) for task in tasks)
         elif tasks:
-            shared = copy(self)
-            shared.documents = self.documents.share(
-                [group for task in tasks for group in self.space.list_groups(task.configuration)]
-            )
+            shared = self._share(dict.fromkeys(task.configuration for task in tasks))
             yield from context.map_items(_evaluate_task, shared, tasks)
+
+    def measure_parts(
+        self, configuration: Configuration, cost: float, parts: Sequence[tuple[str, Fold]]
+    ) -> Iterator[dict[str, float]]:
+        """Yield the metric by threshold rule for each of some named folds, measured by workers if there are any."""
+        context = self.documents.context
+        shared = self._share([configuration]) if context.executor else self
+        yield from context.map_items(_measure_part, (shared, configuration, cost), parts)
+
+    def _share(self, configurations: Iterable[Configuration]) -> Evaluator:
+        """Return the evaluator with the counts that some configurations need, to be sent to workers."""
+        groups: list[TermGroup] = []
+        if not self.documents.is_vectors:
+            groups = [group for each in configurations for group in self.space.list_groups(each)]
+        shared = copy(self)
+        shared.documents = self.documents.share(groups)
+        return shared
 
     def evaluate(self, configuration: Configuration, fold: int | None, costs: Sequence[float]) -> PathResult:
         """Return the metric on a fold, or with None on the small one, for each C from strong to weak."""
@@ -255,6 +285,12 @@ class Evaluator:
             rule: measure_decisions(self.metric, scores, decisions, labels, counts)
             for rule, decisions in decided.items()
         }
+
+
+def _measure_part(shared: tuple[Evaluator, Configuration, float], part: tuple[str, Fold]) -> dict[str, float]:
+    evaluator, configuration, cost = shared
+    name, rows = part
+    return evaluator.measure_rows(configuration, rows, name, [cost])[cost]
 
 
 def _evaluate_task(evaluator: Evaluator, task: PathTask) -> PathResult:

@@ -56,15 +56,15 @@ def measure_learning_curve(evaluator: Evaluator, best: Candidate) -> LearningCur
     """Train the best configuration on shares of the documents, each part of the next, and extrapolate."""
     cost, rule, _ = best.find_best()
     folds = best.folds[:FOLDS_OF_CURVE] or [0]
-    documents, values = [], []
-    for share in SHARES:
-        rows = [_take_share(evaluator, fold, share) for fold in folds]
-        measured = [
-            evaluator.measure_rows(best.configuration, part, f"share {share} of {fold}", [cost])
-            for fold, part in zip(folds, rows, strict=True)
-        ]
-        documents.append(round(float(np.mean([len(part[0]) for part in rows]))))
-        values.append(float(np.mean([found[cost][rule] for found in measured])))
+    parts = [
+        (f"share {share} of {fold}", _take_share(evaluator, fold, share))
+        for share in SHARES
+        for fold in folds
+    ]
+    measured = [found[rule] for found in evaluator.measure_parts(best.configuration, cost, parts)]
+    sizes = [len(kept) for _, (kept, _) in parts]
+    documents = [round(size) for size in np.reshape(sizes, (len(SHARES), -1)).mean(axis=1).tolist()]
+    values = np.reshape(measured, (len(SHARES), -1)).mean(axis=1).tolist()
     whole = evaluator.small if not best.folds else evaluator.folds[folds[0]]
     documents.append(len(whole[0]))
     values.append(best.find_best(folds if best.folds else None)[2])

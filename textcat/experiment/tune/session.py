@@ -137,6 +137,7 @@ def _list_key_facts(
         "corpus": base.corpus.model_dump(mode="json", exclude={"path"}),
         "text": base.text.model_dump(mode="json", exclude={"groups"}),
         "metric": evaluator.metric,
+        "rules": evaluator.rules,
         "folds": settings.folds,
         "seed": settings.seed,
         "tolerance": SEARCH_TOLERANCE,

@@ -21,18 +21,14 @@ from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.held_out import load_held_out_scores
 from textcat.experiment.tune.documents import LABEL_NAMES
 from textcat.experiment.tune.evaluation import (
-    BETWEEN_RULE,
-    CATEGORY_RULE,
-    DEFAULT_RULE,
-    SHARED_RULE,
-    SHRINKAGE,
     Evaluator,
     decide_held_out,
+    make_threshold_settings,
     measure_decisions,
 )
 from textcat.experiment.tune.search import Candidate
 from textcat.store.files import write_atomically
-from textcat.thresholds.rules import accept_highest, find_shared_threshold
+from textcat.thresholds.rules import accept_highest
 
 RUN = "tuned"
 FILE = "tuned.yaml"
@@ -126,15 +122,9 @@ def compute_held_out(
         for rule, decisions in decided.items()
     }
     best = max(values, key=lambda rule: values[rule])
-    settings: dict[str, dict[str, Any]] = {
-        DEFAULT_RULE: {},
-        CATEGORY_RULE: {"rule": "scut", "cross_validated": True, "folds": folds},
-        BETWEEN_RULE: {"rule": "scut", "cross_validated": True, "folds": folds, "shrinkage": SHRINKAGE},
-    }
-    if best == SHARED_RULE:
-        shared = find_shared_threshold(scores, labels)
-        settings[SHARED_RULE] = {"rule": "default", "value": round(shared, 6)}
-    return HeldOut(scores, decided[best], numbers, values, best), settings[best]
+    chosen = make_threshold_settings(best, scores, labels, folds=folds)
+    settings = chosen.model_dump(mode="json", exclude_defaults=True)
+    return HeldOut(scores, decided[best], numbers, values, best), settings
 
 
 def run_tuned(experiment: Experiment, context: RunContext) -> tuple[Plan, dict[str, Any]]:
