@@ -38,21 +38,6 @@ _STRUCTURE = ("starts", "children", "labels", "roots")
 
 
 @dataclass(frozen=True)
-class LabelTreeSettings:
-    """See `textcat.experiment.spec.learner_table.LabelTreeParameters`."""
-
-    loss: str = "squared_hinge"
-    cost: float = 1.0
-    tolerance: float = 1e-3
-    prune: float = 0.05
-    branches: int = 32
-    leaf_labels: int = 200
-    trees: int = 1
-    beam: int = 10
-    most_labels: int = 200
-
-
-@dataclass(frozen=True)
 class LabelTree:
     """All trees in flat arrays.
 
@@ -71,7 +56,7 @@ class LabelTree:
     certificate: Sequence[Certificate] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields: what is computed from them is not sent to workers."""
+        """Return the fields only: cached values are not sent to workers."""
         return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
 
     def scores(self, X: Any) -> Floats:
@@ -83,7 +68,7 @@ class LabelTree:
         return dense
 
     def split_scores(self, scores: sp.csr_matrix, width: int) -> Iterator[tuple[int, Floats]]:
-        """Yield the scores of `find_labels` as those of all categories, `width` categories at a time."""
+        """Yield the scores of `find_labels` as dense blocks of `width` categories, UNREACHED where a label has none."""
         found = sp.csc_matrix(scores)
         for first in range(0, self.categories, width):
             part = found[:, first : first + width]
@@ -254,7 +239,7 @@ class LabelTree:
         return tree
 
     def _check(self) -> None:
-        """Raise ValueError where an array does not fit, or a node does not lead to later nodes."""
+        """Raise ValueError if an array does not fit, or a node does not lead to later nodes."""
         outputs, nodes = self.weights.shape[1], len(self.starts) - 1
         whole = all(np.issubdtype(getattr(self, name).dtype, np.integer) for name in _STRUCTURE)
         if (
@@ -295,7 +280,7 @@ def _find_best(groups: Ints, values: Floats, most: int) -> Ints:
 
 
 def _drop_small_values(groups: Ints, values: Floats, most: int) -> Ints:
-    """Return the places of values that are no smaller than the `most`-th of their group: few are left to sort."""
+    """Return the places of the values that reach the `most`-th largest of their group, so that few need sorting."""
     sizes = np.bincount(groups)
     widest = int(sizes.max(initial=0))
     # With groups of very different sizes the table would be larger than what is sorted.
