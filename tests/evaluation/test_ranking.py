@@ -19,7 +19,7 @@ from textcat.evaluation.ranking import (
     find_top_labels,
     measure_ranking,
 )
-from textcat.evaluation.run_measures import MeasureSettings, measure_all
+from textcat.evaluation.run_measures import EvaluationSettings, measure_all
 
 KINDS = ("precision", "recall", "ndcg", "r_precision", "psp", "coverage")
 
@@ -100,7 +100,7 @@ def test_frequency_groups_are_averages_over_their_labels() -> None:
     labels = generator.random((50, 5)) < 0.4
     decisions = labels ^ (generator.random(labels.shape) < 0.2)
     names = list("abcde")
-    settings = MeasureSettings(frequency_groups=True)
+    settings = EvaluationSettings(frequency_groups=True)
     found = measure_all(None, decisions, labels, names, COUNTS, settings)
     f1 = [found[f"category.{name}.f1"] for name in names]
     assert found["macro.f1.frequent"] == pytest.approx(np.mean(f1[:2]))

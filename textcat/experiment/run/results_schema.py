@@ -110,7 +110,7 @@ def _check_experiment(name: str) -> str:
 
 
 class PackedResults(_Part):
-    """What results.json holds."""
+    """The contents of results.json."""
 
     format: Literal[2]
     version: str
@@ -135,7 +135,7 @@ class PackedResults(_Part):
 
 
 class PackedTimings(_Part):
-    """What timings.json holds."""
+    """The contents of timings.json."""
 
     stages: dict[str, Number]
     runs: dict[str, Measures]

@@ -1,4 +1,4 @@
-"""Probabilities of categories: those of logistic learners, or calibrated on held-out scores."""
+"""Probabilities of categories, from logistic learners or calibrated on held-out scores."""
 
 from __future__ import annotations
 
@@ -52,13 +52,10 @@ def compute_probabilities(model: Model, calibration: Calibration | None, scores:
 
 def check_probabilities(run: RunSettings) -> None:
     """Raise UsageError for a threshold rule that needs probabilities if the run will have none."""
-    if run.threshold.rule == "expected-f1" and run.calibration is None and not _has_own_probabilities(run):
-        raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
-
-
-def _has_own_probabilities(run: RunSettings) -> bool:
     loss = run.parameters.get("loss") or LEARNERS[run.learner].settings.get("loss")
-    return run.learner == "softmax" or loss == "logistic"
+    has_probabilities = run.calibration is not None or run.learner == "softmax" or loss == "logistic"
+    if run.threshold.rule == "expected-f1" and not has_probabilities:
+        raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
 
 
 def make_calibrate_step(source: LearningSteps, trained: Step) -> Step | None:

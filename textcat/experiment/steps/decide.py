@@ -62,7 +62,7 @@ class DecisionRule:
     def probabilities(self, model: Model, scores: Floats) -> Floats | None:
         """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none.
 
-        With one category per document, those of a document sum to 1.
+        With one category per document, the probabilities of a document sum to 1.
         """
         found = compute_probabilities(model, self.calibration, scores)
         return normalize_probabilities(found) if found is not None and self.single_label else found
@@ -150,7 +150,10 @@ def make_decide_step(source: LearningSteps, trained: Step, calibrated: Step | No
         problem = source.assemble_problem(context)
         if rejection := _fit_rejection(context, run, problem, trained, calibrated, source.vectorized):
             write_array(target, "reject", rejection.to_array())
-        if is_too_large(*problem.shape) and _can_tune_blocks(run):
+        in_blocks = run.threshold.rule in CATEGORY_RULES and (
+            not run.threshold.cross_validated or can_score_held_out_blocks(run)
+        )
+        if in_blocks and is_too_large(*problem.shape):
             fitted, per_document = _tune_in_blocks(context, run, trained, problem), None
         else:
             fitted, per_document = fit_thresholds(
@@ -177,7 +180,7 @@ def fit_thresholds(
     """Return a threshold for each category, and for rules per document the number of categories."""
     settings = run.threshold
     folds = probabilities = None
-    # With a fixed number of categories per document no score is looked at.
+    # A fixed number of categories per document needs no scores.
     is_fixed = settings.rule == "rcut" and settings.per_document != "tuned"
     if settings.rule == "default" or is_fixed:
         scores = np.zeros((0, problem.shape[1]))
@@ -194,13 +197,6 @@ def fit_thresholds(
     if settings.rule not in PER_DOCUMENT_RULES:
         return thresholds, None
     return thresholds, set_categories_per_document(settings, scores, problem.labels)
-
-
-def _can_tune_blocks(run: RunSettings) -> bool:
-    """Return whether the threshold of a category depends on its own scores only, and they come in blocks."""
-    return run.threshold.rule in CATEGORY_RULES and (
-        not run.threshold.cross_validated or can_score_held_out_blocks(run)
-    )
 
 
 def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, problem: LearningProblem) -> Floats:
