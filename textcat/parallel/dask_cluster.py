@@ -193,13 +193,13 @@ class _Task:
 
 @cache
 def collect_versions() -> dict[str, str]:
-    """Return the versions of all software that can change a result."""
+    """Return the versions of the software that can change a result."""
     own = {"textcat": textcat.__version__, "python": ".".join(python_version_tuple()[:2])}
     return own | {name: version(name) for name in _VERSIONED_PACKAGES}
 
 
 def _compare_versions(found: Any, wanted: dict[str, str] | None = None) -> str:
-    """Return what differs from the wanted versions, by default those of this process, or an empty text."""
+    """Return what differs from the wanted versions (by default this process's), or an empty text."""
     if not isinstance(found, dict):
         return f"another version of textcat ({type(found).__name__}: {found})"
     return ", ".join(
