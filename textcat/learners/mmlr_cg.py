@@ -50,13 +50,6 @@ class MarginProblem:
     def smooth(self, weights: Floats, leads: Floats, gamma: float) -> float:
         """Return O_gamma of weights that have these leads."""
         losses = np.logaddexp(0, -gamma * (leads - MARGIN)) / gamma
-        return self._compute_total(losses, weights)
-
-    def hinge(self, weights: Floats, leads: Floats) -> float:
-        """Return O_svm, the objective that O_gamma approaches from above."""
-        return self._compute_total(np.maximum(0, MARGIN - leads), weights)
-
-    def _compute_total(self, losses: Floats, weights: Floats) -> float:
         mean = np.sum(losses, where=~self.Y) / self.Y.shape[0]
         return float(mean + self.lam * np.sum(weights[:-1] ** 2))
 

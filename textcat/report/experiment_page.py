@@ -28,7 +28,7 @@ from textcat.report.category_tables import (
     list_category_tables,
     make_class_tables,
 )
-from textcat.report.citations import cite_experiment
+from textcat.report.citations import join_unique_entries, list_used_entries
 from textcat.report.comparison_tables import (
     ComparedTable,
     choose_headline_columns,
@@ -179,10 +179,12 @@ def render_experiment_page(
         command=f"textcat run {name if name in find_experiment_files() else f'{name}.yaml'}",
         facts=collect_facts(results, seconds) | ({"terms": diagnostics.empty} if diagnostics.empty else {}),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
-        bibtex=cite_experiment(
-            results["paper"],
-            results["corpus"]["name"],
-            [run["settings"] for run in results["runs"].values()],
+        bibtex=join_unique_entries(
+            list_used_entries(
+                results["paper"],
+                results["corpus"]["name"],
+                [run["settings"] for run in results["runs"].values()],
+            )
         ),
     )
 

@@ -15,7 +15,7 @@ Temperature, for one category per document: the softmax of all scores times one 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -258,7 +258,11 @@ class CalibrationSettings(StrictSettings):
 
 
 Calibration = Platt | Isotonic | Temperature
-_KINDS: dict[str, type[Calibration]] = {"platt": Platt, "isotonic": Isotonic, "temperature": Temperature}
+CALIBRATIONS: dict[str, type[Calibration]] = {
+    "platt": Platt,
+    "isotonic": Isotonic,
+    "temperature": Temperature,
+}
 _FITTERS: dict[str, Callable[[Floats, Bools], Calibration]] = {
     "platt": fit_platt,
     "isotonic": fit_isotonic,
@@ -285,13 +289,3 @@ def join_calibrations(parts: Sequence[Calibration]) -> Calibration:
         return Platt(joined["slope"], joined["intercept"])
     steps = np.concatenate([np.diff(each["ends"]) for each in arrays])
     return Isotonic(joined["knots"], joined["levels"], np.concatenate([[0], np.cumsum(steps)]))
-
-
-def list_calibration_arrays(method: str) -> list[str]:
-    """Return the names of the arrays of a calibration."""
-    return [entry.name for entry in fields(_KINDS[method])]
-
-
-def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
-    """Rebuild a calibration from its fields."""
-    return _KINDS[method].from_arrays(arrays, categories)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,11 @@ from textcat.experiment.steps.vectorize import LearningSteps
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
+    CALIBRATIONS,
     Calibration,
     CalibrationSettings,
     fit_calibration,
     join_calibrations,
-    list_calibration_arrays,
-    restore_calibration,
 )
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
 
@@ -97,6 +97,6 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
     """Read a calibration that `save_calibration` wrote."""
-    names = list_calibration_arrays(settings.method)
-    arrays = {name: read_array(folder, f"calibration.{name}") for name in names}
-    return restore_calibration(settings.method, arrays, categories)
+    kind = CALIBRATIONS[settings.method]
+    arrays = {entry.name: read_array(folder, f"calibration.{entry.name}") for entry in fields(kind)}
+    return kind.from_arrays(arrays, categories)
