@@ -85,7 +85,7 @@ def test_a_place_without_a_label_is_a_miss() -> None:
     found = measure_ranking(top, labels, [3], np.array([1, 1]), 10)
     assert found["precision@3"] == pytest.approx(200 / 3)
     assert found["r_precision@3"] == found["recall@3"] == found["psp@3"] == pytest.approx(100)
-    with pytest.raises(UsageError, match="as many labels"):
+    with pytest.raises(UsageError, match="that many ranked labels"):
         measure_ranking(TopLabels.make_empty(1, 2), labels, [3], np.array([1, 1]), 10)
 
 

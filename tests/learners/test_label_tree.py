@@ -188,7 +188,7 @@ def test_damaged_arrays_are_refused(name: str, change: Any) -> None:
     X, Y = make_problem(documents=80)
     tree = fit_label_tree(X, Y, SMALL)
     arrays = tree.to_arrays()
-    with pytest.raises(BadDataError, match=r"no label tree|no sparse matrix"):
+    with pytest.raises(BadDataError, match=r"do not form a label tree|no sparse matrix"):
         LabelTree.from_arrays({**arrays, name: change(arrays[name])}, tree.describe())
 
 

@@ -232,7 +232,7 @@ class LabelTree:
             tree._check()
         except (KeyError, ValueError, TypeError, OverflowError) as error:
             raise BadDataError(
-                f"weights and nodes that are no label tree: {error}",
+                f"the weights and nodes do not form a label tree: {error}",
                 where="model arrays",
                 hint="Train the model again.",
             ) from error
@@ -260,7 +260,7 @@ class LabelTree:
         if len(leaf) and not 0 <= leaf.min() <= leaf.max() < self.categories:
             raise ValueError("a label is out of range")
         if not len(self.roots) or self.roots.min() < 0 or self.roots.max() >= nodes:
-            raise ValueError("a root is no node")
+            raise ValueError("a root is not a node")
         if int(self.settings["beam"]) < 1 or int(self.settings["most_labels"]) < 1:
             raise ValueError("the beam is empty")
 

@@ -240,7 +240,7 @@ def _require_scheduler(address: str) -> None:
         raise _make_silence_error(address) from error
     except Exception as error:
         raise StageFailedError(
-            f"what answers is not a Dask scheduler, or one with other settings ({type(error).__name__}: {error})",
+            f"the server is not a Dask scheduler, or has other settings ({type(error).__name__}: {error})",
             where=address,
             hint="Check the port and the protocol (tcp or tls).",
         ) from error

@@ -381,7 +381,7 @@ def check_earlier_readings(
     before = earlier.get(default)
     if before is None or not all(_is_same(before.get(cell), value) for cell, value in measured.items()):
         log.warning(
-            "%s: the earlier readings are left out, since the default reading among them is missing or different",
+            "%s: the earlier readings are left out, because the default reading among them is missing or different",
             name,
         )
         return {}

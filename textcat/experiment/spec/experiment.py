@@ -160,7 +160,7 @@ class Experiment(StrictSettings):
         """Refuse names that cannot be a folder: a run's model is written to a folder with its name."""
         for name in runs:
             if not is_folder_name(name):
-                raise ValueError(f"{name!r} cannot name a run, since the folder of its model has this name")
+                raise ValueError(f"{name!r} cannot name a run: the folder of its model gets this name")
         return runs
 
     @model_validator(mode="after")
