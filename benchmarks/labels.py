@@ -7,8 +7,6 @@ reads its text format, within its time.
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,9 +19,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.machine import PeakMemory
+from benchmarks.machine import PeakMemory, run_in_process
 from benchmarks.many_labels import read_many_labels, write_many_labels
 from textcat.corpora.generate import ManyLabels, generate_many_labels
+from textcat.errors import StageFailedError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -78,16 +77,10 @@ def bench_labels(documents: int, jobs: int, names: Sequence[str]) -> Iterator[di
 
 def run_labels_worker(request: LabelsRequest) -> dict[str, Any]:
     """Run one measurement in its own process and return its row; a failure is a row with its last line."""
-    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.labels"], input=json.dumps(asdict(request)),
-        env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
-        return {"tool": request.tool, "documents": None, "note": f"failed: {last[0]}"}
-    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return row
+    try:
+        return run_in_process("benchmarks.labels", asdict(request))
+    except StageFailedError as error:
+        return {"tool": request.tool, "documents": None, "note": error.what}
 
 
 def measure_labels(request: LabelsRequest) -> dict[str, Any]:
@@ -136,10 +129,10 @@ def _list_label_sets(data: ManyLabels) -> list[set[int]]:
 
 def _train_tree(trees: int) -> Callable[[ManyLabels, LabelsRequest], Any]:
     def train(data: ManyLabels, request: LabelsRequest) -> Any:
-        from textcat.learners.label_tree import LabelTreeSettings
         from textcat.learners.label_tree_training import fit_label_tree
+        from textcat.learners.parameters import LabelTreeParameters
 
-        return fit_label_tree(data.X, data.Y, LabelTreeSettings(trees=trees), jobs=request.jobs)
+        return fit_label_tree(data.X, data.Y, LabelTreeParameters(trees=trees), jobs=request.jobs)
 
     return train
 

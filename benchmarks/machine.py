@@ -7,13 +7,19 @@ part.
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import resource
+import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
+
+from textcat.errors import StageFailedError
 
 _STATUS = Path("/proc/self/status")
 _POLL_SECONDS = 0.05
@@ -45,6 +51,22 @@ def collect_machine_facts() -> dict[str, object]:
         "python": platform.python_version(),
         "packages": {name: _find_version(name) for name in _PACKAGES},
     }
+
+
+def run_in_process(module: str, request: Mapping[str, Any]) -> dict[str, Any]:
+    """Run `python -m MODULE` with a request as JSON on standard input; return the row of JSON that it prints last."""
+    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
+    done = subprocess.run(  # noqa: S603 - our own module, by this interpreter
+        [sys.executable, "-m", module], input=json.dumps(request), env={**os.environ, "PYTHONPATH": path},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+        raise StageFailedError(
+            f"failed: {last[0]}", where=f"python -m {module}", hint="Measure fewer documents."
+        )
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return row
 
 
 def _find_processor() -> str:

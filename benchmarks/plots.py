@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from textcat.report.figures import COLOURS, STYLE, choose_line_style, make_axes
+from textcat.report.figures import COLOURS, choose_line_style, make_axes
 
 Rows = Sequence[Mapping[str, Any]]
 _STAGES = ("vectorize", "train", "thresholds", "evaluate")
@@ -43,11 +42,8 @@ def _plot_backends(rows: Rows) -> Figure:
     """Plot the speedup by number of workers: one line per backend, one panel per kind of work."""
     workers = sorted({row["workers"] for row in rows})
     works = list(dict.fromkeys(row["work"] for row in rows))
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(8.0, 3.6), layout="constrained")
-        for work, axes in zip(
-            works, figure.subplots(1, len(works), sharey=True, squeeze=False)[0], strict=True
-        ):
+    with make_axes(8.0, 3.6, 1, len(works), sharey=True, squeeze=False) as (figure, panels):
+        for work, axes in zip(works, panels[0], strict=True):
             axes.plot(workers, workers, color="0.7", linestyle=":", label="linear speedup")
             for number, backend in enumerate(dict.fromkeys(row["backend"] for row in rows)):
                 chosen = [row for row in rows if (row["work"], row["backend"]) == (work, backend)]
@@ -113,9 +109,7 @@ def _plot_pipeline(rows: Rows) -> Figure:
 
 def _plot_scale(rows: Rows) -> Figure:
     """Plot time (above) and memory (below) by number of documents (left) and of topics (right)."""
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 6.4), layout="constrained")
-        panels = figure.subplots(2, 2, sharex="col", sharey="row", squeeze=False)
+    with make_axes(9.0, 6.4, 2, 2, sharex="col", sharey="row") as (figure, panels):
         measures = (
             ("seconds", "Seconds of processor time"),
             ("own_megabytes", "Peak memory without mapped files, MB"),

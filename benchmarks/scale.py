@@ -7,10 +7,6 @@ own.
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby
@@ -19,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.machine import run_in_process
 from textcat.errors import StageFailedError
 
 DOCUMENTS = (10_000, 30_000, 100_000, 300_000, 781_265)
@@ -91,21 +88,14 @@ def bench_scale(requests: Iterable[ScaleRequest]) -> Iterator[dict[str, Any]]:
 
 def run_measurement(request: ScaleRequest) -> dict[str, Any]:
     """Run one measurement in its own process and return its row."""
-    command = [sys.executable, "-m", "benchmarks.scale_worker"]
-    path = os.pathsep.join(entry or str(Path.cwd()) for entry in sys.path)
-    done = subprocess.run(  # noqa: S603 - our own module, by this interpreter
-        command, input=json.dumps(asdict(request)), env={**os.environ, "PYTHONPATH": path},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    if done.returncode:
-        last = done.stderr.strip().splitlines()[-1:] or [f"ended with {done.returncode}"]
+    try:
+        return run_in_process("benchmarks.scale_worker", asdict(request))
+    except StageFailedError as error:
         raise StageFailedError(
-            f"training {request.learner} on {request.documents:,} documents failed: {last[0]}",
+            f"training {request.learner} on {request.documents:,} documents {error.what}",
             where="python -m benchmarks scale",
             hint="Fewer documents need less memory: --most-documents.",
-        )
-    row: dict[str, Any] = json.loads(done.stdout)
-    return row
+        ) from error
 
 
 def fit_exponents(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -95,7 +95,7 @@ def bench_tune(
 
 def make_task(name: str, files: Path, folder: Path) -> TuneTask:
     """Return a collection, read from a folder of downloaded files."""
-    records = COLLECTIONS[name].read(files)
+    records = COLLECTIONS[name](files)
     categories = sorted({label for record in records for label in record.labels})
     column = {category: place for place, category in enumerate(categories)}
     parts = {}

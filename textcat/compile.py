@@ -2,10 +2,10 @@
 
 numba takes longer to import than a cached run takes: it is imported with the first call of a kernel.
 
-A cached kernel is machine code: one wrong bit crashes the process or changes numbers. Each is a file of its own with a
-checksum, which is compared before the file is used. Its name has a hash of the kernel's source and of all modules
-that this imports, because kernels contain the code of those that they call, and a hash of the signature, the processor
-and the versions of the compiler.
+A cached kernel is machine code: one wrong bit crashes the process or changes numbers. Each kernel is a separate file
+with a checksum, which is verified before the file is used. Its name contains a hash of the kernel's source and of all
+modules that it imports, because kernels contain the code of the kernels that they call, and a hash of the signature,
+the processor and the compiler versions.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _make_kernel_cache(function: Callable[..., Any]) -> Any:
     from numba.core.caching import FunctionCache  # noqa: PLC0415
 
     class KernelCache(FunctionCache):
-        """A cache of kernels on disk; what cannot be read or written there is compiled for this process."""
+        """A cache of kernels on disk; a kernel that cannot be read or written is compiled for this process only."""
 
         def __init__(self, py_func: Callable[..., Any]) -> None:
             super().__init__(py_func)  # type: ignore[no-untyped-call]
@@ -146,7 +146,7 @@ def _make_kernel_cache(function: Callable[..., Any]) -> Any:
                 return None
 
         def save_overload(self, sig: Any, data: Any) -> None:
-            """Keep a compiled kernel; a full disk or a folder that became read-only costs time alone."""
+            """Keep a compiled kernel; if it cannot be written, it is only compiled again later."""
             try:
                 super().save_overload(sig, data)  # type: ignore[no-untyped-call]
             except OSError as error:

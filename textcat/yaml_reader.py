@@ -130,7 +130,7 @@ def parse_yaml(text: str, path: Path | str, *, loader: Any = yaml.SafeLoader) ->
         raise UsageError(
             f"longer than {MAX_CHARACTERS:,} characters",
             where=str(path),
-            hint="Name a YAML file; documents belong in a file of their own.",
+            hint="Name a YAML file; documents belong in a separate file.",
         )
     path = Path(path)
     reader = _NodeReader(path, LINE_END.split(text))

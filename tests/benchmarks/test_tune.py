@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from benchmarks import tune as benchmark
-from benchmarks.tune_collections import COLLECTIONS, BenchmarkCollection, Record, write_table
+from benchmarks.tune_collections import COLLECTIONS, Record, write_table
 from tests.experiment.tune.tuning import COMMON, STEMS
 from textcat.corpora import open_corpus
 from textcat.errors import DataNotAvailableError
@@ -33,7 +33,7 @@ def make_records(several: bool) -> list[Record]:
 def test_a_row_has_both_tools_on_the_same_test_documents(
     several: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: make_records(several)))
+    monkeypatch.setitem(COLLECTIONS, "small", lambda files: make_records(several))
     seen: list[Any] = []
     score = benchmark._score
     monkeypatch.setattr(benchmark, "_score", lambda *given: seen.append(given) or score(*given))
@@ -52,7 +52,7 @@ def test_a_row_has_both_tools_on_the_same_test_documents(
 def test_textcat_gets_a_share_of_the_time_of_five_folds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: make_records(False)))
+    monkeypatch.setitem(COLLECTIONS, "small", lambda files: make_records(False))
     limits: list[Any] = []
     monkeypatch.setattr(benchmark, "_measure_textcat", lambda task, given, data: limits.append(given) or {})
     clock = iter(range(0, 1000, 10))
@@ -80,7 +80,7 @@ def test_fasttext_chooses_on_a_fold_of_the_training_documents(
 ) -> None:
     """A stand-in for the library, which answers correctly for every second test document."""
     records = make_records(False)
-    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: records))
+    monkeypatch.setitem(COLLECTIONS, "small", lambda files: records)
     monkeypatch.setattr(benchmark, "_measure_textcat", lambda *given: {"textcat": 1.0})
     calls: list[dict[str, Any]] = []
     found = SimpleNamespace(lr=0.5, epoch=3, dim=7, wordNgrams=2, minn=0, maxn=0, bucket=9)
@@ -102,7 +102,7 @@ def test_fasttext_chooses_on_a_fold_of_the_training_documents(
     assert sorted(final["input"]) == sorted(searched["input"] + searched["held"])
     assert (final["dim"], final["epoch"], final["thread"]) == (7, 3, 1)
     assert "autotuneDuration" not in final
-    monkeypatch.setitem(COLLECTIONS, "small", BenchmarkCollection(lambda files: make_records(True)))
+    monkeypatch.setitem(COLLECTIONS, "small", lambda files: make_records(True))
     (several,) = benchmark.bench_tune(tmp_path, ["small"], **options, fasttext_seconds=5)
     assert "fasttext" not in several
 
@@ -118,7 +118,7 @@ def test_the_table_of_records_is_read_as_they_are(tmp_path: Path) -> None:
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     for name in ("banking77", "clinc150"):
         with pytest.raises(DataNotAvailableError, match="no such file"):
-            COLLECTIONS[name].read(tmp_path)
+            COLLECTIONS[name](tmp_path)
 
 
 SIZES = {"banking77": (10_003, 3_080, 77), "clinc150": (18_000, 4_500, 150), "ohsumed-23": (6_286, 7_643, 23)}
@@ -126,7 +126,7 @@ SIZES = {"banking77": (10_003, 3_080, 77), "clinc150": (18_000, 4_500, 150), "oh
 
 @pytest.mark.parametrize("name", SIZES)
 def test_collections_have_their_published_sizes(name: str, mirror: Path) -> None:
-    records = COLLECTIONS[name].read(mirror)
+    records = COLLECTIONS[name](mirror)
     sides = Counter(record.side for record in records)
     labels = {label for record in records for label in record.labels}
     assert (sides["train"], sides["test"], len(labels)) == SIZES[name]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
 import sys
 from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,23 @@ def project(tmp_path: Path, data: Path) -> Path:
 def test_page(page: Path, project: Path, mirror: Path) -> None:
     for step in read_steps(page):
         _take_step(step, project, mirror, f"{page.name}:{step.line}")
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        step
+        for page in PAGES
+        for step in read_steps(page)
+        if step.kind == "file" and step.name.endswith(".py")
+    ],
+    ids=lambda step: step.name,
+)
+def test_programs_that_are_not_run_import_names_that_exist(step: Step) -> None:
+    imports = [node for node in ast.walk(ast.parse(step.text)) if isinstance(node, ast.ImportFrom)]
+    for node in imports:
+        module = import_module(str(node.module))
+        assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == []
 
 
 def _take_step(step: Step, folder: Path, mirror: Path, where: str) -> None:

@@ -19,7 +19,7 @@ from textcat.evaluation.ranking import (
     find_top_labels,
     measure_ranking,
 )
-from textcat.evaluation.run_measures import MeasureSettings, measure_all
+from textcat.evaluation.run_measures import EvaluationSettings, measure_all
 
 KINDS = ("precision", "recall", "ndcg", "r_precision", "psp", "coverage")
 
@@ -85,7 +85,7 @@ def test_a_place_without_a_label_is_a_miss() -> None:
     found = measure_ranking(top, labels, [3], np.array([1, 1]), 10)
     assert found["precision@3"] == pytest.approx(200 / 3)
     assert found["r_precision@3"] == found["recall@3"] == found["psp@3"] == pytest.approx(100)
-    with pytest.raises(UsageError, match="as many labels"):
+    with pytest.raises(UsageError, match="that many ranked labels"):
         measure_ranking(TopLabels.make_empty(1, 2), labels, [3], np.array([1, 1]), 10)
 
 
@@ -100,7 +100,7 @@ def test_frequency_groups_are_averages_over_their_labels() -> None:
     labels = generator.random((50, 5)) < 0.4
     decisions = labels ^ (generator.random(labels.shape) < 0.2)
     names = list("abcde")
-    settings = MeasureSettings(frequency_groups=True)
+    settings = EvaluationSettings(frequency_groups=True)
     found = measure_all(None, decisions, labels, names, COUNTS, settings)
     f1 = [found[f"category.{name}.f1"] for name in names]
     assert found["macro.f1.frequent"] == pytest.approx(np.mean(f1[:2]))

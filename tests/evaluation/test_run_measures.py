@@ -11,7 +11,8 @@ from hypothesis import given
 from tests.evaluation.problems import problems
 from textcat.errors import UsageError
 from textcat.evaluation.run_measures import (
-    MeasureSettings,
+    LARGEST_LEFT_OUT,
+    EvaluationSettings,
     average_repetitions,
     list_builtin_measures,
     measure_all,
@@ -87,7 +88,7 @@ def test_settings_reach_the_measures():
     empty = LABELS & False
     nothing = {"scores": SCORES, "decisions": empty, "labels": empty}
     for rule, expected in ((1, 100.0), (0, 0.0), ("skip", math.nan)):
-        result = all_of_it(**nothing, settings=MeasureSettings(zero_division=rule, largest=(3,)))
+        result = all_of_it(**nothing, settings=EvaluationSettings(zero_division=rule, largest=[3]))
         assert result["macro.f1"] == pytest.approx(expected, nan_ok=True)
         assert "macro.f1.top3" in result
         assert "macro.f1.top5" not in result
@@ -112,9 +113,9 @@ def test_parts_of_the_categories_are_measured_as_if_they_were_all(rule):
     """`topN` and `rest` are the measures of a run over these categories alone."""
     counts = GENERATOR.permutation(12)
     order = np.argsort(-counts)
-    chosen = MeasureSettings(zero_division=rule, largest=(1, 4, 12), rest_after=5)
+    chosen = EvaluationSettings(zero_division=rule, largest=[1, 4, 12])
     whole = all_of_it(train_counts=counts, settings=chosen)
-    for name, part in (("top1", order[:1]), ("top4", order[:4]), ("top12", order), ("rest", order[5:])):
+    for name, part in (("top1", order[:1]), ("top4", order[:4]), ("top12", order), ("rest", order[10:])):
         alone = all_of_it(
             scores=SCORES[:, part],
             decisions=SCORES[:, part] >= 0.5,
@@ -130,7 +131,7 @@ def test_parts_of_the_categories_are_measured_as_if_they_were_all(rule):
 def test_f1_over_frequent_few_and_unseen_labels():
     """Frequent means more than 50 training documents, few 1 to 50, unseen none."""
     counts = np.array([0, 1, 50, 51, 900, 0, 7, 50, 51, 1, 0, 60])
-    found = all_of_it(train_counts=counts, settings=MeasureSettings(frequency_groups=True))
+    found = all_of_it(train_counts=counts, settings=EvaluationSettings(frequency_groups=True))
     members = {"frequent": [3, 4, 8, 11], "few": [1, 2, 6, 7, 9], "unseen": [0, 5, 10]}
     for name, part in members.items():
         assert found[f"labels.{name}"] == len(part)
@@ -138,7 +139,7 @@ def test_f1_over_frequent_few_and_unseen_labels():
         assert found[f"macro.f1.{name}"] == pytest.approx(np.mean(f1))
         tp, fp, fn = (sum(found[f"category.{NAMES[k]}.{kind}"] for k in part) for kind in ("tp", "fp", "fn"))
         assert found[f"micro.f1.{name}"] == pytest.approx(200 * tp / (2 * tp + fp + fn))
-    none = all_of_it(train_counts=COUNTS + 50, settings=MeasureSettings(frequency_groups=True))
+    none = all_of_it(train_counts=COUNTS + 50, settings=EvaluationSettings(frequency_groups=True))
     assert none["labels.unseen"] == none["labels.few"] == 0
     assert math.isnan(none["micro.f1.unseen"])
     assert math.isnan(none["macro.f1.unseen"])
@@ -146,7 +147,7 @@ def test_f1_over_frequent_few_and_unseen_labels():
 
 
 def test_ranking_measures_need_scores_and_are_asked_for():
-    chosen = MeasureSettings(ranking=(1, 3))
+    chosen = EvaluationSettings(ranking=[1, 3])
     with_scores = set(all_of_it(settings=chosen, train_documents=100)) - set(all_of_it())
     assert {"precision@1", "precision@3", "psp@1"} <= {name.rpartition(".")[2] for name in with_scores}
     assert set(all_of_it(settings=chosen, scores=None)) == set(all_of_it())
@@ -197,5 +198,5 @@ def test_the_numbers_of_largest_categories_are_those_of_the_papers():
     for number in (5, 10, 20, 40, 60, 80, 100):
         assert f"macro.f1.top{number}" in names
     assert sum(name.startswith("macro.f1.top") for name in names) == 7
-    assert MeasureSettings().rest_after == 10
-    assert MeasureSettings().zero_division == 1
+    assert LARGEST_LEFT_OUT == 10
+    assert EvaluationSettings().zero_division == 1

@@ -20,8 +20,8 @@ from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, score_blocks, train
-from textcat.learners import label_tree
 from textcat.learners.label_tree_training import fit_label_tree
+from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.parallel import Executor, SerialExecutor, start_workers
 
@@ -183,7 +183,7 @@ def test_models_are_sent_without_what_was_computed_from_them() -> None:
     Y = random.random((90, 30)) < 0.2
     for model in (
         fit(X, Y, loss="squared_hinge", algorithm="fast", prune=0.01),
-        fit_label_tree(X, Y, label_tree.LabelTreeSettings(leaf_labels=10)),
+        fit_label_tree(X, Y, LabelTreeParameters(leaf_labels=10)),
     ):
         before, scores = len(pickle.dumps(model)), model.scores(X)
         assert len(pickle.dumps(model)) == before
@@ -195,7 +195,7 @@ def test_a_label_tree_is_trained_by_nodes() -> None:
     random = np.random.default_rng(1)
     Y = sp.csr_array(random.random((200, 60)) < 0.05)
     X = sp.csr_array(Y @ (random.random((60, 100)) < 0.1).astype(float))
-    settings = label_tree.LabelTreeSettings(leaf_labels=15, branches=4, trees=2)
+    settings = LabelTreeParameters(leaf_labels=15, branches=4, trees=2)
     recorder = RecordingExecutor(SerialExecutor())
     apart = fit_label_tree(X, Y, settings, executor=recorder)
     together = fit_label_tree(X, Y, settings, jobs=2)

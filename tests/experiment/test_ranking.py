@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from tests.evaluation.test_ranking import KINDS
 from tests.experiment.place import Place
 from textcat.cli.main import group
+from textcat.evaluation.run_measures import EvaluationSettings
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.run.runner import run_experiment
-from textcat.experiment.spec.experiment import EvaluationSettings
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array

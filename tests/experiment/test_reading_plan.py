@@ -18,7 +18,7 @@ from textcat.experiment.run.reading_plan import (
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.loading import load_experiment
 from textcat.published.printed_tables import PAPERS
-from textcat.published.readings import load_readings, parse_readings
+from textcat.published.readings import load_readings, read_readings
 
 OWN = """
 questions:
@@ -56,7 +56,9 @@ questions:
 
 def load_small(folder: Path) -> ReadableExperiment:
     file = write_small_collection(folder)
-    return ReadableExperiment.load(str(file), parse_readings(OWN, Path("own.yaml")))
+    own = folder / "own.yaml"
+    own.write_text(OWN)
+    return ReadableExperiment.load(str(file), read_readings(own))
 
 
 @pytest.mark.parametrize("paper", PAPERS)
@@ -123,7 +125,7 @@ def test_a_patch_selects_runs_by_learner_and_leaves_absent_sections_out() -> Non
 
 def test_readings_are_the_default_its_neighbours_and_the_rest_in_an_order_of_the_seed(tmp_path: Path) -> None:
     experiment = load_small(tmp_path)
-    space = ReadingSpace.of([experiment], experiment.readings)
+    space = ReadingSpace.collect([experiment], experiment.readings)
     assert dict(space.options) == {
         "words": ["letters", "digits", "inner"],
         "rare": ["dropped", "kept"],
@@ -147,7 +149,7 @@ def test_readings_are_the_default_its_neighbours_and_the_rest_in_an_order_of_the
 
 def test_batches_hold_every_reading_once_and_share_early_steps(tmp_path: Path) -> None:
     experiment = load_small(tmp_path)
-    space = ReadingSpace.of([experiment], experiment.readings)
+    space = ReadingSpace.collect([experiment], experiment.readings)
     every = space.select(None, seed=1)
     batches = list(space.batches(every))
     flat = [tuple(reading.values()) for batch in batches for reading in batch]

@@ -9,9 +9,17 @@ from typing import Any
 import pytest
 
 from textcat.experiment.run.plan import make_plan
-from textcat.experiment.spec.experiment import Experiment, RunSettings
-from textcat.experiment.steps.train import _make_threshold_parameters
+from textcat.experiment.spec.experiment import Experiment
 from textcat.linear.training import ALGORITHMS
+
+
+def find_key(**run: Any) -> str:
+    """Return the key of the model of an experiment with this run."""
+    corpus = {"name": "reuters21578"}
+    experiment = Experiment.model_validate(
+        {"name": "small", "title": "Small", "corpus": corpus, "runs": {"one": run}}
+    )
+    return make_plan(experiment, Path("unread"), "fingerprint").chains[0].trained.recipe.key
 
 
 @pytest.mark.parametrize(
@@ -20,11 +28,10 @@ from textcat.linear.training import ALGORITHMS
 )
 def test_thresholds_are_in_the_key_where_they_decide(criterion: str, changes: bool) -> None:
     search = {"parameter": "cost", "grid": [1.0], "criterion": criterion}
-    keys = []
-    for rule in ("tuned", "default"):
-        run = RunSettings.model_validate({"learner": "linear", "search": search, "threshold": {"rule": rule}})
-        keys.append(_make_threshold_parameters(run))
-    assert (keys[0] != keys[1]) == changes
+    tuned, default = (
+        find_key(learner="linear", search=search, threshold={"rule": rule}) for rule in ("tuned", "default")
+    )
+    assert (tuned != default) == changes
 
 
 LINEAR = {"loss": "logistic", "prior": "gaussian", "cost": 1.0}
@@ -45,19 +52,7 @@ LINEAR = {"loss": "logistic", "prior": "gaussian", "cost": 1.0}
 def test_models_of_an_algorithm_are_trained_again_when_its_version_rises(
     monkeypatch: pytest.MonkeyPatch, learner: str, parameters: dict[str, Any], changes: bool
 ) -> None:
-    experiment = Experiment.model_validate(
-        {
-            "name": "small",
-            "title": "Small",
-            "corpus": {"name": "reuters21578"},
-            "runs": {"one": {"learner": learner, "parameters": parameters}},
-        }
-    )
-
-    def key() -> str:
-        return make_plan(experiment, Path("unread"), "fingerprint").chains[0].trained.recipe.key
-
-    before = key()
+    before = find_key(learner=learner, parameters=parameters)
     changed = replace(ALGORITHMS["fast"], version=1_000)
     monkeypatch.setitem(ALGORITHMS, "fast", changed)
-    assert (key() != before) == changes
+    assert (find_key(learner=learner, parameters=parameters) != before) == changes

@@ -12,7 +12,8 @@ from scipy.sparse import csr_array
 
 from tests.experiment.own_table import results_of
 from textcat.errors import UsageError
-from textcat.experiment.spec.experiment import EvaluationSettings, RunSettings
+from textcat.evaluation.run_measures import EvaluationSettings
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.studies import (
     GAMMAS,
     STUDIES,

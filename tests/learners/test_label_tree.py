@@ -16,8 +16,9 @@ from textcat.experiment.run.results_file import read_results
 from textcat.experiment.steps import train
 from textcat.experiment.steps.models import load_model, save_model
 from textcat.learners import label_tree
-from textcat.learners.label_tree import UNREACHED, LabelTree, LabelTreeSettings
+from textcat.learners.label_tree import UNREACHED, LabelTree
 from textcat.learners.label_tree_training import compute_centroids, divide_labels, fit_label_tree
+from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
 from textcat.serving.categorizer import read_categorizer
@@ -25,7 +26,7 @@ from textcat.serving.document_files import NewDocument
 from textcat.serving.explain import compute_contributions, find_strongest_terms
 from textcat.serving.predict import predict_lines
 
-SMALL = LabelTreeSettings(
+SMALL = LabelTreeParameters(
     branches=4, leaf_labels=4, prune=0.0, beam=10_000, most_labels=10_000, tolerance=1e-5
 )
 
@@ -65,7 +66,7 @@ def compute_directly(tree: LabelTree, X: Any) -> np.ndarray:
 @pytest.mark.parametrize("prune", [0.0, 0.05])
 def test_with_a_beam_of_all_clusters_scores_are_those_computed_directly(trees: int, prune: float) -> None:
     X, Y = make_problem()
-    tree = fit_label_tree(X, Y, LabelTreeSettings(**{**vars(SMALL), "trees": trees, "prune": prune}))
+    tree = fit_label_tree(X, Y, LabelTreeParameters(**{**vars(SMALL), "trees": trees, "prune": prune}))
     found, expected = tree.scores(X), compute_directly(tree, X)
     known = np.isfinite(expected)
     assert np.array_equal(known, np.broadcast_to(Y.any(axis=0), known.shape))
@@ -79,7 +80,7 @@ def test_with_a_beam_of_all_clusters_scores_are_those_computed_directly(trees: i
 
 def test_a_tree_of_one_leaf_is_one_against_the_rest() -> None:
     X, Y = make_problem(labels=6)
-    tree = fit_label_tree(X, Y, LabelTreeSettings(**{**vars(SMALL), "leaf_labels": 6}))
+    tree = fit_label_tree(X, Y, LabelTreeParameters(**{**vars(SMALL), "leaf_labels": 6}))
     whole = fit(X, Y, loss="squared_hinge", algorithm="fast", lam=lam_from_c(1.0, X.shape[0]), tol=1e-5)
     # Log odds of sigmoid(3 m) are 3 m; weights are kept in single precision.
     np.testing.assert_allclose(tree.scores(X), 3.0 * whole.scores(X), atol=1e-4)
@@ -153,7 +154,7 @@ def test_blocks_chunks_threads_and_files_give_the_same_scores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X, Y = make_problem()
-    settings = LabelTreeSettings(**{**vars(SMALL), "beam": 3, "trees": 2})
+    settings = LabelTreeParameters(**{**vars(SMALL), "beam": 3, "trees": 2})
     tree = fit_label_tree(X, Y, settings, seed=4)
     expected = tree.scores(X)
     again = fit_label_tree(X, sp.csr_array(Y), settings, seed=4, jobs=2)
@@ -187,7 +188,7 @@ def test_damaged_arrays_are_refused(name: str, change: Any) -> None:
     X, Y = make_problem(documents=80)
     tree = fit_label_tree(X, Y, SMALL)
     arrays = tree.to_arrays()
-    with pytest.raises(BadDataError, match=r"no label tree|no sparse matrix"):
+    with pytest.raises(BadDataError, match=r"do not form a label tree|no sparse matrix"):
         LabelTree.from_arrays({**arrays, name: change(arrays[name])}, tree.describe())
 
 

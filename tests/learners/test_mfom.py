@@ -50,7 +50,7 @@ def compute_slopes(
     values: np.ndarray, positive: Bools, member: Bools, chosen: GpdSettings
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return objective and slopes of values w.x - w0, without the columns that fill a vector register."""
-    sides = ColumnSides.of(positive, member, values.dtype)
+    sides = ColumnSides.from_masks(positive, member, values.dtype)
     lanes = np.zeros(sides.signs.shape, values.dtype)
     lanes[:, : values.shape[1]] = values
     offsets = np.zeros(lanes.shape[1], values.dtype)

@@ -16,7 +16,6 @@ from textcat.experiment.steps.vectorize import scale_projection
 from textcat.learners.gpd import GpdSettings
 from textcat.learners.lsi import learn_axes
 from textcat.learners.mfom import fit_mfom, fit_mfom_at
-from textcat.learners.mmlr_cg import Continuation, MarginProblem, fit_mmlr_cg
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.softmax import SoftmaxProblem, certify, fit_softmax
 
@@ -128,15 +127,3 @@ def test_softmax_comes_with_a_small_gap_and_agrees_with_scikit_learn(news: News,
         oracle.fit(stacked, Y.argmax(axis=1))
         theirs = certify(SoftmaxProblem(X, Y, "gaussian", 1e-3), oracle.coef_.T, 1e-7, 0, 0.0)
         assert found.objective == pytest.approx(theirs.objective, rel=1e-6)
-
-
-def test_mmlr_cg_by_hestenes_stiefel_descends_below_fletcher_reeves(news: News) -> None:
-    single = news.training & (news.labels.sum(axis=1) == 1)
-    X, Y = (news.weighted[single] > 0).astype(float).tocsr(), news.labels[single]
-    ends = {}
-    for direction in ("hestenes-stiefel", "fletcher-reeves"):
-        settings = Continuation(direction=direction, steps=60)  # type: ignore[arg-type]
-        model, margin = fit_mmlr_cg(X, Y, settings), MarginProblem(X, Y, settings.lam)
-        weights = np.vstack([model.coef, model.intercept])
-        ends[direction] = margin.hinge(weights, margin.compute_leads(margin.scores(weights)))
-    assert ends["hestenes-stiefel"] <= ends["fletcher-reeves"] * 1.02

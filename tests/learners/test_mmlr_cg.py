@@ -10,20 +10,17 @@ import scipy.optimize
 import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from tests.learners.test_softmax import problem
-from textcat.errors import UsageError
 from textcat.learners.mmlr_cg import (
-    Continuation,
-    Direction,
     MarginProblem,
     fit_mmlr_cg,
     run_conjugate_gradient,
     search_line,
 )
+from textcat.learners.parameters import MulticlassParameters
 from textcat.linear.model import LinearModel
-
-DIRECTIONS: list[Direction] = ["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
 
 
 def plain_objective(
@@ -48,9 +45,8 @@ def test_objectives_are_the_printed_ones_and_lie_within_the_bound(seed: int, gam
     margin = MarginProblem(X, Y, 0.01)
     weights = np.random.default_rng(seed).standard_normal(margin.shape)
     leads = margin.compute_leads(margin.scores(weights))
-    smooth, hinge = margin.smooth(weights, leads, gamma), margin.hinge(weights, leads)
+    smooth, hinge = margin.smooth(weights, leads, gamma), plain_objective(X.toarray(), Y, weights, 0.01, None)
     assert smooth == pytest.approx(plain_objective(X.toarray(), Y, weights, 0.01, gamma))
-    assert hinge == pytest.approx(plain_objective(X.toarray(), Y, weights, 0.01, None))
     assert -1e-12 <= smooth - hinge <= 2 * np.log(2) / gamma + 1e-12
 
 
@@ -70,9 +66,8 @@ def test_gradient_is_the_difference_quotient(seed: int, gamma: float) -> None:
     assert np.allclose(slope.ravel(), quotient, atol=1e-5)
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("gamma", [1.0, 20.0])
-def test_reaches_the_optimum_of_l_bfgs_at_a_fixed_gamma(direction: Direction, gamma: float) -> None:
+def test_reaches_the_optimum_of_l_bfgs_at_a_fixed_gamma(gamma: float) -> None:
     X, Y = problem(2)
     margin = MarginProblem(X, Y, 1e-2)
 
@@ -84,17 +79,16 @@ def test_reaches_the_optimum_of_l_bfgs_at_a_fixed_gamma(direction: Direction, ga
     start = np.zeros(margin.shape[0] * margin.shape[1])
     options = {"maxiter": 20_000, "maxfun": 40_000, "ftol": 1e-15, "gtol": 1e-10}
     oracle = scipy.optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
-    weights, _ = run_conjugate_gradient(margin, np.zeros(margin.shape), gamma, 600, direction)
+    weights, _ = run_conjugate_gradient(margin, np.zeros(margin.shape), gamma, 600)
     assert objective(weights.ravel())[0] == pytest.approx(oracle.fun, rel=1e-6)
 
 
-@pytest.mark.parametrize("direction", DIRECTIONS)
-def test_every_step_lowers_the_smooth_objective(direction: Direction) -> None:
+def test_every_step_lowers_the_smooth_objective() -> None:
     X, Y = problem(3)
     margin = MarginProblem(X, Y, 1e-3)
     values = []
     for steps in range(15):
-        weights, _ = run_conjugate_gradient(margin, np.zeros(margin.shape), 30.0, steps, direction)
+        weights, _ = run_conjugate_gradient(margin, np.zeros(margin.shape), 30.0, steps)
         values.append(margin.smooth(weights, margin.compute_leads(margin.scores(weights)), 30.0))
     assert all(later < earlier for earlier, later in pairwise(values))
 
@@ -125,7 +119,7 @@ def test_line_search_never_climbs(seed: int, gamma: float, scale: float) -> None
 
 def test_continuation_approaches_the_svm_objective() -> None:
     X, Y = problem(6, documents=120)
-    found, longer = (fit_mmlr_cg(X, Y, Continuation(lam=1e-2, steps=steps)) for steps in (200, 600))
+    found, longer = (fit_mmlr_cg(X, Y, MulticlassParameters(lam=1e-2, steps=steps)) for steps in (200, 600))
     last = hinge_objective(X, Y, 1e-2, found)
     assert last <= hinge_objective(X, Y, 1e-2, longer) + 3 * np.log(2) / 191
     certificate = found.joint_certificate
@@ -143,7 +137,7 @@ def hinge_objective(X: scipy.sparse.csr_matrix, Y: np.ndarray, lam: float, model
 def test_relabelling_categories_relabels_the_model() -> None:
     X, Y = problem(7)
     order = np.array([2, 0, 3, 1])
-    setting = Continuation(lam=1e-2, steps=30)
+    setting = MulticlassParameters(lam=1e-2, steps=30)
     plain = fit_mmlr_cg(X, Y, setting)
     moved = fit_mmlr_cg(X, Y[:, order], setting)
     assert np.allclose(moved.coef, plain.coef[:, order], atol=1e-6)
@@ -152,11 +146,11 @@ def test_relabelling_categories_relabels_the_model() -> None:
 def test_huge_values_and_separable_data_stay_finite() -> None:
     X, Y = problem(8, documents=20, features=40)
     with np.errstate(all="raise", under="ignore"):
-        model = fit_mmlr_cg(scipy.sparse.csr_matrix(X * 1e6), Y, Continuation(steps=40))
+        model = fit_mmlr_cg(scipy.sparse.csr_matrix(X * 1e6), Y, MulticlassParameters(steps=40))
     assert np.isfinite(model.scores(X)).all()
 
 
 def test_refuses_settings_out_of_range() -> None:
     for wrong in ({"lam": 0.0}, {"steps": 0}, {"steps_each": 0}, {"gamma": -1.0}, {"increase": -1.0}):
-        with pytest.raises(UsageError, match="must"):
-            Continuation(**wrong)  # type: ignore[arg-type]
+        with pytest.raises(ValidationError, match=next(iter(wrong))):
+            MulticlassParameters(**wrong)  # type: ignore[arg-type]

@@ -341,7 +341,7 @@ def test_help_looks_for_no_plugins(site: Path, work: Path) -> None:
 
 
 def test_signatures_without_plugins_stay_as_they_are() -> None:
-    from textcat.experiment.spec.experiment import EvaluationSettings
+    from textcat.evaluation.run_measures import EvaluationSettings
     from textcat.plugins import collect_identities
 
     assert collect_identities(("losses", "logistic"), ("tokenizers", None)) == {}

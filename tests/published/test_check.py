@@ -14,7 +14,6 @@ from textcat.published.check import (
     find_cell_values,
     find_document_counts,
     judge_cells,
-    list_failed,
     summarize_differences,
     summarize_verdicts,
 )
@@ -49,7 +48,7 @@ def test_cells_without_a_run_never_pass():
     entries = judge_cells({}, CELLS, as_printed())
     assert len(entries) == len(CELLS)
     assert {entry.verdict for entry in entries} == {"missing"}
-    assert not list_failed(entries)
+    assert not any(entry.failed for entry in entries)
     assert {entry.state for entry in entries} == {"not run", "cannot run"}
     report = summarize_verdicts(entries)
     assert report["totals"]["share_reproduced"] == 0
@@ -82,7 +81,7 @@ def test_drift_from_the_pinned_value(now, drifted, lost):
 def test_a_cell_at_the_edge_can_be_lost_without_drift():
     entry = judged({BEP: 85.84}, {BEP: 85.86})[BEP]
     assert (entry.drifted, entry.lost, entry.verdict) == (False, True, "close")
-    assert [found.cell.id for found in list_failed([entry])] == [BEP]
+    assert (entry.cell.id, entry.failed) == (BEP, True)
 
 
 def test_a_value_above_print_is_not_reproduced():

@@ -13,7 +13,6 @@ from textcat.published.claim_tests import _compute_welch_p
 from textcat.published.claims import (
     count_outcomes,
     evaluate_claim,
-    evaluate_claims,
     list_claim_experiments,
     load_claims,
     validate_claims,
@@ -34,7 +33,8 @@ def printed_results() -> dict[str, dict[str, dict[str, float | None]]]:
 
 
 def test_no_claim_fails_on_the_printed_numbers():
-    outcomes = evaluate_claims(load_claims(), printed_results())
+    printed = printed_results()
+    outcomes = [evaluate_claim(claim, printed) for claim in load_claims()]
     assert {result.claim.id for result in outcomes if result.outcome == "fails"} == set()
     held = [result for result in outcomes if result.outcome == "holds"]
     assert len(held) == 55
@@ -47,7 +47,7 @@ def test_every_paper_has_claims_and_statements_are_unique():
 
 
 def test_without_results_no_claim_holds():
-    results = evaluate_claims(load_claims(), {})
+    results = [evaluate_claim(claim, {}) for claim in load_claims()]
     assert {result.outcome for result in results} == {"not run"}
     text = json.dumps([result.describe() for result in results], allow_nan=False)
     assert "not run" in text
@@ -231,7 +231,8 @@ def test_claims_that_cannot_fail_are_counted_apart():
         "zhang_jin_2003.objective_is_bounded",
         "zhang_2000.plain_winnows_coincide",
     ]
-    outcomes = evaluate_claims(load_claims(), printed_results())
+    printed = printed_results()
+    outcomes = [evaluate_claim(claim, printed) for claim in load_claims()]
     counts = count_outcomes(outcomes)
     assert counts["cannot fail"] == 1
     assert counts["holds"] == sum(each.outcome == "holds" for each in outcomes) - 1
@@ -267,7 +268,7 @@ def test_lists_multiply_in_the_order_written():
         test="{test: within, points: 1, numbers: {experiment: [e, f], run: [r, s], measure: [a, b]}}"
     )
     (claim,) = validate_claims(parse_yaml(text, "test").data, "test")
-    places = claim.tests[0].numbers.places()
+    places = claim.tests[0].numbers.list_places()
     assert [(p.experiment, p.run, p.measure) for p in places] == [
         (e, r, m) for e in ("e", "f") for r in ("r", "s") for m in ("a", "b")
     ]

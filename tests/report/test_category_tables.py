@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from textcat.evaluation.measures import ZeroDivision
-from textcat.evaluation.run_measures import MeasureSettings, measure_all
+from textcat.evaluation.run_measures import EvaluationSettings, measure_all
 from textcat.experiment.run.results_file import encode_results, read_results
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.report.category_tables import SHOWN, list_category_tables, make_anchor
@@ -25,7 +25,7 @@ def make_results(categories: int, runs: int, zero_division: ZeroDivision = 0) ->
     names = [f"{chr(97 + k % 26)}griculture & policy of region {k}" for k in range(categories)]
     counts = random.integers(0, 200, categories)
     labels = random.random((30, categories)) < 0.1
-    settings = MeasureSettings(zero_division, (), frequency_groups=True)
+    settings = EvaluationSettings(zero_division=zero_division, largest=[], frequency_groups=True)
     measures = [
         measure_all(None, labels ^ (random.random(labels.shape) < 0.1), labels, names, counts, settings)
         for _ in range(runs)

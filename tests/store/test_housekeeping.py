@@ -15,8 +15,7 @@ from textcat.store.housekeeping import (
     list_artifacts,
     read_uses,
     record_use,
-    sum_by_experiment,
-    sum_by_stage,
+    sum_sizes,
 )
 
 COUNTS = Recipe("tokenize", 1, {}, {"corpus": "c"})
@@ -48,8 +47,8 @@ def keys_in(root: Path) -> set[str]:
 def test_sizes_are_by_stage_and_by_experiment(root: Path) -> None:
     found = list_artifacts(root)
     manifests = {each.key: (each.folder / "manifest.json").stat().st_size for each in found}
-    assert sum_by_stage(found)["tokenize"] == (1, 1000 + manifests[COUNTS.key])
-    assert sum_by_experiment(found) == {
+    assert sum_sizes(found, lambda each: [each.stage])["tokenize"] == (1, 1000 + manifests[COUNTS.key])
+    assert sum_sizes(found, lambda each: each.experiments) == {
         "one": (2, 1200 + manifests[COUNTS.key] + manifests[FIRST.key]),
         "paper/two": (3, 1340 + sum(manifests[each.key] for each in (COUNTS, SECOND, BLOCK))),
     }

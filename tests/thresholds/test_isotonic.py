@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from tests.evaluation.problems import problems
 from textcat.thresholds.calibration import (
+    CALIBRATIONS,
     CalibrationSettings,
     Isotonic,
     fit_calibration,
     fit_isotonic,
-    restore_calibration,
 )
 
 
@@ -60,7 +60,7 @@ def test_only_the_ends_of_steps_are_kept():
 def test_a_calibration_survives_its_arrays(method, problem):
     scores, labels = problem
     ours = fit_calibration(CalibrationSettings(method=method), scores, labels)
-    again = restore_calibration(method, vars(ours), scores.shape[1])
+    again = CALIBRATIONS[method].from_arrays(vars(ours), scores.shape[1])
     assert type(again) is type(ours)
     assert np.array_equal(again.probabilities(scores), ours.probabilities(scores))
 
@@ -82,6 +82,6 @@ def test_a_calibration_survives_its_arrays(method, problem):
 def test_steps_that_do_not_fit_are_refused(change):
     whole = {"knots": np.array([0.0, 1.0, -2.0, 1.0]), "levels": np.array([0.0, 1.0, 0.0, 1.0])}
     whole["ends"] = np.array([0, 2, 4])
-    assert isinstance(restore_calibration("isotonic", whole, 2), Isotonic)
+    assert isinstance(Isotonic.from_arrays(whole, 2), Isotonic)
     with pytest.raises(ValueError, match="calibration"):
-        restore_calibration("isotonic", {**whole, **change}, 2)
+        Isotonic.from_arrays({**whole, **change}, 2)

@@ -118,7 +118,7 @@ def _choose_root(context: click.Context, data: Path) -> Path:
 
 
 def _check_experiment(name: str, root: Path, artifacts: list[StoredArtifact]) -> None:
-    """Refuse an experiment that never used this cache."""
+    """Raise UsageError for an experiment that never used this cache."""
     from textcat.errors import UsageError
     from textcat.store.housekeeping import read_uses
     from textcat.yaml_reader import suggest_names
@@ -133,10 +133,13 @@ def _check_experiment(name: str, root: Path, artifacts: list[StoredArtifact]) ->
 
 
 def _print_sizes(root: Path, as_json: bool) -> None:
-    from textcat.store.housekeeping import list_artifacts, sum_by_experiment, sum_by_stage
+    from textcat.store.housekeeping import list_artifacts, sum_sizes
 
     found = list_artifacts(root)
-    tables = {"stages": sum_by_stage(found), "experiments": sum_by_experiment(found)}
+    tables = {
+        "stages": sum_sizes(found, lambda artifact: [artifact.stage]),
+        "experiments": sum_sizes(found, lambda artifact: artifact.experiments or ("",)),
+    }
     total = sum(artifact.bytes for artifact in found)
     if as_json:
         described: dict[str, Any] = {"folder": str(root), "artifacts": len(found), "bytes": total}

@@ -34,7 +34,7 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     reproduced now. Cells that were not run are listed and never pass.
     """
     from textcat.published.baselines import count_marks, describe_counts
-    from textcat.published.check import list_failed, summarize_verdicts
+    from textcat.published.check import summarize_verdicts
     from textcat.report.gate import (
         find_changed_sources,
         find_results,
@@ -69,7 +69,8 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
         for entry in baselines:
             if entry.failed:
                 _print_failure(entry.id, entry)
-    return 1 if list_failed(verdicts) or any(entry.failed for entry in baselines) else 0
+    failed = [entry.failed for entry in verdicts] + [entry.failed for entry in baselines]
+    return 1 if any(failed) else 0
 
 
 def _print_failure(name: str, entry: CellVerdict | JudgedMark) -> None:
@@ -82,7 +83,7 @@ def _print_verdicts(
 ) -> None:
     from tabulate import tabulate
 
-    from textcat.published.check import VERDICTS, list_failed, summarize_verdicts
+    from textcat.published.check import VERDICTS, summarize_verdicts
     from textcat.report.reading_headlines import describe_readings
 
     facts = summarize_verdicts(verdicts)
@@ -96,8 +97,9 @@ def _print_verdicts(
     for name, group in groups.items():
         if facts[group]["cells"]:
             options.print_unless_quiet(f"\n{_describe_counts(name, facts[group])}")
-    for entry in list_failed(verdicts):
-        _print_failure(entry.cell.id, entry)
+    for entry in verdicts:
+        if entry.failed:
+            _print_failure(entry.cell.id, entry)
 
 
 def _describe_counts(name: str, counts: dict[str, Any]) -> str:

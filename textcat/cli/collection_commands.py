@@ -142,8 +142,9 @@ def generate_command(
     measure speed at full size. An experiment reads it with `corpus: {name: rcv1-like, path: FOLDER}`, as in
     configs/rcv1_like.yaml.
 
-    many-labels has vectors with Zipf labels, three labels for 20 training documents, and one test document of
-    eleven. An experiment reads it with `corpus: {name: svmlight, path: train.svm, options: {test: test.svm}}`.
+    many-labels has vectors with Zipf-distributed labels: three labels for every 20 training documents, and one test
+    document in eleven. An experiment reads it with
+    `corpus: {name: svmlight, path: train.svm, options: {test: test.svm}}`.
     """
     from textcat.corpora.generate import generate_rcv1_like
 
@@ -170,8 +171,7 @@ def _generate_labels(
     from textcat.corpora.generate import write_generated_labels
 
     if training is not None:
-        raise UsageError(
-            "--training is for rcv1-like", hint="One document of eleven of many-labels is for test."
-        )
+        hint = "In many-labels one document in eleven is a test document."
+        raise UsageError("--training is for rcv1-like", hint=hint)
     known, labels = write_generated_labels(target, documents, seed)
     options.print_unless_quiet(f"{target}: {documents:,} documents ({known:,} training), {labels:,} labels")

@@ -53,7 +53,7 @@ def compare_command(
         click.echo(f"compare {first}:{one} with {second}:{other}; bootstrap of {samples} samples")
         return
     outcomes = [read_outcome(*each, place) for each in ((first, one), (second, other))]
-    facts = compare_outcomes(outcomes[0], outcomes[1], seed=seed, samples=samples).as_dict()
+    facts = compare_outcomes(*outcomes, seed=seed, samples=samples)
     if as_json:
         print_json(facts)
         return
@@ -76,10 +76,10 @@ def _print_comparison(facts: dict[str, Any], number: int) -> None:
     facts = make_visible(facts)
     click.echo(f"left   {facts['left']}\nright  {facts['right']}\n{facts['documents']} documents, "
                f"{len(facts['categories'])} categories\n")  # fmt: skip
-    measured = [
-        [name, each["left"], each["right"], f"{each['difference']:+.2f}", _format_interval(each)]
-        for name, each in facts["overall"].items()
-    ]
+    measured = []
+    for name, each in facts["overall"].items():
+        interval = "-" if each.get("low") is None else f"{each['low']:+.2f} to {each['high']:+.2f}"
+        measured.append([name, each["left"], each["right"], f"{each['difference']:+.2f}", interval])
     click.echo(tabulate(measured, ["", "left", "right", "left - right", "95% interval"], floatfmt=".2f"))
     tests = [
         [name, each["left_better"], each["right_better"], _format_p_value(each["p"])]
@@ -107,10 +107,6 @@ def _format_row(row: dict[str, Any]) -> list[Any]:
         shown += [row["only_left_is_right"], row["only_right_is_right"]]
         shown += [_format_p_value(row["p"]), _format_p_value(row["p_adjusted"])]
     return shown
-
-
-def _format_interval(each: dict[str, Any]) -> str:
-    return f"{each['low']:+.2f} to {each['high']:+.2f}" if each.get("low") is not None else "-"
 
 
 def _format_p_value(p: float | None) -> str:

@@ -24,15 +24,15 @@ from textcat.errors import UsageError
     "--test",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A second file of the same format with the test documents.  [default: drawn at random, or as a column says]",
+    help="A second file of the same format with the test documents.  [default: drawn at random, or by a split column]",
 )
 @add_common_options
 def init_command(documents: Path, target: Path | None, test: Path | None, **settings: Any) -> None:
     """Inspect your own documents and write a commented experiment file for them.
 
-    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, one with lines such as `__label__price What does it cost?`,
-    or a folder with one folder per class. The command reads all of it, guesses which columns hold text, labels, ids
-    and the split and what separates labels, and prints its guesses. Existing files are not overwritten.
+    DOCUMENTS is a CSV, TSV, JSON Lines or svmlight file, a file of lines such as `__label__price What does it cost?`,
+    or a folder with one folder per class. The command reads all documents, guesses which columns hold text, labels, ids
+    and the split, and what separates labels, and prints its guesses. Existing files are not overwritten.
     """
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.loading import load_experiment
@@ -51,7 +51,7 @@ def init_command(documents: Path, target: Path | None, test: Path | None, **sett
     if _is_stream(written):
         with open_output(written) as stream:
             stream.write(text.encode())
-        # What was found goes to standard error.
+        # Standard output is for the experiment file.
         for line in [] if options.quiet else inspection.report:
             click.echo(line, err=True)
         return

@@ -1,4 +1,4 @@
-"""`textcat list`, `show` and `cite`: what is available by name, its details, and its BibTeX."""
+"""`textcat list`, `show` and `cite`: list names, show the details of one, and print its BibTeX."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ COMMANDS = {
     "cache": "Show the size of the cache, list it, or clear it.",
     "completion": "Print a completion script for your shell.",
 }
-# Modules of several commands; another command has a module of its own, such as `cache_command`.
+# Modules with several commands. Every other command has its own module, such as `cache_command`.
 SHARED_MODULES = {
     "stage_commands": ("tokenize", "select", "train", "evaluate", "report", "run"),
     "collection_commands": ("fetch", "export", "generate"),

@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     type=click.Choice(["stop", "skip"]),
     default="stop",
     show_default=True,
-    help="At a broken document: answer those before it and stop, or leave it out and go on.",
+    help="What to do at a broken document: stop after answering those before it, or skip it.",
 )
 @add_common_options
 def predict_command(
@@ -101,7 +101,7 @@ def predict_command(
 
 
 class _SkippedDocuments:
-    """The number of documents left out because they are broken, and where the first ones are."""
+    """The number of broken documents that were skipped, and the places of the first ones."""
 
     SHOWN = 5
 
@@ -116,7 +116,7 @@ class _SkippedDocuments:
             self._first.append(f"\n  {error.where}: {error.what}")
 
     def log(self) -> None:
-        """Log how many documents are left out."""
+        """Log how many documents were skipped."""
         import logging
 
         if self._number:
@@ -180,7 +180,7 @@ def explain_command(
     categorizer = read_categorizer(model)
     if document is None:
         if category is None:
-            raise click.UsageError("State a category with -c, or a document.")
+            raise click.UsageError("Give a category with -c, or a document.")
         facts = [_explain_category(categorizer, category, number)]
     else:
         facts = _explain_document(
@@ -228,9 +228,9 @@ def _read_document(categorizer: Categorizer, file: BinaryIO, wanted: str | None)
 def _explain_document(
     categorizer: Categorizer, document: NewDocument, category: str | None, number: int
 ) -> list[dict[str, Any]]:
-    """Explain one category, or the accepted ones; without any, the one with the highest score.
+    """Explain the given category, or the accepted ones, or if there are none the one with the highest score.
 
-    A rule that looks at all documents together cannot say from one document which are accepted.
+    A rule that decides all documents together cannot tell from one document which categories are accepted.
     """
     scores = categorizer.scores([document])
     accepted = (

@@ -1,4 +1,4 @@
-"""`textcat multiverse`: all defensible readings of a paper, or a sample of them."""
+"""`textcat multiverse`: run all defensible readings of a paper, or a sample of them."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ def _run_experiment(
     if until == "report":
         _report_results(plan, timings, context, rebuild=rebuild, quote=quote)
         return
-    # What users need of `train` are the model directories.
+    # After `train`, users need only the model directories.
     if until != "train" or context.verbose:
         for step in plan.steps(until):
             context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
@@ -132,7 +132,7 @@ def _report_results(
 
 
 def _print_plan(experiment: Experiment, context: CommandSettings, until: str) -> None:
-    """Print the state of each step; the steps of a collection that is not on this machine are not known."""
+    """Print the state of each step; without the collection on this machine, the steps are unknown."""
     from textcat.experiment.run.runner import describe_state, plan_experiment
 
     corpus, plan = experiment.corpus.name, plan_experiment(experiment, context)

@@ -1,4 +1,4 @@
-"""`textcat tune`: the best model for given documents within a time."""
+"""`textcat tune`: find the best model for given documents within a time limit."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
     "--test",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="A second file with the test documents.  [default: drawn at random, or as a column says]",
+    help="A second file with the test documents.  [default: drawn at random, or by a split column]",
 )
 @click.option(
     "--time", "seconds", type=Duration(), help="Time for the search, such as 90s, 5m or 1h.  [default: 5m]"
@@ -43,7 +43,7 @@ METRICS = ("micro.f1", "macro.f1", "accuracy", "p@1", "p@3", "p@5")
 @click.option(
     "--metric",
     type=click.Choice(METRICS),
-    help="What is optimized.  [default: accuracy for one label per document, else micro.f1]",
+    help="Measure to optimize.  [default: accuracy for one label per document, else micro.f1]",
 )
 @click.option("--folds", type=click.IntRange(2, 20), default=5, show_default=True, help="Number of folds.")
 @click.option(
@@ -76,12 +76,11 @@ def tune_command(
 ) -> int:
     """Find the best model for your documents.
 
-    FILE is what `textcat init` reads: a CSV, TSV, JSON Lines or svmlight file, one with lines such as
-    `__label__price What does it cost?`, or a folder with one folder per class. EXPERIMENT is an experiment file
-    or name. Features, learner and thresholds are chosen on training documents only, by cross-validation; test
-    documents are used once, at the end.
+    FILE is a CSV, TSV, JSON Lines or svmlight file, a file of lines such as `__label__price What does it cost?`, or
+    a folder with one folder per class. EXPERIMENT is an experiment file or name. Features, learner and thresholds
+    are chosen on training documents only, by cross-validation; test documents are used once, at the end.
 
-    The folder gets tuned.yaml (an experiment for `textcat run`), a model for `textcat predict`, tune.json and
+    The command writes tuned.yaml (an experiment for `textcat run`), a model for `textcat predict`, tune.json and
     tune.html. Ctrl-C ends the search and keeps the best so far (exit code 0); a second Ctrl-C stops the command
     (exit code 130). Running the same command again continues the search for another --time.
     """

@@ -47,7 +47,7 @@ def count_confusions(labels: Ints, given: Ints, most: int | None = None) -> list
 def measure_top_accuracy(scores: Floats, labels: Ints, ks: Sequence[int]) -> dict[str, float]:
     """Return the percentage of documents whose label is among the k highest scores, for each k below all categories.
 
-    Of equal scores the first category ranks first. Documents without a label are left out.
+    Ties are ranked by the order of the categories. Documents without a label are left out.
     """
     known = np.flatnonzero(labels >= 0)
     if not len(known):
@@ -83,8 +83,8 @@ def compute_calibration_error(reliability: Sequence[Reliability]) -> float:
 def rank_label_errors(probabilities: Floats, labels: Ints, most: int) -> NDArray[np.int64]:
     """Return the documents whose held-out probabilities contradict their label most, the clearest first.
 
-    The order is by the difference between the best probability and that of the label; a document counts only if
-    another category has the best probability.
+    They are ordered by the difference between the best probability and the label's probability. Documents whose label
+    has the best probability are left out.
     """
     known = np.flatnonzero(labels >= 0)
     best = np.argmax(probabilities[known], axis=1)

@@ -110,7 +110,7 @@ def measure_ranking(
     documents, number = own.shape[0], own.shape[1]
     if not ks or min(ks) < 1 or max(ks) > top.labels.shape[1]:
         raise UsageError(
-            f"measures at {list(ks)} need rankings of as many labels, not of {top.labels.shape[1]}",
+            f"measures at {list(ks)} need that many ranked labels per document, not {top.labels.shape[1]}",
             hint="Keep as many labels as the largest k.",
         )
     inverse = compute_inverse_propensities(train_counts, train_documents)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from textcat.errors import UsageError
 from textcat.evaluation import measures
@@ -21,7 +23,8 @@ from textcat.evaluation.measures import (
     count_contingency,
 )
 from textcat.evaluation.ranking import TopLabels, find_top_labels, measure_ranking
-from textcat.plugins import find_plugin, load_plugin, wrap_numeric_function
+from textcat.plugins import KnownName, find_plugin, load_plugin, wrap_numeric_function
+from textcat.settings import GrowingSettings
 
 
 @cache
@@ -45,21 +48,27 @@ def compute_plugin_measures(
     return found
 
 
-@dataclass(frozen=True)
-class MeasureSettings:
-    """The value of 0/0, the numbers of largest categories to average over, and how many `rest` leaves out.
+StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "weights"]
 
-    `ranking` lists each k of P@k and its relatives; `frequency_groups` adds F1 over frequent, few and unseen labels.
-    """
+
+class EvaluationSettings(GrowingSettings):
+    """Measures, and the value of undefined ratios."""
+
+    later = ("measures", "ranking", "frequency_groups", "per_category")
 
     zero_division: ZeroDivision = 1
-    largest: tuple[int, ...] = (5, 10, 20, 40, 60, 80, 100)
-    rest_after: int = 10
-    ranking: tuple[int, ...] = ()
+    largest: list[Annotated[int, Field(ge=1)]] = Field(default=[5, 10, 20, 40, 60, 80, 100])
+    studies: list[StudyName] = Field(default_factory=list)
+    measures: list[Annotated[str, KnownName("measures", list_builtin_measures)]] = Field(default_factory=list)
+    study_category: str | None = None
+    ranking: list[Annotated[int, Field(ge=1, le=100)]] = Field(default_factory=list)
     frequency_groups: bool = False
+    per_category: int | None = Field(default=None, ge=1)
 
 
-DEFAULT_SETTINGS = MeasureSettings()
+DEFAULT_SETTINGS = EvaluationSettings()
+# The averages named `rest` leave out this many of the largest categories.
+LARGEST_LEFT_OUT = 10
 
 # Frequent labels have more training documents than this, few have at least one.
 MOST_OF_FEW = 50
@@ -72,7 +81,7 @@ def measure_all(
     labels: Bools,
     categories: Sequence[str],
     train_counts: Ints,
-    settings: MeasureSettings = DEFAULT_SETTINGS,
+    settings: EvaluationSettings = DEFAULT_SETTINGS,
     train_documents: int = 0,
 ) -> dict[str, float]:
     """Return all measures by dotted name; measures that are undefined or need absent scores are NaN.
@@ -112,7 +121,7 @@ def measure_counts(
     labels: Bools | SparseLabels,
     categories: Sequence[str],
     train_counts: Ints,
-    settings: MeasureSettings,
+    settings: EvaluationSettings,
     train_documents: int,
 ) -> dict[str, float]:
     """Return all measures of these counts by dotted name."""
@@ -161,11 +170,11 @@ def _compute_averages(
 
 
 def _compute_largest_and_rest(
-    table: ContingencyTable, ranked: BreakEven, order: Ints, settings: MeasureSettings
+    table: ContingencyTable, ranked: BreakEven, order: Ints, settings: EvaluationSettings
 ) -> dict[str, float]:
     """Return averages over the largest categories and the rest; NaN if there are too few categories."""
     parts = {f"top{n}": order[:n] if n <= len(order) else order[:0] for n in settings.largest}
-    parts["rest"] = order[settings.rest_after :]
+    parts["rest"] = order[LARGEST_LEFT_OUT:]
     result: dict[str, float] = {}
     for name, chosen in parts.items():
         part = table.restrict(chosen)

@@ -87,7 +87,7 @@ class BinaryTrees:
         """Return the value of the last split on the path of each document, documents x categories."""
         if X.shape[1] != self.splits.weights.shape[0]:
             raise BadDataError(
-                f"documents of {X.shape[1]} features, trees of {self.splits.weights.shape[0]}",
+                f"the documents have {X.shape[1]} features, the trees {self.splits.weights.shape[0]}",
                 where="binary_tree",
                 hint="Transform new documents as the training documents were.",
             )

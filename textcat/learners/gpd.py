@@ -104,7 +104,7 @@ class ColumnSides(NamedTuple):
     negatives: Array
 
     @classmethod
-    def of(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> ColumnSides:
+    def from_masks(cls, positive: Bools, member: Bools, kind: npt.DTypeLike = np.float32) -> ColumnSides:
         """Convert bool arrays, documents x columns; positives are members."""
         documents, columns = positive.shape
         signs = np.zeros((documents, -(-columns // WIDTH) * WIDTH), kind)
@@ -223,7 +223,7 @@ class _MovingNodes:
         start = _make_start(X, positive, member, settings)
         self.settings, self.team = settings, team
         self.documents, self.features = _prepare_products(X)
-        self.sides = ColumnSides.of(positive, member, np.result_type(X.dtype, np.float32))
+        self.sides = ColumnSides.from_masks(positive, member, np.result_type(X.dtype, np.float32))
         lanes, columns = self.sides.signs.shape[1], positive.shape[1]
         self.weights = np.zeros((X.shape[1], lanes), np.float32)
         self.offsets = np.zeros(lanes, np.float32)

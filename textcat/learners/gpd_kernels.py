@@ -156,7 +156,7 @@ def run_alone(
 Floats = npt.NDArray[np.float32]
 ROWS = 8
 DEPTH = 2048
-"""So many rows of 48 columns of B fit in the second cache."""
+"""Rows of 48 columns of B that fit in the second-level cache."""
 
 
 class PackedMatrix:

@@ -38,21 +38,6 @@ _STRUCTURE = ("starts", "children", "labels", "roots")
 
 
 @dataclass(frozen=True)
-class LabelTreeSettings:
-    """See `textcat.experiment.spec.learner_table.LabelTreeParameters`."""
-
-    loss: str = "squared_hinge"
-    cost: float = 1.0
-    tolerance: float = 1e-3
-    prune: float = 0.05
-    branches: int = 32
-    leaf_labels: int = 200
-    trees: int = 1
-    beam: int = 10
-    most_labels: int = 200
-
-
-@dataclass(frozen=True)
 class LabelTree:
     """All trees in flat arrays.
 
@@ -71,7 +56,7 @@ class LabelTree:
     certificate: Sequence[Certificate] = ()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields: what is computed from them is not sent to workers."""
+        """Return the fields only: cached values are not sent to workers."""
         return {name: value for name, value in vars(self).items() if name in self.__dataclass_fields__}
 
     def scores(self, X: Any) -> Floats:
@@ -83,7 +68,7 @@ class LabelTree:
         return dense
 
     def split_scores(self, scores: sp.csr_matrix, width: int) -> Iterator[tuple[int, Floats]]:
-        """Yield the scores of `find_labels` as those of all categories, `width` categories at a time."""
+        """Yield the scores of `find_labels` as dense blocks of `width` categories, UNREACHED where a label has none."""
         found = sp.csc_matrix(scores)
         for first in range(0, self.categories, width):
             part = found[:, first : first + width]
@@ -247,14 +232,14 @@ class LabelTree:
             tree._check()
         except (KeyError, ValueError, TypeError, OverflowError) as error:
             raise BadDataError(
-                f"weights and nodes that are no label tree: {error}",
+                f"the weights and nodes do not form a label tree: {error}",
                 where="model arrays",
                 hint="Train the model again.",
             ) from error
         return tree
 
     def _check(self) -> None:
-        """Raise ValueError where an array does not fit, or a node does not lead to later nodes."""
+        """Raise ValueError if an array does not fit, or a node does not lead to later nodes."""
         outputs, nodes = self.weights.shape[1], len(self.starts) - 1
         whole = all(np.issubdtype(getattr(self, name).dtype, np.integer) for name in _STRUCTURE)
         if (
@@ -275,7 +260,7 @@ class LabelTree:
         if len(leaf) and not 0 <= leaf.min() <= leaf.max() < self.categories:
             raise ValueError("a label is out of range")
         if not len(self.roots) or self.roots.min() < 0 or self.roots.max() >= nodes:
-            raise ValueError("a root is no node")
+            raise ValueError("a root is not a node")
         if int(self.settings["beam"]) < 1 or int(self.settings["most_labels"]) < 1:
             raise ValueError("the beam is empty")
 
@@ -295,7 +280,7 @@ def _find_best(groups: Ints, values: Floats, most: int) -> Ints:
 
 
 def _drop_small_values(groups: Ints, values: Floats, most: int) -> Ints:
-    """Return the places of values that are no smaller than the `most`-th of their group: few are left to sort."""
+    """Return the places of the values that reach the `most`-th largest of their group, so that few need sorting."""
     sizes = np.bincount(groups)
     widest = int(sizes.max(initial=0))
     # With groups of very different sizes the table would be larger than what is sorted.

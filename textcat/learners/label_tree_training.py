@@ -9,7 +9,7 @@ means. Start and ties depend on the seed only.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from textcat.errors import UsageError
 from textcat.learners.checks import as_documents, as_labels
-from textcat.learners.label_tree import LabelTree, LabelTreeSettings
+from textcat.learners.label_tree import LabelTree
+from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c
@@ -112,7 +113,7 @@ class _Training:
 
     X: sp.csr_matrix
     Y: sp.csc_matrix
-    settings: LabelTreeSettings
+    settings: LabelTreeParameters
     roots: frozenset[int]
     nodes: list[_Node]
 
@@ -120,7 +121,7 @@ class _Training:
 def fit_label_tree(
     X: Any,
     Y: Any,
-    settings: LabelTreeSettings,
+    settings: LabelTreeParameters,
     *,
     seed: int = 0,
     jobs: int = 1,
@@ -166,7 +167,7 @@ def _divide(
     nodes: list[_Node],
     centroids: sp.csr_matrix,
     labels: Ints,
-    settings: LabelTreeSettings,
+    settings: LabelTreeParameters,
     random: np.random.Generator,
 ) -> None:
     """Append the node of some labels, then those below it."""
@@ -223,11 +224,11 @@ def _join(
     nodes: list[_Node],
     roots: list[int],
     models: list[LinearModel],
-    settings: LabelTreeSettings,
+    settings: LabelTreeParameters,
     categories: int,
 ) -> LabelTree:
     sizes = [len(node.children) for node in nodes]
-    described: Mapping[str, Any] = {"learner": "label_tree", **asdict(settings)}
+    described: Mapping[str, Any] = {"learner": "label_tree", **settings.model_dump()}
     children = np.concatenate([node.children for node in nodes]).astype(np.int64)
     labels = np.concatenate([[int(cluster[0]) for cluster in node.clusters] for node in nodes])
     return LabelTree(

@@ -10,40 +10,20 @@ Paper:    zhang_jin_2003 section 4, and algorithm 1 (section 3.3) for the schedu
 from __future__ import annotations
 
 import time
-from dataclasses import asdict, dataclass
-from typing import Literal
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.special
 
-from textcat.errors import UsageError
-from textcat.learners.checks import Bools, Features, Floats, check_one_category_each, require_positive
+from textcat.learners.checks import Bools, Features, Floats, check_one_category_each
+from textcat.learners.parameters import MulticlassParameters
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
-
-Direction = Literal["hestenes-stiefel", "fletcher-reeves", "polak-ribiere"]
 
 MARGIN = 2.0
 REMAINING_SLOPE_SHARE = 0.1
 """A line search ends when the slope along the direction is at most this share of the slope at its start."""
 MAX_TRIALS = 40
-
-
-@dataclass(frozen=True)
-class Continuation:
-    """Algorithm 1: start at `gamma`, and after each `steps_each` CG steps raise it by `increase`."""
-
-    lam: float = 1e-3
-    steps: int = 200
-    steps_each: int = 10
-    gamma: float = 1.0
-    increase: float = 10.0
-    direction: Direction = "hestenes-stiefel"
-
-    def __post_init__(self) -> None:
-        require_positive(lam=self.lam, steps=self.steps, steps_each=self.steps_each, gamma=self.gamma)
-        if self.increase < 0:
-            raise UsageError(f"increase must not be negative, got {self.increase}", hint="Give 0 or more.")
 
 
 @dataclass(frozen=True)
@@ -70,13 +50,6 @@ class MarginProblem:
     def smooth(self, weights: Floats, leads: Floats, gamma: float) -> float:
         """Return O_gamma of weights that have these leads."""
         losses = np.logaddexp(0, -gamma * (leads - MARGIN)) / gamma
-        return self._compute_total(losses, weights)
-
-    def hinge(self, weights: Floats, leads: Floats) -> float:
-        """Return O_svm, the objective that O_gamma approaches from above."""
-        return self._compute_total(np.maximum(0, MARGIN - leads), weights)
-
-    def _compute_total(self, losses: Floats, weights: Floats) -> float:
         mean = np.sum(losses, where=~self.Y) / self.Y.shape[0]
         return float(mean + self.lam * np.sum(weights[:-1] ** 2))
 
@@ -94,17 +67,20 @@ class MarginProblem:
         return slope
 
 
-def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> LinearModel:
-    """Run algorithm 1 on the multiclass objective, from zero weights."""
+def fit_mmlr_cg(X: Features, Y: Bools, settings: MulticlassParameters | None = None) -> LinearModel:
+    """Run algorithm 1 on the multiclass objective, from zero weights.
+
+    It starts at `gamma`, and raises it by `increase` after each `steps_each` CG steps.
+    """
     check_one_category_each(Y, X.shape[0])
-    chosen = settings or Continuation()
+    chosen = settings or MulticlassParameters()
     problem = MarginProblem(X, Y, chosen.lam)
     began = time.perf_counter()
     weights, gamma, passes = np.zeros(problem.shape), chosen.gamma, 0
     for done in range(0, chosen.steps, chosen.steps_each):
         gamma = chosen.gamma + chosen.increase * (done // chosen.steps_each)
         steps = min(chosen.steps_each, chosen.steps - done)
-        weights, used = run_conjugate_gradient(problem, weights, gamma, steps, chosen.direction)
+        weights, used = run_conjugate_gradient(problem, weights, gamma, steps)
         passes += used
     leads = problem.compute_leads(problem.scores(weights))
     certificate = Certificate(
@@ -117,16 +93,19 @@ def fit_mmlr_cg(X: Features, Y: Bools, settings: Continuation | None = None) -> 
     return LinearModel(
         weights[:-1],
         weights[-1],
-        settings={"learner": "mmlr_cg", **asdict(chosen)},
+        settings={"learner": "mmlr_cg", **chosen.model_dump()},
         kind="multiclass",
         joint_certificate=certificate,
     )
 
 
 def run_conjugate_gradient(
-    problem: MarginProblem, weights: Floats, gamma: float, steps: int, kind: Direction
+    problem: MarginProblem, weights: Floats, gamma: float, steps: int
 ) -> tuple[Floats, int]:
-    """Run CG steps on O_gamma from minus the gradient; return weights and the number of evaluations."""
+    """Run CG steps on O_gamma from minus the gradient; return weights and the number of evaluations.
+
+    The factor of the last direction is that of Hestenes and Stiefel, which the paper recommends.
+    """
     scores = problem.scores(weights)
     slope = problem.gradient(weights, problem.compute_leads(scores), gamma)
     direction, passes = -slope, 1
@@ -138,21 +117,12 @@ def run_conjugate_gradient(
         weights, scores = weights + step * direction, scores + step * along
         leads = problem.compute_leads(scores)
         new_slope = problem.gradient(weights, leads, gamma)
-        direction = compute_conjugacy(kind, new_slope, slope, direction) * direction - new_slope
-        slope = new_slope
+        change = new_slope - slope
+        below = np.sum(direction * change)
+        factor = np.sum(new_slope * change) / below if below != 0 else 0.0
+        direction, slope = factor * direction - new_slope, new_slope
         passes += 1 + trials
     return weights, passes
-
-
-def compute_conjugacy(kind: Direction, new: Floats, old: Floats, direction: Floats) -> float:
-    """Return the factor of the last direction, by one of the three rules that the paper compares."""
-    if kind == "fletcher-reeves":
-        above, below = np.sum(new * new), np.sum(old * old)
-    elif kind == "polak-ribiere":
-        above, below = np.sum(new * (new - old)), np.sum(old * old)
-    else:
-        above, below = np.sum(new * (new - old)), np.sum(direction * (new - old))
-    return float(above / below) if below != 0 else 0.0
 
 
 def search_line(

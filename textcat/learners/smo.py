@@ -17,15 +17,14 @@ Algorithm: sequential minimal optimization (Platt, chapter 12 of the book that t
 documents that violate optimality most under the current w, until none does (Osuna's chunking around SMO).
 Documents that never come near the margin therefore never cost a kernel row.
 
-Ties between documents are broken by document order. Of an interval of optimal thresholds the middle is taken,
-or its finite end.
+Ties between documents are broken by document order. If an interval of thresholds is optimal, its middle is used, or its
+finite end.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -183,8 +182,7 @@ def _move_pair(
     return rising + room, floor
 
 
-@dataclass(frozen=True)
-class SmoSettings:
+class SmoSettings(NamedTuple):
     """Settings of the solution (lam, tol) and of the work (batch, capacity, max_rounds)."""
 
     lam: float
@@ -315,20 +313,16 @@ class _SmoState:
         highest, lowest = error[rising].max(), error[falling].min()
         if highest <= lowest:
             return False
-        self._activate_violators(
-            error, np.flatnonzero(rising & (error > lowest)), np.flatnonzero(falling & (error < highest))
-        )
+        rises, falls = np.flatnonzero(rising & (error > lowest)), np.flatnonzero(falling & (error < highest))
+        self._activate_violators(error, rises, falls)
         return self._optimise(error, INNER_SHARE * float(highest - lowest))
 
     def _activate_violators(self, error: Floats, rising: Integers, falling: Integers) -> None:
         """Add the worst `batch` documents of either side to the active ones, and their Gram rows."""
         batch = self.settings.batch
-        worst = np.concatenate(
-            [
-                rising[np.argsort(-error[rising], kind="stable")[:batch]],
-                falling[np.argsort(error[falling], kind="stable")[:batch]],
-            ]
-        )
+        highest = rising[np.argsort(-error[rising], kind="stable")[:batch]]
+        lowest = falling[np.argsort(error[falling], kind="stable")[:batch]]
+        worst = np.concatenate([highest, lowest])
         if self.active.size + worst.size > self.settings.capacity:
             self._drop_inactive(worst)
         fresh = np.setdiff1d(worst, self.active)
@@ -352,15 +346,8 @@ class _SmoState:
     def _optimise(self, error: Floats, tolerance: float) -> bool:
         rows, size = self.active, self.active.size
         beta = self.beta[rows]
-        steps = optimise_pairs(
-            self.gram,
-            self.low[rows],
-            self.high[rows],
-            beta,
-            error[rows],
-            tolerance,
-            10_000 + 100 * size,
-        )
+        low, high, limit = self.low[rows], self.high[rows], 10_000 + 100 * size
+        steps = optimise_pairs(self.gram, low, high, beta, error[rows], tolerance, limit)
         self.pair_steps += steps
         add_documents(*self.arrays, self.kept, rows, beta - self.beta[rows], self.weights)
         self.beta[rows] = beta

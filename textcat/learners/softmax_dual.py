@@ -54,7 +54,6 @@ def ascend_softmax_dual(
     weights: Floats | None,
     tol: float,
     max_passes: int,
-    seed: int = 0,
 ) -> DualResult:
     """Return weights whose duality gap is at most `tol` times min(1, objective), or after `max_passes`."""
     rows = scipy.sparse.csr_matrix(X, dtype=np.float64)
@@ -70,7 +69,7 @@ def ascend_softmax_dual(
     solution = np.zeros((rows.shape[1] + 1, categories))
     data = (rows.indptr, rows.indices, rows.data, labels)
     _add_documents(*data, costs, bias, m, solution)
-    order, generator = np.arange(documents), np.random.default_rng(seed)
+    order, generator = np.arange(documents), np.random.default_rng(0)
     scratch = np.zeros((4, categories))
     passes = 0
     while passes < max_passes:
@@ -81,7 +80,7 @@ def ascend_softmax_dual(
             gap, objective = _measure(*data, shares, bias, m, logs, solution, lam, scratch[0])
             if gap <= tol * min(1.0, objective):
                 break
-    # Sums that were updated step by step are computed again, so that the gap is that of these weights.
+    # Recompute sums that were updated step by step, so that the gap belongs to exactly these weights.
     solution[:] = 0.0
     _add_documents(*data, costs, bias, m, solution)
     gap, _ = _measure(*data, shares, bias, m, logs, solution, lam, scratch[0])

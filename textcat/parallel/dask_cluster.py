@@ -196,13 +196,13 @@ class _Task:
 
 @cache
 def collect_versions() -> dict[str, str]:
-    """Return the versions of all software that can change a result."""
+    """Return the versions of the software that can change a result."""
     own = {"textcat": textcat.__version__, "python": ".".join(python_version_tuple()[:2])}
     return own | {name: version(name) for name in _VERSIONED_PACKAGES}
 
 
 def _compare_versions(found: Any, wanted: dict[str, str] | None = None) -> str:
-    """Return what differs from the wanted versions, by default those of this process, or an empty text."""
+    """Return what differs from the wanted versions (by default this process's), or an empty text."""
     if not isinstance(found, dict):
         return f"another version of textcat ({type(found).__name__}: {found})"
     return ", ".join(
@@ -243,7 +243,7 @@ def _require_scheduler(address: str) -> None:
         raise _make_silence_error(address) from error
     except Exception as error:
         raise StageFailedError(
-            f"what answers is not a Dask scheduler, or one with other settings ({type(error).__name__}: {error})",
+            f"the server is not a Dask scheduler, or has other settings ({type(error).__name__}: {error})",
             where=address,
             hint="Check the port and the protocol (tcp or tls).",
         ) from error

@@ -242,7 +242,8 @@ def start_workers(backend: str | None, jobs: int, scheduler: str | None = None) 
         with open_shared_folder() as folder:
             yield LocalExecutor("processes", jobs, folder)
     elif backend == "dask" or scheduler:
-        _require_dask()
+        if find_spec("distributed") is None:
+            raise UsageError("Dask is not installed", hint="Run `pip install 'textcat[dask]'`.")
         from textcat.parallel.dask_cluster import DaskExecutor  # noqa: PLC0415
 
         with closing(DaskExecutor(scheduler, jobs)) as executor:
@@ -266,8 +267,3 @@ def _check_address(scheduler: str) -> None:
             f"{scheduler!r} is not the address of a scheduler",
             hint=f"Give protocol ({', '.join(_PROTOCOLS)}), host and port, such as tcp://host:8786.",
         )
-
-
-def _require_dask() -> None:
-    if find_spec("distributed") is None:
-        raise UsageError("Dask is not installed", hint="Run `pip install 'textcat[dask]'`.")

@@ -1,8 +1,8 @@
-"""Published baselines of today: numbers of other systems that ours are held against, apart from the five papers.
+"""Published baselines of today: numbers of other systems to compare ours with, separate from the five papers.
 
-A mark is `above` where our number, rounded to its decimals, is at least as high, else `below`; neither is a failure.
-What fails is a number that moved from its pinned value, that is no longer measured, or that was above its mark when
-pinned and is below it now.
+Each published number is a mark. Ours is `above` if it is at least as high when rounded to the same decimals, else
+`below`; neither is a failure. A number fails if it has moved from its pinned value, if it is no longer measured, or if
+it was above its mark when pinned and is below it now.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from textcat.yaml_reader import read_packaged_yaml
 MarkVerdict = Literal["above", "below", "not run"]
 MARK_VERDICTS: tuple[MarkVerdict, ...] = ("above", "below", "not run")
 DRIFT = 0.05
-"""By how many points a number may move from its pinned value."""
+"""The number of points by which a number may move from its pinned value."""
 
-PINNED_HEADER = """# The value held against each baseline when last accepted, and the corpus files it was made from.
+PINNED_HEADER = """# The value compared with each baseline when last accepted, and the corpus files it was made from.
 # A value that moves by more than 0.05 fails `textcat check`; `textcat check --pin` accepts it.
 """
 
@@ -45,7 +45,7 @@ class Mark(StrictSettings):
 
 
 class BaselineCollection(StrictSettings):
-    """A collection, the experiment of ours, and the published marks on its authors' parts.
+    """A collection, our experiment on it, and the marks published for its authors' split.
 
     `choices` says which of our settings were chosen with test results in view.
     """
@@ -79,7 +79,7 @@ PinnedByExperiment = Mapping[str, PinnedBaselines]
 
 @dataclass(frozen=True)
 class JudgedMark:
-    """A mark with our number; `pinned` is None where none was accepted for these corpus files."""
+    """A mark with our number; `pinned` is None if no value was accepted for these corpus files."""
 
     collection: BaselineCollection
     mark: Mark
@@ -129,7 +129,7 @@ class JudgedMark:
 
 
 def judge_mark(measured: float | None, published: str) -> MarkVerdict:
-    """Return whether a number reaches a published one that stands for all numbers rounded to it."""
+    """Return whether a number reaches a published one, which stands for all numbers that round to it."""
     if measured is None:
         return "not run"
     mark = read_printed(published, "percent")
@@ -196,8 +196,8 @@ def count_marks(judged: Sequence[JudgedMark]) -> dict[str, int]:
 def describe_counts(counts: Mapping[str, int]) -> str:
     """Say how many marks are reached."""
     return (
-        f"Published baselines of today, counted apart: of {counts['marks']} numbers of other systems, ours are above "
-        f"{counts['above']} and below {counts['below']}; {counts['not run']} were not run."
+        f"Published baselines of today, counted separately: of {counts['marks']} numbers of other systems, ours are "
+        f"above {counts['above']} and below {counts['below']}; {counts['not run']} were not run."
     )
 
 

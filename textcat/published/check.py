@@ -64,8 +64,9 @@ def find_document_counts(
 ) -> dict[str, float]:
     """Map cells about a single category to the number of documents that 100 points stand for.
 
-    For a break-even point these are the category's test documents, for an error rate all test documents. For F1 it is
-    half of the category's documents plus accepted documents, which is exact when only correct decisions are added.
+    For a break-even point this is the number of the category's test documents, for an error rate that of all test
+    documents. For F1 it is half of the sum of the category's documents and the accepted documents, which is exact when
+    only correct decisions are added.
     """
     found: dict[str, float] = {}
     for cell in published:
@@ -186,11 +187,6 @@ def judge_cells(
         else entry
         for entry in judged
     ]
-
-
-def list_failed(verdicts: Sequence[CellVerdict]) -> list[CellVerdict]:
-    """Return the cells that fail the check."""
-    return [entry for entry in verdicts if entry.failed]
 
 
 def _judge_cell(
@@ -341,17 +337,8 @@ def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] |
 
 _CELL_KEYS = ("id", "paper", "table", "group", "row", "column", "kind", "unit", "experiment", "run", "measure",
               "printed", "repeats", "where")  # fmt: skip
-_VERDICT_KEYS = (
-    "state",
-    "measured",
-    "difference",
-    "documents",
-    "verdict",
-    "gated",
-    "pinned",
-    "drifted",
-    "lost",
-)
+_VERDICT_KEYS = ("state", "measured", "difference", "documents", "verdict", "gated", "pinned", "drifted",
+                 "lost")  # fmt: skip
 
 
 def describe_cell(entry: CellVerdict) -> dict[str, Any]:
@@ -360,7 +347,7 @@ def describe_cell(entry: CellVerdict) -> dict[str, Any]:
     return {
         **{name: getattr(cell, name) for name in _CELL_KEYS},
         **{name: getattr(entry, name) for name in _VERDICT_KEYS},
-        "deviation": entry.deviation.reason if entry.deviation else None,
+        "deviation": entry.reason or None,
         "cannot_run": cell.cannot_run if entry.state == "cannot run" else None,
         "reason": cell.not_run if entry.state == "not run" else None,
     }

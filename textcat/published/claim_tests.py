@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -56,35 +56,36 @@ class NumberSelection(StrictSettings):
     measure: NameOrNames
     minus: str | None = None
 
-    def places(self) -> list[ResultPlace]:
+    def list_places(self) -> list[ResultPlace]:
         """Return the addresses of the selected numbers, without those subtracted."""
         names = (_as_tuple(self.experiment), _as_tuple(self.run), _as_tuple(self.measure))
         return [ResultPlace(*combination) for combination in itertools.product(*names)]
 
-    def list_subtracted_places(self) -> list[ResultPlace]:
-        """Return the addresses to subtract, one for each of `places`; empty without `minus`."""
-        if self.minus is None:
-            return []
-        return [ResultPlace(place.experiment, place.run, self.minus) for place in self.places()]
+    def list_all_places(self) -> list[ResultPlace]:
+        """Return the addresses of the selected numbers, then of those subtracted from them."""
+        found = self.list_places()
+        return found if self.minus is None else found + [replace(each, measure=self.minus) for each in found]
 
-    def values(self, number: Lookup) -> list[float]:
+    def read_values(self, number: Lookup) -> list[float]:
         """Return the numbers in order; `number` looks up one address."""
-        found = [number(place) for place in self.places()]
+        found = [number(place) for place in self.list_all_places()]
         if self.minus is None:
             return found
-        others = [number(place) for place in self.list_subtracted_places()]
-        return [value - other for value, other in zip(found, others, strict=True)]
+        half = len(found) // 2
+        return [value - other for value, other in zip(found[:half], found[half:], strict=True)]
 
-    def named(self, number: Lookup) -> list[NamedNumber]:
+    def list_named(self, number: Lookup) -> list[NamedNumber]:
         """Return the numbers in order, each with its name and unit."""
+        units = (find_unit(place.measure) for place in self.list_places())
         return [
-            NamedNumber(self._name_measure(place), self._name_run(place), value, self._unit(place.measure))
-            for place, value in zip(self.places(), self.values(number), strict=True)
+            NamedNumber(
+                self._name_measure(place),
+                self._name_run(place),
+                value,
+                "points" if self.minus and unit == "%" else unit,
+            )
+            for place, value, unit in zip(self.list_places(), self.read_values(number), units, strict=True)
         ]
-
-    def _unit(self, measure: str) -> str:
-        unit = find_unit(measure)
-        return "points" if self.minus and unit == "%" else unit
 
     def _name_measure(self, place: ResultPlace) -> str:
         return name_measure(place.measure) + (f" less {name_measure(self.minus)}" if self.minus else "")
@@ -119,7 +120,7 @@ class _TwoSides(StrictSettings):
     left: NumberSelection
     right: NumberSelection
 
-    def pairs(self, number: Lookup) -> list[tuple[NamedNumber, NamedNumber]]:
+    def pair_numbers(self, number: Lookup) -> list[tuple[NamedNumber, NamedNumber]]:
         """Return left and right numbers in pairs; a single number on the right is paired with every left one."""
         return _pair_numbers(self.left, self.right, number)
 
@@ -132,7 +133,7 @@ class AllGreater(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the smallest left number with the largest right number."""
-        left, right = self.left.named(number), self.right.named(number)
+        left, right = self.left.list_named(number), self.right.list_named(number)
         least, greatest = min(left, key=_value), max(right, key=_value)
         return ClaimAnswer(
             least.value > greatest.value + self.by, compare_two(least, greatest, self.by, of=len(left))
@@ -148,7 +149,7 @@ class PairwiseGreater(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Count the pairs with a greater left number."""
-        pairs = self.pairs(number)
+        pairs = self.pair_numbers(number)
         lost = [pair for pair in pairs if not pair[0].value > pair[1].value + self.by]
         wanted = len(pairs) if self.at_least is None else self.at_least
         won = len(pairs) - len(lost)
@@ -173,7 +174,7 @@ class Near(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the largest distance with the tolerance."""
-        left, right = max(self.pairs(number), key=lambda pair: abs(pair[0].value - pair[1].value))
+        left, right = max(self.pair_numbers(number), key=lambda pair: abs(pair[0].value - pair[1].value))
         farthest = abs(left.value - right.value)
         return ClaimAnswer(
             farthest <= self.tolerance + ROUNDING_MARGIN,
@@ -191,7 +192,7 @@ class DifferenceBetween(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the differences."""
-        pairs = self.pairs(number)
+        pairs = self.pair_numbers(number)
         unit = "points" if pairs[0][0].unit == "%" else pairs[0][0].unit
         found = [
             NamedNumber(f"difference of {compare_names(left, right)}", "", left.value - right.value, unit)
@@ -219,7 +220,7 @@ class RatioBetween(_TwoSides):
                 left.value / right.value if right.value else math.nan,
                 "",
             )
-            for left, right in self.pairs(number)
+            for left, right in self.pair_numbers(number)
         ]
         return _all_between(found, self.low, self.high)
 
@@ -233,7 +234,7 @@ class Between(_OneSide):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Check the numbers."""
-        return _all_between(self.numbers.named(number), self.low, self.high)
+        return _all_between(self.numbers.list_named(number), self.low, self.high)
 
 
 class Within(_OneSide):
@@ -244,7 +245,7 @@ class Within(_OneSide):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the range of the numbers with `points`."""
-        found = self.numbers.named(number)
+        found = self.numbers.list_named(number)
         least, greatest = min(found, key=_value), max(found, key=_value)
         width = greatest.value - least.value
         return ClaimAnswer(
@@ -262,7 +263,7 @@ class Rises(_OneSide):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare each number with the next."""
-        found = self.numbers.named(number)
+        found = self.numbers.list_named(number)
         fall = max(before.value - after.value for before, after in itertools.pairwise(found))
         unit = found[0].unit
         return ClaimAnswer(
@@ -303,7 +304,7 @@ class VariesMore(_TwoSides):
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare the ranges."""
         ranges = []
-        for found in (self.left.named(number), self.right.named(number)):
+        for found in (self.left.list_named(number), self.right.list_named(number)):
             least, greatest = min(found, key=_value), max(found, key=_value)
             width = greatest.value - least.value
             ranges.append((width, f"{format_difference(width, least.unit)}, from {least} to {greatest}"))
@@ -321,7 +322,7 @@ class Significant(StrictSettings):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compare each p-value with the level."""
-        found = self.p_values.named(number)
+        found = self.p_values.list_named(number)
         return ClaimAnswer(
             all((each.value < self.level) == self.wanted for each in found),
             capitalize(join_words([f"{each.name} is {each.value:.3g}" for each in found]))
@@ -341,7 +342,7 @@ class SignificantlyGreater(_TwoSides):
 
     def answer(self, number: Lookup) -> ClaimAnswer:
         """Compute the t-test from means and standard deviations."""
-        (left, left_sd), (right, right_sd) = self.left.named(number), self.right.named(number)
+        (left, left_sd), (right, right_sd) = self.left.list_named(number), self.right.list_named(number)
         p_value = _compute_welch_p(left.value - right.value, left_sd.value, right_sd.value, self.repetitions)
         return ClaimAnswer(
             left.value > right.value and p_value < self.level,
@@ -378,7 +379,7 @@ def _value(named: NamedNumber) -> float:
 def _pair_numbers(
     left: NumberSelection, right: NumberSelection, number: Lookup
 ) -> list[tuple[NamedNumber, NamedNumber]]:
-    ours, theirs = left.named(number), right.named(number)
+    ours, theirs = left.list_named(number), right.list_named(number)
     if len(theirs) == 1:
         theirs = theirs * len(ours)
     return list(zip(ours, theirs, strict=True))

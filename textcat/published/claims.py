@@ -108,11 +108,6 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
     return ClaimResult(claim, outcome, tuple(dict.fromkeys(figures)), evidence)
 
 
-def evaluate_claims(claims: Sequence[Claim], results: MeasuresByExperiment) -> list[ClaimResult]:
-    """Evaluate every claim."""
-    return [evaluate_claim(claim, results) for claim in claims]
-
-
 def count_outcomes(results: Sequence[ClaimResult]) -> dict[str, int]:
     """Count the outcomes of claims that can fail, and those that cannot and hold."""
     counted = [result for result in results if not result.claim.identity]
@@ -123,12 +118,10 @@ def count_outcomes(results: Sequence[ClaimResult]) -> dict[str, int]:
 
 def list_places(claim: Claim) -> list[ResultPlace]:
     """List the address of every number that a claim uses, including subtracted ones, in the order of its tests."""
-    places: dict[ResultPlace, None] = {}
-    for test in claim.tests:
-        for selection in vars(test).values():
-            if isinstance(selection, NumberSelection):
-                places.update(dict.fromkeys([*selection.places(), *selection.list_subtracted_places()]))
-    return list(places)
+    selections = [
+        value for test in claim.tests for value in vars(test).values() if isinstance(value, NumberSelection)
+    ]
+    return list(dict.fromkeys(place for each in selections for place in each.list_all_places()))
 
 
 def list_claim_experiments(claim: Claim) -> list[str]:

@@ -123,13 +123,8 @@ def load_readings(paper: str) -> Readings:
 
 
 def read_readings(path: Path) -> Readings:
-    """Read readings from a file of one's own."""
+    """Read the questions and options of a user's own file."""
     return _validate(read_yaml(path), "")
-
-
-def parse_readings(text: str, path: Path) -> Readings:
-    """Return readings from YAML text; `path` is what messages name."""
-    return _validate(parse_yaml(text, path), "")
 
 
 def _validate(source: YamlSource, paper: str) -> Readings:

@@ -1,4 +1,4 @@
-"""The section of the matrix with published baselines of today: published, ours, and the run and settings of ours."""
+"""The section of the matrix with published baselines of today: the published number, ours, our run and its settings."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from textcat.report.escaping import escape_markdown, format_markdown_table
 
 TITLE = "Published baselines of today"
 RULE = (
-    "Numbers of other systems on the authors' own split. They are marks to reach: a number of ours that is at least "
-    "as high is `above`, which is no miss here; a lower one is `below`. `textcat check` fails if our number moves from "
-    "its pinned value, or falls below a mark that it reached. None of them is in the counts of the five papers."
+    "Numbers of other systems on the authors' own split, as marks to reach. Our number is `above` if it is at least as "
+    "high (a success here, unlike in the tables of the papers), and otherwise `below`. `textcat check` fails if our "
+    "number moves from its pinned value, or falls below a mark that it had reached. These numbers are not counted with "
+    "those of the five papers."
 )
 HEADERS = ("measure", "system", "published", "ours", "difference", "", "run", "settings of the run")
 
@@ -21,7 +22,7 @@ HEADERS = ("measure", "system", "published", "ours", "difference", "", "run", "s
 def summarize_baselines(
     judged: Sequence[JudgedMark], results: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Return counts, and for each collection its marks with the settings of our runs, as plain values."""
+    """Return the counts, and for each collection its marks with the settings of our runs, as plain values."""
     collections = []
     for each in dict.fromkeys(entry.collection for entry in judged):
         runs = results.get(each.experiment, {}).get("runs", {})
@@ -53,7 +54,7 @@ def _describe_run(run: Mapping[str, Any] | None) -> dict[str, str | None]:
 
 
 def _describe_settings(settings: Mapping[str, Any]) -> str:
-    """Name the learner and its parameters, the features, their weights, and the rule of decision."""
+    """Describe the learner and its parameters, the features, their weighting, and the threshold rule."""
     parameters = ", ".join(f"{name} {value}" for name, value in settings["parameters"].items())
     text, vector = settings["text"], settings["vector"]
     groups = [

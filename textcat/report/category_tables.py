@@ -1,7 +1,7 @@
-"""Tables of categories on an experiment's page: F1 of each, and with one label per document what it is confused with.
+"""Tables of categories on an experiment's page: their F1, and confused classes if documents have one label each.
 
-With thousands of categories these are the largest, the worst and an index. Each category of the index has an anchor,
-so that a browser finds it by name or by the address of the page.
+With thousands of categories the page shows the largest, the worst and an index. Each entry of the index has an anchor,
+so that a browser finds a category by its name or by the address of the page.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CategoryRow:
 
 @dataclass(frozen=True)
 class CategoryTable:
-    """Some categories under a title; `folded` rows are hidden until a reader opens them."""
+    """Categories under a title; `folded` rows are hidden until a reader opens them."""
 
     title: str
     note: str
@@ -101,11 +101,10 @@ def _format_f1(measures: Measures, name: str) -> str:
 def _find_worst(rows: Sequence[CategoryRow], runs: Sequence[Measures]) -> list[CategoryRow]:
     """Return the categories with the most errors in the first run; of equal ones those of lower F1."""
 
-    def rank(row: CategoryRow) -> tuple[float, float]:
-        errors = find_value_or_mean(runs[0], f"category.{row.name}.errors") or 0.0
-        return -errors, find_value_or_mean(runs[0], f"category.{row.name}.f1") or 0.0
+    def get(row: CategoryRow, kind: str) -> float:
+        return find_value_or_mean(runs[0], f"category.{row.name}.{kind}") or 0.0
 
-    return sorted(rows, key=rank)[:SHOWN]
+    return sorted(rows, key=lambda row: (-get(row, "errors"), get(row, "f1")))[:SHOWN]
 
 
 def _list_groups(runs: Sequence[Measures]) -> list[CategoryRow]:
@@ -142,7 +141,7 @@ MAX_NAMED = 2
 
 @dataclass(frozen=True)
 class ClassRow:
-    """One class: training and test documents, measures in percent, and the classes that its documents get instead."""
+    """One class: training and test documents, measures in percent, and the wrong classes that its documents get."""
 
     name: str
     train: int
@@ -160,27 +159,17 @@ class ClassRow:
 
 
 @dataclass(frozen=True)
-class ConfusedPair:
-    """Test documents of `label` that are given `given`."""
-
-    label: str
-    given: str
-    documents: int
-    share: float
-
-
-@dataclass(frozen=True)
 class ClassTables:
-    """The tables of one run."""
+    """The tables of one run; a pair is (label, class given instead, documents, percent of the label's documents)."""
 
     run: str
     rows: Sequence[ClassRow]
-    pairs: Sequence[ConfusedPair]
+    pairs: Sequence[tuple[str, str, int, float]]
     calibration: str
 
 
 def make_class_tables(results: Mapping[str, Any]) -> ClassTables | None:
-    """Return the tables of the run with the highest accuracy; None where results do not describe single labels."""
+    """Return the tables of the run with the highest accuracy; None unless each document has one label."""
     runs = {name: run for name, run in results["runs"].items() if "confusions" in run}
     if not runs:
         return None
@@ -194,7 +183,7 @@ def make_class_tables(results: Mapping[str, Any]) -> ClassTables | None:
             instead[label].append(f"{given} ({documents})")
     rows = [_make_row(name, counts[name], run["measures"], ", ".join(instead[name])) for name in names]
     tests = {row.name: row.test for row in rows}
-    pairs = [ConfusedPair(*entry, 100.0 * entry[2] / tests[entry[0]]) for entry in confusions[:MAX_PAIRS]]
+    pairs = [(*entry, 100.0 * entry[2] / tests[entry[0]]) for entry in confusions[:MAX_PAIRS]]
     return ClassTables(run["title"] or best, sort_worst_first(rows), pairs, describe_calibration(runs))
 
 
@@ -214,7 +203,7 @@ def _make_row(name: str, train: int, measures: Mapping[str, float | None], confu
         return measures.get(f"category.{name}.{kind}")
 
     test = int((get("tp") or 0) + (get("fn") or 0))
-    # Of a class without test documents, recall and F1 are not known.
+    # Recall and F1 of a class without test documents are unknown.
     recall, f1 = (get("recall"), get("f1")) if test > 0 else (None, None)
     return ClassRow(name, train, test, get("precision"), recall, f1, confused)
 
@@ -233,8 +222,8 @@ def class_tables_as_markdown(tables: ClassTables) -> str:
         [escape_markdown(row.name), *row.numbers, escape_markdown(row.confused)] for row in tables.rows
     ]
     pairs = [
-        [escape_markdown(pair.label), escape_markdown(pair.given), str(pair.documents), f"{pair.share:.1f}"]
-        for pair in tables.pairs
+        [escape_markdown(label), escape_markdown(given), str(documents), f"{share:.1f}"]
+        for label, given, documents, share in tables.pairs
     ]
     parts = [
         f"## Classes of {escape_markdown(tables.run)}, the worst first",

@@ -26,11 +26,6 @@ def cite(name: str = SOFTWARE) -> str:
     return join_unique_entries(_list_entries(name))
 
 
-def cite_experiment(paper: str, corpus: str, runs: Iterable[Mapping[str, Any]]) -> str:
-    """Return BibTeX for everything an experiment uses; `runs` are the resolved settings of its runs."""
-    return join_unique_entries(list_used_entries(paper, corpus, runs))
-
-
 def join_unique_entries(entries: Iterable[str]) -> str:
     """Join entries to one text, keeping the first of those with the same key."""
     by_key: dict[str, str] = {}
@@ -53,7 +48,7 @@ def _list_entries(name: str) -> Iterator[str]:
 
 
 def list_used_entries(paper: str, corpus: str, runs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield the entries of textcat, the paper, the collection, and the methods of the runs in order."""
+    """Yield the entries of textcat, the paper, the collection, and the methods of the resolved settings of runs."""
     yield make_software_entry()
     if paper in PAPERS:
         yield load_paper(paper).bibtex.strip()

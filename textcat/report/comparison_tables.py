@@ -1,4 +1,4 @@
-"""Tables of an experiment as text, CSV and Markdown: measured beside printed numbers, and the headline measures."""
+"""Tables of an experiment as text, CSV and Markdown: measured next to printed numbers, and the headline measures."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class ComparedTable:
     def format_rows(
         self, name: Callable[[str], str], cell: Callable[[CellVerdict | None], str]
     ) -> list[list[str]]:
-        """Return the rows with the functions that format their names and cells."""
+        """Return the rows; `name` and `cell` format their names and cells."""
         return [
             [name(row), *(cell(self.cells.get((row, column))) for column in self.columns)]
             for row in self.rows
@@ -71,17 +71,12 @@ def format_legend() -> str:
     return f"measured (printed): {signs}  {others}"
 
 
-def format_matrix_legend() -> str:
-    """Return the legend of the matrix, whose cells also have differences in documents."""
-    return f"{format_legend()}  d: difference in test documents"
-
-
 def tables_as_markdown(tables: Sequence[ComparedTable]) -> str:
     """Format all tables, each with a heading and its counts of verdicts."""
     parts = [format_legend(), ""]
     for table in tables:
         counted = ", ".join(f"{number} {verdict}" for verdict, number in table.counts().items())
-        parts += [f"## {table.id}: {table.caption}", "", table_as_text(table), "", f"{counted}", ""]
+        parts += [f"## {table.id}: {table.caption}", "", table_as_text(table), "", counted, ""]
     return "\n".join(parts)
 
 
@@ -92,12 +87,10 @@ def tables_as_csv(tables: Sequence[ComparedTable]) -> str:
     writer.writerow(["table", "row", "column", "printed", "measured", "difference", "verdict"])
     for table in tables:
         for cell in table.cells.values():
-            each = cell.cell
+            place = [table.id, cell.cell.row, cell.cell.column, cell.cell.printed]
             measured = "" if cell.measured is None else f"{cell.measured:.6g}"
             difference = "" if cell.difference is None else f"{cell.difference:+.4f}"
-            writer.writerow(
-                [table.id, each.row, each.column, each.printed, measured, difference, cell.verdict]
-            )
+            writer.writerow([*place, measured, difference, cell.verdict])
     return stream.getvalue()
 
 
@@ -109,11 +102,11 @@ def compare_tables(results: Mapping[str, Any]) -> list[ComparedTable]:
     ]
     measured = find_cell_values(published, {name: get_run_measures(results)})
     judged = judge_cells(measured, published, {}, load_deviations())
-    return [
-        _drop_empty_lines(make_compared_table([entry for entry in judged if entry.cell.table_id == table_id]))
+    by_table = {
+        table_id: [entry for entry in judged if entry.cell.table_id == table_id]
         for table_id in results["tables"]
-        if any(entry.cell.table_id == table_id for entry in judged)
-    ]
+    }
+    return [_drop_empty_lines(make_compared_table(entries)) for entries in by_table.values() if entries]
 
 
 def _drop_empty_lines(table: ComparedTable) -> ComparedTable:
@@ -166,7 +159,7 @@ RANKING_COLUMNS = {"P": "precision", "nDCG": "ndcg", "PSP": "psp", "coverage": "
 
 # Percentage of documents whose label is among the highest scores.
 TOP_MEASURES = {"top 3": "accuracy.top3", "top 5": "accuracy.top5"}
-# For runs that reject documents: classes right in scope, rejected out of scope, and what is answered.
+# Columns of runs that reject documents.
 REJECT_MEASURES = {
     "in-scope accuracy": "reject.in_scope_accuracy",
     "out-of-scope recall": "reject.out_of_scope_recall",
@@ -181,8 +174,8 @@ EQUAL_MEASURES = ("micro.precision", "micro.recall", "micro.f1")
 def choose_headline_columns(results: Mapping[str, Any], *, every: bool = False) -> list[str]:
     """Return the headline columns with at least one value, then the measures requested in the settings.
 
-    Where every document has one category and gets one, there is one column for the equal measures, no break-even
-    point, and each wrong document counts once; unless `every` column is wanted.
+    If every document has one category and gets one, several measures equal the accuracy: they share one column, there
+    is no break-even point, and each wrong document counts once. `every` asks for all columns nevertheless.
     """
     runs = results["runs"].values()
     if not every and _has_one_label(results):
@@ -221,7 +214,7 @@ def _list_present_columns(results: Mapping[str, Any], columns: Mapping[str, str]
 
 
 def _list_ranking_columns(results: Mapping[str, Any]) -> list[str]:
-    """Return P@k for every k that a run asks for, and the other kinds for the largest."""
+    """Return P@k for every k in the settings of a run, and the other rankings for the largest k."""
     asked = {k for run in results["runs"].values() for k in run["settings"]["evaluation"].get("ranking", [])}
     last = [f"{kind}@{max(asked)}" for kind in RANKING_COLUMNS if kind != "P"] if asked else []
     return [*(f"P@{k}" for k in sorted(asked)), *last]
@@ -253,7 +246,7 @@ def format_headline_numbers(measures: Mapping[str, float | None], columns: Seque
     for column in columns:
         value = find_value_or_mean(measures, _find_measure(column))
         if column == "wrong" and value is not None:
-            # A wrong document is an error of the category that it has and of the one that it gets.
+            # A wrong document is an error for the category that it has and for the one that it gets.
             value /= 2
         counted = column in ("errors", "wrong") and value is not None and float(value).is_integer()
         found.append(format_number(value, 0 if counted else 1))

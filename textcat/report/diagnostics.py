@@ -1,14 +1,15 @@
 """Diagnostics of a finished experiment: precision-recall curves, worst mistakes, and probable label errors.
 
 The licences of the collections allow research but do not mention quotation. A report therefore names their
-documents and the deciding words, and quotes no text unless asked to. The user's own documents are quoted unless
-asked not to. Probable label errors are training documents whose held-out probabilities contradict their label.
+documents and the deciding words, and quotes their text only if asked to. The user's own documents are quoted unless
+`--no-excerpts` is given. Probable label errors are training documents whose label contradicts their held-out
+probabilities.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -36,8 +37,6 @@ from textcat.experiment.steps.vectorize import read_vectors
 from textcat.store.arrays import read_array
 
 Points = list[tuple[float, float]]
-
-
 MAX_LABEL_ERRORS = 25
 
 
@@ -53,17 +52,16 @@ class ProbableLabelError:
     excerpt: str = ""
 
 
-def find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[ProbableLabelError]:
+def _find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[ProbableLabelError]:
     """Return the clearest contradictions first; none where the run has no held-out scores or probabilities."""
     run = chain.settings
     if run.calibration is None or run.train_documents is not None:
         return []
     scores = find_held_out_scores(context, chain.trained, seed, run.calibration.folds)
-    if scores is None:
-        return []
     vectors = read_vectors(chain.vectorized.build_folder(context))
     rule = load_single_label_rule(chain, vectors, context)
-    probabilities = rule.probabilities(load_model(chain.trained.build_folder(context)), scores)
+    model = load_model(chain.trained.build_folder(context))
+    probabilities = None if scores is None else rule.probabilities(model, scores)
     if probabilities is None:
         return []
     labels = find_columns(vectors.train_labels)
@@ -92,7 +90,7 @@ MIN_POINT_DISTANCE = 0.8
 class ScoredDecisions:
     """Scores, decisions and true labels of a run on the test documents; decisions and labels are sparse.
 
-    With many categories the scores are sparse: those of accepted, true and highest categories.
+    With many categories only the scores of accepted, true and highest categories are kept, as a sparse matrix.
     """
 
     scores: Any
@@ -173,24 +171,16 @@ def diagnose_runs(
     chains = [chain for chain in plan.chains if chain.repeat == 0]
     # Scores of a large collection fill the memory: at most two runs are loaded at a time.
     curves = {chain.run: _find_curve(chain, context) for chain in chains}
-    best = max(chains, key=lambda chain: _get_main_measure(measures[chain.run]["measures"]))
-    mistakes = collect_mistakes(best, chains, plan, context)
-    errors = _find_label_errors(plan, chains, measures, context)
+    ranked = sorted(chains, key=lambda chain: -_get_main_measure(measures[chain.run]["measures"]))
+    mistakes = collect_mistakes(ranked[0], chains, plan, context)
+    calibrated = next((chain for chain in ranked if chain.calibrated), None)
+    errors: list[ProbableLabelError] = []
+    if calibrated and describes_one_label(plan.experiment):
+        errors = _find_label_errors(calibrated, context, plan.experiment.seed)
     quoted = plan.experiment.corpus.name in OWN_FORMATS if quote is None else quote
     if quoted:
         mistakes, errors = _add_excerpts(mistakes, errors, plan.experiment, context)
     return Diagnostics(curves, mistakes, errors, quoted, empty)
-
-
-def _find_label_errors(
-    plan: Plan, chains: Sequence[Chain], measures: Mapping[str, Any], context: RunContext
-) -> list[ProbableLabelError]:
-    """Return the probable label errors that the best calibrated run shows, for one label per document."""
-    if not describes_one_label(plan.experiment):
-        return []
-    calibrated = [chain for chain in chains if chain.calibrated]
-    best = max(calibrated, key=lambda c: _get_main_measure(measures[c.run]["measures"]), default=None)
-    return find_label_errors(best, context, plan.experiment.seed) if best else []
 
 
 def find_worst_decisions(decided: ScoredDecisions, wrong: SparseLabels, most: int) -> list[MistakeLocation]:
@@ -221,15 +211,6 @@ def find_worst_confusions(decided: ScoredDecisions, most: int) -> list[MistakeLo
     margins = select_scores(decided.scores, rows, given) - select_scores(decided.scores, rows, own)
     order = np.argsort(-margins, kind="stable")[:most]
     return [MistakeLocation(int(rows[k]), int(given[k]), float(margins[k]), int(own[k])) for k in order]
-
-
-def find_deciding_words(
-    row: Any, weights: Floats, terms: Sequence[str], most: int
-) -> tuple[DecidingWord, ...]:
-    """Return the terms of a document (a sparse row) with the largest contributions to its score."""
-    parts = row.data * weights[row.indices]
-    order = np.argsort(-np.abs(parts), kind="stable")[:most]
-    return tuple(DecidingWord(terms[int(row.indices[k])], float(parts[k])) for k in order if parts[k] != 0.0)
 
 
 def _get_main_measure(measures: Mapping[str, float | None]) -> float:
@@ -284,9 +265,12 @@ def collect_mistakes(best: Chain, chains: Sequence[Chain], plan: Plan, context: 
         }
     others = [chain for chain in chains if chain is not best]
     runs, agreeing = _count_agreement(locations, decided, others, context)
-    weights = _WordWeights(best, context)
+    find_words = _make_word_finder(best, context)
     kinds = {
-        heading: [_describe_mistake(decided, location, weights, agreeing[location]) for location in found]
+        heading: [
+            _describe_mistake(decided, location, find_words(location), agreeing[location])
+            for location in found
+        ]
         for heading, found in locations.items()
         if found
     }
@@ -315,27 +299,38 @@ def _count_agreement(
     return runs, agreeing
 
 
-class _WordWeights:
-    """The test documents of a run and the word weights of its model, if it has any."""
+def _make_word_finder(
+    chain: Chain, context: RunContext
+) -> Callable[[MistakeLocation], tuple[DecidingWord, ...] | None]:
+    """Return a function that returns the words with the largest contributions to the score of a mistake.
 
-    def __init__(self, chain: Chain, context: RunContext) -> None:
-        vectors = read_vectors(chain.vectorized.build_folder(context))
-        model = load_model(chain.trained.build_folder(context))
-        self.rows, self.terms = vectors.test, vectors.terms
-        self.weights_of: Any = None if chain.projected else getattr(model, "category_weights", None)
+    For a confusion it is the difference of two scores. It returns None for models without word weights.
+    """
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    model = load_model(chain.trained.build_folder(context))
+    weights_of: Any = None if chain.projected else getattr(model, "category_weights", None)
 
-    def find_words(self, location: MistakeLocation) -> tuple[DecidingWord, ...] | None:
-        """Return the words that decided for a category, or for it and against the true category."""
-        if self.weights_of is None:
+    def find_words(location: MistakeLocation) -> tuple[DecidingWord, ...] | None:
+        if weights_of is None:
             return None
-        weights = self.weights_of(location.column)
+        weights = np.asarray(weights_of(location.column))
         if location.own is not None:
-            weights = weights - self.weights_of(location.own)
-        return find_deciding_words(self.rows[[location.row]], np.asarray(weights), self.terms, MAX_WORDS)
+            weights = weights - weights_of(location.own)
+        row = vectors.test[[location.row]]
+        parts = row.data * weights[row.indices]
+        order = np.argsort(-np.abs(parts), kind="stable")[:MAX_WORDS]
+        return tuple(
+            DecidingWord(vectors.terms[row.indices[k]], float(parts[k])) for k in order if parts[k] != 0.0
+        )
+
+    return find_words
 
 
 def _describe_mistake(
-    decided: ScoredDecisions, location: MistakeLocation, weights: _WordWeights, others: int
+    decided: ScoredDecisions,
+    location: MistakeLocation,
+    words: tuple[DecidingWord, ...] | None,
+    others: int,
 ) -> Mistake:
     names = decided.categories
     return Mistake(
@@ -344,7 +339,7 @@ def _describe_mistake(
         instead="" if location.own is None else names[location.own],
         labels=tuple(names[int(k)] for k in decided.labels[[location.row]].indices),
         margin=location.margin,
-        words=weights.find_words(location),
+        words=words,
         others=others,
     )
 

@@ -28,7 +28,7 @@ from textcat.report.category_tables import (
     list_category_tables,
     make_class_tables,
 )
-from textcat.report.citations import cite_experiment
+from textcat.report.citations import join_unique_entries, list_used_entries
 from textcat.report.comparison_tables import (
     ComparedTable,
     choose_headline_columns,
@@ -43,37 +43,27 @@ PACKAGES = ("numpy", "scipy", "numba", "nltk")
 
 def evaluate_conclusions(results: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Evaluate the claims that use this experiment; `besides` names the other experiments that they need."""
-    name = results["experiment"]
-    found = []
-    for claim in load_claims():
-        needed = list_claim_experiments(claim)
-        if name in needed:
-            tested = evaluate_claim(claim, {name: get_run_measures(results)}).describe()
-            found.append({**tested, "besides": [each for each in needed if each != name]})
-    return found
-
-
-@dataclass(frozen=True)
-class CurveLine:
-    """Curve of one run; `points` is an SVG point list with precision pointing up."""
-
-    title: str
-    points: str
+    name, measures = results["experiment"], get_run_measures(results)
+    return [
+        evaluate_claim(claim, {name: measures}).describe() | {"besides": [n for n in needed if n != name]}
+        for claim in load_claims()
+        if name in (needed := list_claim_experiments(claim))
+    ]
 
 
 def make_curve_lines(
     curves: Mapping[str, Sequence[tuple[float, float]]], runs: Mapping[str, Mapping[str, Any]]
-) -> list[CurveLine]:
-    """Return the curves to draw, in the order of the runs."""
+) -> list[dict[str, str]]:
+    """Return title and SVG point list (precision points up) of the curves to draw, in the order of the runs."""
     drawn = [name for name, points in curves.items() if len(points) > 1]
     best = sorted(drawn, key=lambda name: -(runs[name]["measures"].get("micro.bep") or 0.0))[:MAX_CURVES]
     return [
-        CurveLine(
-            runs[name]["title"] or name,
-            " ".join(f"{recall:g},{100 - precision:.4g}" for recall, precision in curves[name]),
-        )
+        {
+            "title": runs[name]["title"] or name,
+            "points": " ".join(f"{recall:g},{100 - precision:.4g}" for recall, precision in curves[name]),
+        }
         for name in drawn
-        if name in set(best)
+        if name in best
     ]
 
 
@@ -132,16 +122,11 @@ def render_template(template: str, **values: Any) -> str:
     )
 
 
-@dataclass(frozen=True)
-class PageScript:
-    """A script of this package; the page allows no other one, by its hash."""
-
-    source: Markup
-
-    @property
-    def hash(self) -> str:
-        """Return its hash for the Content-Security-Policy."""
-        return "sha256-" + base64.b64encode(hashlib.sha256(self.source.encode()).digest()).decode("ascii")
+def load_script() -> dict[str, str]:
+    """Return the page's script with its hash; by the Content-Security-Policy, browsers run no other one."""
+    source = _read_trusted("sort.js")
+    digest = hashlib.sha256(source.encode()).digest()
+    return {"source": source, "hash": "sha256-" + base64.b64encode(digest).decode("ascii")}
 
 
 def render_experiment_page(
@@ -158,9 +143,7 @@ def render_experiment_page(
     `choices` says how the open questions of a paper were answered.
     """
     diagnostics, name = diagnostics or Diagnostics(), results["experiment"]
-    summary: Counter[str] = Counter()
-    for table in tables:
-        summary.update(table.counts())
+    summary = Counter(cell.verdict for table in tables for cell in table.cells.values())
     columns = choose_headline_columns(results)
     classes = make_class_tables(results)
     return render_template(
@@ -172,7 +155,14 @@ def render_experiment_page(
         tables=tables,
         deviations=group_deviations(tables),
         headline=columns,
-        runs=[_describe_run(key, run, columns) for key, run in results["runs"].items()],
+        runs=[
+            {
+                "title": run["title"] or key,
+                "numbers": format_headline_numbers(run["measures"], columns),
+                "signature": run["signature"],
+            }
+            for key, run in results["runs"].items()
+        ],
         figures=pictures,
         single_label=bool(results["settings"]["corpus"]["single_label"]),
         # With one label per document, accuracy and risk against coverage take the place of the break-even point.
@@ -181,7 +171,7 @@ def render_experiment_page(
         classes=classes,
         class_headers=CLASS_HEADERS,
         label_errors=diagnostics.label_errors,
-        script=PageScript(_read_trusted("sort.js")) if classes else None,
+        script=load_script() if classes else None,
         mistakes=diagnostics.mistakes,
         quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),
@@ -189,16 +179,18 @@ def render_experiment_page(
         command=f"textcat run {name if name in find_experiment_files() else f'{name}.yaml'}",
         facts=collect_facts(results, seconds) | ({"terms": diagnostics.empty} if diagnostics.empty else {}),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
-        bibtex=cite_experiment(
-            results["paper"],
-            results["corpus"]["name"],
-            [run["settings"] for run in results["runs"].values()],
+        bibtex=join_unique_entries(
+            list_used_entries(
+                results["paper"],
+                results["corpus"]["name"],
+                [run["settings"] for run in results["runs"].values()],
+            )
         ),
     )
 
 
 def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) -> list[dict[str, str]]:
-    """Return each known deviation once, with the cells that it explains; `noted`: only those with a note's number."""
+    """Return each known deviation once, with the cells that it explains; with `noted` only cells that have a note."""
     cells: dict[str, list[str]] = {}
     evidence: dict[str, dict[str, None]] = {}
     for table in tables:
@@ -210,8 +202,3 @@ def group_deviations(tables: Sequence[ComparedTable], *, noted: bool = False) ->
         {"cells": ", ".join(ids), "reason": reason, "evidence": "; ".join(evidence[reason])}
         for reason, ids in cells.items()
     ]
-
-
-def _describe_run(name: str, run: Mapping[str, Any], columns: Sequence[str]) -> dict[str, Any]:
-    numbers = format_headline_numbers(run["measures"], columns)
-    return {"title": run["title"] or name, "numbers": numbers, "signature": run["signature"]}

@@ -44,11 +44,13 @@ _DECIMALS = re.compile(rb"\b([1-9][0-9]*\.[0-9]{2})[0-9]+")
 
 
 @contextmanager
-def make_axes(width: float = 7.0, height: float = 4.2) -> Iterator[tuple[Figure, Any]]:
-    """Yield a figure with one pair of axes in the common style."""
+def make_axes(
+    width: float = 7.0, height: float = 4.2, rows: int = 1, columns: int = 1, **options: Any
+) -> Iterator[tuple[Figure, Any]]:
+    """Yield a figure in the common style with its axes: one pair, or an array of panels (see `Figure.subplots`)."""
     with mpl.rc_context(STYLE):
         figure = Figure(figsize=(width, height), layout="constrained")
-        yield figure, figure.subplots()
+        yield figure, figure.subplots(rows, columns, **options)
 
 
 def set_log_axis(axes: Any) -> None:

@@ -56,18 +56,16 @@ def _find_results_files(folder: Path) -> Sequence[Path]:
 
 
 def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[CellVerdict]:
-    """Judge every published cell, or only those of the given experiments.
+    """Judge every published cell, or with `everything` false only the cells of the given experiments.
 
     Pinned values of results made from other corpus files are ignored.
     """
     published = [cell for cell in load_all_cells() if everything or cell.experiment in results]
-    pinned = load_pinned()
-    sources = load_pinned_sources()
+    pinned, sources, corpora = load_pinned(), load_pinned_sources(), _get_fingerprints(results)
     for cell in published:
-        made_from = results.get(cell.experiment, {}).get("corpus", {}).get("fingerprint")
-        if made_from is not None and sources.get(cell.experiment) != made_from:
+        if cell.experiment in corpora and sources.get(cell.experiment) != corpora[cell.experiment]:
             pinned.pop(cell.id, None)
-    measures = {name: get_run_measures(one) for name, one in results.items()}
+    measures = _get_measures(results)
     return judge_cells(
         find_cell_values(published, measures),
         published,
@@ -78,28 +76,33 @@ def judge_results(results: ResultsByExperiment, *, everything: bool) -> list[Cel
 
 
 def judge_baselines(results: ResultsByExperiment, *, everything: bool) -> list[JudgedMark]:
-    """Judge every published baseline of today, or only those of the given experiments."""
+    """Judge every published baseline of today, or only the baselines of the given experiments."""
     return judge_marks(
         [each for each in load_baselines() if everything or each.experiment in results],
-        {name: get_run_measures(one) for name, one in results.items()},
+        _get_measures(results),
         load_pinned_baselines(),
-        {name: one.get("corpus", {}).get("fingerprint") for name, one in results.items()},
+        _get_fingerprints(results),
     )
+
+
+def _get_measures(results: ResultsByExperiment) -> dict[str, Mapping[str, Any]]:
+    return {name: get_run_measures(one) for name, one in results.items()}
+
+
+def _get_fingerprints(results: ResultsByExperiment) -> dict[str, str]:
+    """Map experiments to the fingerprint of the corpus files of their results."""
+    return {name: one["corpus"]["fingerprint"] for name, one in results.items()}
 
 
 def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:
     """Map cell ids to measured values."""
-    return find_cell_values(load_all_cells(), {name: get_run_measures(one) for name, one in results.items()})
+    return find_cell_values(load_all_cells(), _get_measures(results))
 
 
 def find_changed_sources(results: ResultsByExperiment) -> list[str]:
-    """List experiments whose corpus files differ from those of the pinned values; their drift cannot be judged."""
+    """List the experiments whose corpus files differ from those of the pinned values, so that drift is not judged."""
     sources = {name: one.corpus for name, one in load_pinned_baselines().items()} | load_pinned_sources()
-    return [
-        name
-        for name, one in results.items()
-        if name in sources and one.get("corpus", {}).get("fingerprint") != sources[name]
-    ]
+    return [name for name, made in _get_fingerprints(results).items() if sources.get(name, made) != made]
 
 
 def load_pinned_sources() -> dict[str, str]:
@@ -113,11 +116,10 @@ def pin_values(results: ResultsByExperiment) -> Path:
     printed = [cell.id for cell in load_all_cells() if cell.printed is not None]
     measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
     write_atomically(folder / "pinned.yaml", render_pinned(measured, printed))
-    corpora = {name: one["corpus"]["fingerprint"] for name, one in results.items()}
+    corpora = _get_fingerprints(results)
     baselines = render_pinned_baselines(
         load_pinned_baselines(), judge_baselines(results, everything=False), corpora
     )
     write_atomically(folder / "pinned_baselines.yaml", baselines)
-    sources = load_pinned_sources() | corpora
-    write_atomically(folder / SOURCES_FILE, yaml.safe_dump(sources))
+    write_atomically(folder / SOURCES_FILE, yaml.safe_dump(load_pinned_sources() | corpora))
     return folder / "pinned.yaml"

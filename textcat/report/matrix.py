@@ -1,6 +1,6 @@
 """Reproduction matrix: every printed table and claim with its verdict, as JSON, Markdown and HTML.
 
-The JSON file stores shared texts once: `deviations` and `reasons` map short names, used by the cells, to texts. Paper
+The JSON file stores shared texts once: `deviations` and `reasons` map short names, which the cells use, to texts. Paper
 and table are stored with the table, not with its cells. The evidence of a claim maps experiment, run and measure to
 the number.
 """
@@ -24,7 +24,7 @@ from textcat.published.check import (
     summarize_differences,
     summarize_verdicts,
 )
-from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claims, load_claims
+from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claim, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.baseline_table import (
     HEADERS,
@@ -36,7 +36,7 @@ from textcat.report.baseline_table import (
 )
 from textcat.report.citations import cite, join_unique_entries
 from textcat.report.comparison_tables import (
-    format_matrix_legend,
+    format_legend,
     make_compared_table,
     number_notes,
     table_as_text,
@@ -71,7 +71,10 @@ def matrix_as_json(matrix: Mapping[str, Any]) -> str:
             name: _format_value(matrix[name])
             for name in ("totals", "readings", "text", "spreads", "papers", "claims")
         },
-        **{plural: _format_list(_format_named_texts(texts[plural]), "{}") for plural in texts},
+        **{
+            plural: _format_list([f"{json.dumps(n)}: {json.dumps(text)}" for text, n in named.items()], "{}")
+            for plural, named in texts.items()
+        },
         "tables": _format_list(tables, "[]"),
         "baselines": _format_value(matrix["baselines"]),
         "each_claim": _format_list([_format_value(claim) for claim in claims], "[]"),
@@ -110,10 +113,6 @@ def _name_text(text: str, kind: str, known: dict[str, str]) -> str:
     return known.setdefault(text, f"{kind}_{len(known) + 1}")
 
 
-def _format_named_texts(texts: Mapping[str, str]) -> list[str]:
-    return [f"{json.dumps(name)}: {json.dumps(text)}" for text, name in texts.items()]
-
-
 def _format_list(lines: Sequence[str], brackets: str) -> str:
     return brackets if not lines else f"{brackets[0]}\n" + ",\n".join(lines) + f"\n{brackets[1]}"
 
@@ -140,6 +139,8 @@ def render_matrix_page(
     """Render the HTML page; figures are read from the results in `folder`."""
     tables = {table["table"]: table for table in matrix["tables"]}
     readings = read_multiverses(folder)
+    used = {one["corpus"]["name"] for one in results.values()}
+    corpora = [name for name in list_corpora() if name in used]
     return render_template(
         "matrix.html",
         title="Reproduction of the numbers of five papers",
@@ -179,9 +180,7 @@ def render_matrix_page(
             **describe_machine(),
             "time": f"{sum(seconds.values()):,.0f} s for {len(seconds)} experiments",
         },
-        bibtex=join_unique_entries(
-            cite(name).strip() for name in ("textcat", *PAPERS, *_list_used_corpora(results))
-        ),
+        bibtex=join_unique_entries(cite(name).strip() for name in ("textcat", *PAPERS, *corpora)),
     )
 
 
@@ -219,22 +218,18 @@ def _collect_figures(paper: str, folder: Path, results: ResultsByExperiment) -> 
     """Return the figures of a paper that the results contain, each once."""
     wanted = {figure: name for name, one in results.items() for figure in one["figures"]}
     found = []
-    for figure, drawing in FIGURES.items():
+    for figure, (caption, _) in FIGURES.items():
         path = folder / wanted.get(figure, "") / "figures" / f"{figure.replace('.', '_')}.svg"
         if figure.startswith(f"{paper}.") and figure in wanted and path.is_file():
-            found.append(Picture(f"{figure}: {drawing.caption}", path.read_bytes()))
+            found.append(Picture(f"{figure}: {caption}", path.read_bytes()))
     return found
-
-
-def _list_used_corpora(results: ResultsByExperiment) -> list[str]:
-    used = {one["corpus"]["name"] for one in results.values()}
-    return [name for name in list_corpora() if name in used]
 
 
 def write_matrix(folder: Path, results: ResultsByExperiment) -> dict[str, Any]:
     """Write reproduction.json, .md and .html to the results folder, and return the matrix as plain values."""
     verdicts = judge_results(results, everything=True)
-    claims = evaluate_claims(load_claims(), {name: get_run_measures(one) for name, one in results.items()})
+    measures = {name: get_run_measures(one) for name, one in results.items()}
+    claims = [evaluate_claim(claim, measures) for claim in load_claims()]
     seconds = read_seconds(folder, results)
     matrix = make_matrix(verdicts, claims, seconds, folder)
     matrix["baselines"] = summarize_baselines(judge_baselines(results, everything=True), results)
@@ -313,7 +308,7 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
     """Format a summary row per table, then every table, then the claims."""
     rows = [
         [
-            f"[{t['table']}](#{_make_anchor(t['table'])})",
+            f"[{t['table']}](#{t['table'].replace('.', '')})",
             t["caption"],
             *(t["counts"][s] or "" for s in SHOWN_VERDICTS),
             *_format_differences(t["differences"]),
@@ -326,7 +321,7 @@ def matrix_as_markdown(matrix: Mapping[str, Any], verdicts: Sequence[CellVerdict
         "# Reproduction of the numbers of five papers\n",
         format_headline(matrix),
         tabulate(rows, headers=headers, tablefmt="github", disable_numparse=True),
-        f"\n{format_matrix_legend()}\n",
+        f"\n{format_legend()}  d: difference in test documents\n",
     ]
     for table in matrix["tables"]:
         parts += _format_table_section(
@@ -375,7 +370,3 @@ def _format_claims(claims: Sequence[Mapping[str, Any]]) -> str:
         for c in claims
     ]
     return tabulate(rows, headers=["", "claim", "statement", "numbers", "note"], tablefmt="github")
-
-
-def _make_anchor(table_id: str) -> str:
-    return table_id.replace(".", "")

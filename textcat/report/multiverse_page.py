@@ -20,31 +20,23 @@ FIGURES = "multiverse"
 
 
 def write_multiverse(folder: Path, summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Write the summary, the page and the curves; experiments summarized before stay beside the new ones."""
+    """Write the summary, the page and the curves; keep the experiments that an earlier summary has."""
     merged = merge_summaries(read_summary(folder), summary)
-    text = json.dumps(_pack_options(merged), indent=1, ensure_ascii=False, sort_keys=False)
+    # The file has only those options of a reading in which it differs from the default reading.
+    packed = _change_options(
+        merged, lambda default, own: {name: own[name] for name in own if own[name] != default.get(name)}
+    )
+    text = json.dumps(packed, indent=1, ensure_ascii=False, sort_keys=False)
     write_atomically(folder / SUMMARY_FILE, _join_number_lists(text) + "\n")
     pictures = draw_curves(folder / FIGURES, merged)
     write_atomically(folder / PAGE_FILE, render_multiverse_page(merged, pictures))
     return merged
 
 
-def _pack_options(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the summary with only those options of a reading in which it differs from the default reading."""
-    return _replace_options(
-        summary, lambda default, own: {name: own[name] for name in own if own[name] != default.get(name)}
-    )
-
-
-def _unpack_options(summary: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the summary with all options of each reading."""
-    return _replace_options(summary, lambda default, own: {**default, **own})
-
-
-def _replace_options(
+def _change_options(
     summary: Mapping[str, Any], change: Callable[[dict[str, str], dict[str, str]], dict[str, str]]
 ) -> dict[str, Any]:
-    """Return a copy with the options of each reading changed, given those of the default reading."""
+    """Return a copy with changed options; `change` gets those of the default reading and those of a reading."""
     experiments = {}
     for name, each in summary["experiments"].items():
         default = each["default"]["options"]
@@ -59,10 +51,7 @@ def _join_number_lists(text: str) -> str:
 
 
 def read_summary(folder: Path) -> dict[str, Any] | None:
-    """Return the contents of multiverse.json in a folder, with all options of each reading; None without the file.
-
-    The file has the options in which a reading differs from the default reading.
-    """
+    """Return the contents of multiverse.json in a folder, with all options of each reading; None without the file."""
     path = folder / SUMMARY_FILE
     if not path.exists():
         return None
@@ -72,7 +61,7 @@ def read_summary(folder: Path) -> dict[str, Any] | None:
             raise ValueError(f"format {summary['format']}")
         if not {"paper", "questions", "experiments", "claims"} <= summary.keys():
             raise ValueError("a part is missing")
-        return _unpack_options(summary)
+        return _change_options(summary, lambda default, own: {**default, **own})
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         hint = "Delete it; `textcat multiverse` writes it again."
         raise BadDataError(f"not readable as a multiverse: {error}", where=str(path), hint=hint) from error

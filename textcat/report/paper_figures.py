@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
 from textcat.report.figures import (
     COLOURS,
-    STYLE,
     choose_line_style,
     make_axes,
     plot_macro_f1_by_classes,
@@ -78,9 +74,8 @@ def plot_objective_by_steps(results: Mapping[str, Any]) -> Figure:
     """Plot figure 2 of zhang_jin_2003: SVM objective by MLR-CG steps, with the SVM's optimum, one panel per topic."""
     runs = results["runs"]
     topics = list(results["corpus"]["train_counts"])
-    with plt.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 5.2), layout="constrained")
-        for axes, topic in zip(figure.subplots(2, 2).flat, topics, strict=False):
+    with make_axes(7.0, 5.2, 2, 2) as (figure, panels):
+        for axes, topic in zip(panels.flat, topics, strict=False):
             points = _list_objectives_by_steps(runs, topic)
             axes.plot(*zip(*points, strict=True), marker="o", markersize=3, color=COLOURS[0], label="MLR-CG")
             final = runs["svm"]["measures"][f"category.{topic}.svm_objective"]
@@ -124,22 +119,20 @@ def plot_paths(results: Mapping[str, Any], prior: str) -> Figure:
 def plot_margin_histograms(results: Mapping[str, Any]) -> Figure:
     """Plot figure 5 of zhang_oles_2001: histograms of score times label, one panel per method."""
     runs = results["runs"]
-    with plt.rc_context(STYLE):
-        figure = Figure(figsize=(7.0, 3.4), layout="constrained")
-        panels = np.atleast_1d(figure.subplots(1, len(runs), sharex=True, sharey=True))
-        for axes, (name, run) in zip(panels, runs.items(), strict=True):
+    with make_axes(7.0, 3.4, 1, len(runs), sharex=True, sharey=True, squeeze=False) as (figure, panels):
+        for axes, (name, run) in zip(panels[0], runs.items(), strict=True):
             series = run["series"]
             axes.stairs(series["margins.counts"], series["margins.edges"], fill=True, color=COLOURS[0])
             axes.set(title=run["title"] or name, xlabel="score times label")
-        panels[0].set_ylabel("training documents")
+        panels[0, 0].set_ylabel("training documents")
         return figure
 
 
 def plot_misclassification_measure(results: Mapping[str, Any]) -> Figure:
     """Plot figure 4 of gao_2003: the misclassification measure of both classes before and after learning.
 
-    d belongs to the positive class in both, so learning moves positives left and negatives right. Heights are
-    densities, because the histograms have bins of different width.
+    The measure d is that of the positive class for all documents, so learning moves positives left and negatives right.
+    Heights are densities, because the histograms have bins of different width.
     """
     with make_axes() as (figure, axes):
         position = 0
@@ -249,53 +242,32 @@ def _plot_lines(x: Any, lines: Mapping[str, Any], across: str, upwards: str) -> 
         return figure
 
 
-@dataclass(frozen=True)
-class PaperFigure:
-    """A caption and the function that draws results; it returns None if there is nothing to draw."""
-
-    caption: str
-    draw: Callable[[Mapping[str, Any]], Figure | None]
-
-
-FIGURES: Mapping[str, PaperFigure] = MappingProxyType(
-    {
-        "zhang_oles_2001.figure4": PaperFigure("Loss functions", plot_losses),
-        "zhang_oles_2001.figure5": PaperFigure("Training margins of the topic earn", plot_margin_histograms),
-        "zhang_oles_2001.figure6": PaperFigure("Macro F1 over the largest classes", plot_macro_f1),
-        "zhang_oles_2001.figure7": PaperFigure(
-            "Break-even point of logistic regression by number of features",
-            partial(plot_bep_by_parameter, prefix="features_", label="number of features"),
-        ),
-        "zhang_oles_2001.figure8": PaperFigure(
-            "Break-even point of logistic regression by lambda",
-            partial(plot_bep_by_parameter, prefix="lambda_", label="lambda"),
-        ),
-        "zhang_jin_2003.figure1": PaperFigure(
-            "The loss of MLR-CG approaches the hinge loss", plot_loss_approximations
-        ),
-        "zhang_jin_2003.figure2": PaperFigure("SVM objective by MLR-CG steps", plot_objective_by_steps),
-        "genkin_2004.figure1": PaperFigure("The Laplace density", plot_laplace_density),
-        "genkin_2004.figure2": PaperFigure(
-            "Eight weights under a Gaussian prior", partial(plot_paths, prior="ridge")
-        ),
-        "genkin_2004.figure3": PaperFigure(
-            "Eight weights under a Laplace prior", partial(plot_paths, prior="lasso")
-        ),
-        "genkin_2004.figure6": PaperFigure(
-            "Test errors per category with three methods", plot_errors_by_method
-        ),
-        "genkin_2004.figure7": PaperFigure("Number of features that the lasso keeps", plot_kept_features),
-        "genkin_2004.figure8": PaperFigure(
-            "Features kept against positive training documents", plot_features_by_positives
-        ),
-        "gao_2003.figure2": PaperFigure("Smooth error count", plot_sigmoid),
-        "gao_2003.figure3": PaperFigure("Training F1 of acq during descent", plot_convergence),
-        "gao_2003.figure4": PaperFigure(
-            "Misclassification measure of acq before and after learning",
-            plot_misclassification_measure,
-        ),
-        "zhang_2000.figure1": PaperFigure(
-            "Precision and recall over the ten largest topics", plot_precision_recall
-        ),
-    }
-)
+# Caption, and the function that draws results; it returns None if there is nothing to draw.
+FIGURES: Mapping[str, tuple[str, Callable[[Mapping[str, Any]], Figure | None]]] = {
+    "zhang_oles_2001.figure4": ("Loss functions", plot_losses),
+    "zhang_oles_2001.figure5": ("Training margins of the topic earn", plot_margin_histograms),
+    "zhang_oles_2001.figure6": ("Macro F1 over the largest classes", plot_macro_f1),
+    "zhang_oles_2001.figure7": (
+        "Break-even point of logistic regression by number of features",
+        partial(plot_bep_by_parameter, prefix="features_", label="number of features"),
+    ),
+    "zhang_oles_2001.figure8": (
+        "Break-even point of logistic regression by lambda",
+        partial(plot_bep_by_parameter, prefix="lambda_", label="lambda"),
+    ),
+    "zhang_jin_2003.figure1": ("The loss of MLR-CG approaches the hinge loss", plot_loss_approximations),
+    "zhang_jin_2003.figure2": ("SVM objective by MLR-CG steps", plot_objective_by_steps),
+    "genkin_2004.figure1": ("The Laplace density", plot_laplace_density),
+    "genkin_2004.figure2": ("Eight weights under a Gaussian prior", partial(plot_paths, prior="ridge")),
+    "genkin_2004.figure3": ("Eight weights under a Laplace prior", partial(plot_paths, prior="lasso")),
+    "genkin_2004.figure6": ("Test errors per category with three methods", plot_errors_by_method),
+    "genkin_2004.figure7": ("Number of features that the lasso keeps", plot_kept_features),
+    "genkin_2004.figure8": ("Features kept against positive training documents", plot_features_by_positives),
+    "gao_2003.figure2": ("Smooth error count", plot_sigmoid),
+    "gao_2003.figure3": ("Training F1 of acq during descent", plot_convergence),
+    "gao_2003.figure4": (
+        "Misclassification measure of acq before and after learning",
+        plot_misclassification_measure,
+    ),
+    "zhang_2000.figure1": ("Precision and recall over the ten largest topics", plot_precision_recall),
+}

@@ -1,8 +1,8 @@
 """The headline of the matrix: every printed number counted once, and what the default and nearest readings reproduce.
 
 The default reading uses no test result. The nearest reading is fitted to test results, and known only for the
-experiments whose readings were run (multiverse.json). Experiments that still take other options than the default
-reading are counted apart.
+experiments whose readings were run (multiverse.json). Experiments that take other options than the default reading are
+counted separately.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ COMPARED = HEADLINE[:3]
 
 @dataclass(frozen=True)
 class Departures:
-    """The open questions that an experiment answers differently from the default reading or does not answer.
+    """The open questions that an experiment does not answer as the default reading does.
 
-    `fitted`: those whose answer was chosen by test results.
+    `fitted`: the questions whose answer was chosen by test results.
     """
 
     questions: tuple[str, ...] = ()
@@ -81,9 +81,9 @@ def _list_names(names: Iterable[Iterable[str]]) -> str:
 def summarize_by_reading(verdicts: Sequence[CellVerdict], folder: Path | None) -> dict[str, Any]:
     """Count the cells of tables by reading.
 
-    default: cells of experiments that are the default reading. fitted: of those with an answer chosen by test
-    results. other: of those that depart from the default reading without such an answer.
-    nearest: for the experiments whose readings were run, the cells under the nearest and under the default reading.
+    default: cells of experiments that are the default reading; fitted: of experiments with an answer that was chosen by
+    test results; other: of experiments that depart from the default reading in another way; nearest: cells of the
+    experiments whose readings were run, under the nearest and under the default reading.
     """
     in_tables = [entry for entry in verdicts if entry.cell.group == "tables"]
     groups: dict[str, list[CellVerdict]] = {"default": [], "fitted": [], "other": []}
@@ -107,7 +107,7 @@ def _count(entries: Sequence[CellVerdict]) -> dict[str, Any]:
 
 
 def read_multiverses(folder: Path) -> dict[str, dict[str, Any]]:
-    """Map the experiments of all papers to summaries of their readings; those of other questions are left out."""
+    """Map the experiments of all papers to summaries of their readings, unless these answer outdated questions."""
     found: dict[str, dict[str, Any]] = {}
     for paper in PAPERS:
         summary = read_summary(folder / paper)
@@ -173,7 +173,7 @@ def format_headline(matrix: Mapping[str, Any]) -> str:
 
 
 def list_headline_rows(matrix: Mapping[str, Any]) -> list[list[str]]:
-    """Return the counts as rows: numbers in tables by reading, all of them, then what is counted apart."""
+    """Return the counts as rows: numbers in tables by reading, all numbers in tables, then text and deviations."""
     groups = [
         ("all numbers in tables", matrix["totals"]),
         ("numbers in running text", matrix["text"]),
@@ -187,7 +187,7 @@ def list_headline_rows(matrix: Mapping[str, Any]) -> list[list[str]]:
 
 
 def list_headline_sentences(matrix: Mapping[str, Any]) -> list[str]:
-    """Return the headline as sentences: first the numbers in tables, then everything that is counted apart."""
+    """Return the headline as sentences: first the numbers in tables, then those that are counted separately."""
     totals, claims = matrix["totals"], matrix["claims"]
     found, verdicts = totals["headline"], totals["verdicts"]
     return [
@@ -200,7 +200,7 @@ def list_headline_sentences(matrix: Mapping[str, Any]) -> list[str]:
         f"Of the {totals['runnable_gated']} judged numbers with available data, "
         f"{format_percent(totals['share_reproduced'])} are reproduced and "
         f"{format_percent(totals['share_reproduced_or_close'])} are reproduced or close.",
-        "Counted apart: "
+        "Counted separately: "
         + "; ".join(
             f"of {matrix[group]['counted']} {name}, {_list_counts(matrix[group]['headline'])}"
             for group, name in (
@@ -235,8 +235,8 @@ def describe_readings(by_reading: Mapping[str, Any]) -> str:
         )
     if nearest["cells"]:
         parts.append(
-            f"The nearest of the readings that were run is {nearest['how']}: in the {len(nearest['experiments'])} "
-            f"experiments of {len(nearest['papers'])} papers that were run so, it reproduces "
+            f"The nearest reading is {nearest['how']}: in the {len(nearest['experiments'])} experiments of "
+            f"{len(nearest['papers'])} papers whose readings were run, it reproduces "
             f"{nearest['headline']['reproduced']} of {nearest['cells']} numbers, where the default reading "
             f"reproduces {nearest['default_headline']['reproduced']}."
         )

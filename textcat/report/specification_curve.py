@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from textcat.published.check import CellVerdict
 from textcat.published.verdicts import find_measure_kind, read_printed
-from textcat.report.figures import COLOURS, STYLE
+from textcat.report.figures import COLOURS, make_axes
 
 Floats = NDArray[np.float64]
 DEFAULT_COLOUR, NEAREST_COLOUR, OTHER_COLOUR, PRINTED_COLOUR = COLOURS[0], COLOURS[1], COLOURS[7], COLOURS[6]
@@ -27,7 +26,7 @@ DEFAULT_COLOUR, NEAREST_COLOUR, OTHER_COLOUR, PRINTED_COLOUR = COLOURS[0], COLOU
 
 @dataclass(frozen=True)
 class Curve:
-    """What is drawn for one table: a value for each reading, and what is printed."""
+    """The curve of one table: a value for each reading, and the printed value."""
 
     table: str
     values: Floats
@@ -75,9 +74,8 @@ def plot_specification_curve(curve: Curve) -> Figure:
     if curve.nearest not in (None, 0):
         colours[int(np.flatnonzero(order == curve.nearest)[0])] = NEAREST_COLOUR
     matrix_height = 0.19 * max(len(rows), 1) + 0.3
-    with mpl.rc_context(STYLE):
-        figure = Figure(figsize=(9.0, 3.0 + matrix_height), layout="constrained")
-        above, below = figure.subplots(2, 1, sharex=True, height_ratios=[3.0, matrix_height])
+    heights = [3.0, matrix_height]
+    with make_axes(9.0, sum(heights), 2, sharex=True, height_ratios=heights) as (figure, (above, below)):
         _draw_values(above, curve, order, colours)
         _draw_matrix(below, curve, order, rows, colours)
     return figure

@@ -40,7 +40,7 @@ def render_tune_page(
 ) -> str:
     """Render the page."""
     measures = report["test"]["measures"]
-    # With one label a document, micro F1 and precision at 1 equal the accuracy.
+    # With one label per document, micro F1 and precision at 1 equal the accuracy.
     same = {"micro.f1", "precision@1"} if report["single_label"] else set()
     shown = [name for name in TEST_MEASURES if name not in same and measures.get(name) is not None]
     return render_template(
@@ -77,7 +77,7 @@ def draw_figures(folder: Path, report: Mapping[str, Any]) -> dict[str, Picture]:
 
 
 def plot_history(report: Mapping[str, Any]) -> Figure | None:
-    """Plot every measured path by the time of the search, and the best so far as a line."""
+    """Plot the value of every measurement against the time of the search, and the best so far as a line."""
     history: Sequence[Mapping[str, Any]] = report["history"]
     if not history:
         return None

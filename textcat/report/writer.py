@@ -97,8 +97,8 @@ def write_report(
     seconds: Mapping[str, float],
     diagnostics: Diagnostics | None = None,
 ) -> None:
-    """Write table.md, table.csv, table.tex, report.html and figures/; `tables` are those of `compare_tables`."""
-    # Results of the papers are compared with tables that have every column.
+    """Write table.md, table.csv, table.tex, report.html and figures/; `tables` come from `compare_tables`."""
+    # Runs of the papers show every column, because the printed tables do.
     own = runs_as_text(results, escape_markdown, every=bool(results["paper"]))
     compared = tables_as_markdown(tables) if tables else ""
     classes = make_class_tables(results)
@@ -134,13 +134,10 @@ def draw_figures(folder: Path, results: Mapping[str, Any]) -> list[Picture]:
 def _draw_paper_figures(results: Mapping[str, Any]) -> list[FigureEntry]:
     from textcat.report.paper_figures import FIGURES  # noqa: PLC0415
 
+    chosen = {figure: FIGURES[figure] for figure in results["figures"]}
     return [
-        (
-            figure_id.replace(".", "_"),
-            f"{figure_id}: {FIGURES[figure_id].caption}",
-            FIGURES[figure_id].draw(results),
-        )
-        for figure_id in results["figures"]
+        (figure.replace(".", "_"), f"{figure}: {caption}", draw(results))
+        for figure, (caption, draw) in chosen.items()
     ]
 
 

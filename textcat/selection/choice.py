@@ -1,6 +1,6 @@
 """Select the features of each category: the best ones for each category, or one set for all.
 
-Of equal scores the term with the lower index, the earlier one in sorted order, goes first.
+Ties are broken by the index of the terms, which is their sorted order.
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ def select_features(X: csr_array, Y: NDArray[np.bool_], settings: SelectionSetti
 def _select_among_positive(
     X: csr_array, Y: NDArray[np.bool_], candidates: NDArray[np.bool_], settings: SelectionSettings
 ) -> NDArray[np.bool_]:
-    """Select features where a category's dictionary holds only the terms of its own training documents.
+    """Select features if a category's dictionary contains only the terms of its own training documents.
 
-    With one set for all categories a category still keeps the terms of its dictionary alone.
+    Even with one set for all categories, a category keeps only the terms in its dictionary.
     """
     own = csr_array(mark_presence(X).T @ csr_array(Y.astype(np.float64))).toarray() > 0
     own &= candidates[:, None]

@@ -13,7 +13,7 @@ import os
 import shutil
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -77,9 +77,9 @@ def _locate_uses(root: Path) -> Path:
 
 
 def record_use(root: Path, experiment: str, keys: Iterable[str]) -> None:
-    """Record that an experiment uses these artifacts, beside those of its earlier runs.
+    """Record that an experiment uses these artifacts, in addition to those of its earlier runs.
 
-    A cache that cannot be written to can still be read: no record is made then.
+    If the cache cannot be written to, nothing is recorded, because it can still be read.
     """
     path = _locate_uses(root) / f"{experiment}.json"
     wanted = set(keys)
@@ -176,25 +176,16 @@ def _find_users(artifacts: Sequence[StoredArtifact], uses: Uses) -> defaultdict[
     return users
 
 
-def sum_by_stage(artifacts: Iterable[StoredArtifact]) -> dict[str, tuple[int, int]]:
-    """Map stages to the number and bytes of their artifacts."""
-    return _sum_by((each.stage, each.bytes) for each in artifacts)
-
-
-def sum_by_experiment(artifacts: Iterable[StoredArtifact]) -> dict[str, tuple[int, int]]:
-    """Map experiments to the number and bytes of their artifacts; a shared one counts for each of them.
-
-    The key "" is for artifacts of no known experiment.
-    """
-    return _sum_by((name, each.bytes) for each in artifacts for name in each.experiments or ("",))
-
-
-def _sum_by(sizes: Iterable[tuple[str, int]]) -> dict[str, tuple[int, int]]:
-    numbers, together = Counter[str](), Counter[str]()
-    for name, size in sizes:
-        numbers[name] += 1
-        together[name] += size
-    return {name: (numbers[name], together[name]) for name in sorted(numbers)}
+def sum_sizes(
+    artifacts: Iterable[StoredArtifact], groups: Callable[[StoredArtifact], Iterable[str]]
+) -> dict[str, tuple[int, int]]:
+    """Map names to the number and bytes of their artifacts; `groups` returns the names of an artifact."""
+    numbers, sizes = Counter[str](), Counter[str]()
+    for each in artifacts:
+        for name in groups(each):
+            numbers[name] += 1
+            sizes[name] += each.bytes
+    return {name: (numbers[name], sizes[name]) for name in sorted(numbers)}
 
 
 def clear_artifacts(

@@ -8,14 +8,14 @@ probability. Scores are standardized first, so that their unit does not matter.
 Isotonic regression: the pool-adjacent-violators algorithm finds steps of equal probability (Zadrozny & Elkan, KDD
 2002). Probabilities are interpolated between steps and constant beyond the last ones.
 
-Temperature, for one category per document: the softmax of all scores times one number, that of maximum likelihood
-(Guo, Pleiss, Sun & Weinberger, ICML 2017). Probabilities sum to 1 and the highest score keeps the highest one.
+Temperature, for one category per document: the softmax of all scores times one number, chosen by maximum likelihood
+(Guo, Pleiss, Sun & Weinberger, ICML 2017). Probabilities sum to 1, and the highest score has the highest probability.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -130,7 +130,7 @@ def _compute_derivatives(scores: Floats, wanted: Floats, point: Floats) -> tuple
 
 @dataclass(frozen=True)
 class Isotonic:
-    """The ends of all steps; those of category k are `ends[k] : ends[k + 1]` of `knots` and `levels`."""
+    """The ends of all steps; category k has the places `ends[k] : ends[k + 1]` of `knots` and `levels`."""
 
     knots: Floats
     levels: Floats
@@ -198,7 +198,7 @@ class Temperature:
     inverse: Floats
 
     def probabilities(self, scores: Floats) -> Floats:
-        """Return probabilities, documents x categories; those of a document sum to 1."""
+        """Return probabilities, documents x categories, which sum to 1 for each document."""
         return np.asarray(softmax(scores * self.inverse, axis=1))
 
     def select_categories(self, first: int, stop: int) -> Temperature:
@@ -251,14 +251,18 @@ def normalize_probabilities(probabilities: Floats) -> Floats:
 
 
 class CalibrationSettings(StrictSettings):
-    """How scores become probabilities, for learners without probabilities of their own."""
+    """How scores become probabilities, for learners without their own probabilities."""
 
     method: Literal["platt", "isotonic", "temperature"] = "platt"
     folds: int = Field(default=5, ge=2)
 
 
 Calibration = Platt | Isotonic | Temperature
-_KINDS: dict[str, type[Calibration]] = {"platt": Platt, "isotonic": Isotonic, "temperature": Temperature}
+CALIBRATIONS: dict[str, type[Calibration]] = {
+    "platt": Platt,
+    "isotonic": Isotonic,
+    "temperature": Temperature,
+}
 _FITTERS: dict[str, Callable[[Floats, Bools], Calibration]] = {
     "platt": fit_platt,
     "isotonic": fit_isotonic,
@@ -285,13 +289,3 @@ def join_calibrations(parts: Sequence[Calibration]) -> Calibration:
         return Platt(joined["slope"], joined["intercept"])
     steps = np.concatenate([np.diff(each["ends"]) for each in arrays])
     return Isotonic(joined["knots"], joined["levels"], np.concatenate([[0], np.cumsum(steps)]))
-
-
-def list_calibration_arrays(method: str) -> list[str]:
-    """Return the names of the arrays of a calibration."""
-    return [entry.name for entry in fields(_KINDS[method])]
-
-
-def restore_calibration(method: str, arrays: Mapping[str, NDArray[Any]], categories: int) -> Calibration:
-    """Rebuild a calibration from its fields."""
-    return _KINDS[method].from_arrays(arrays, categories)

@@ -1,8 +1,8 @@
 """Reject documents that belong to no class, by a threshold on their best probability.
 
-The threshold is chosen on held-out probabilities of training documents: a share `coverage` of those that are in scope
-stays above it. No document out of scope is needed; where the data has some, under a label of their own, that label is
-learned too, is not counted as a class that a document can be in scope by, and is given to rejected documents.
+The threshold is chosen on held-out probabilities of training documents, so that a share `coverage` of the documents in
+scope stays above it. No document out of scope is needed. If the data has such documents under a separate label, that
+label is learned too and given to rejected documents, but it does not count as a class in scope.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from textcat.thresholds.tuning import Bools, Floats
 
 
 class RejectSettings(StrictSettings):
-    """Which documents get no class although each document has one."""
+    """Which documents are rejected: they get no class, or the label of documents out of scope."""
 
     coverage: float = Field(default=0.975, gt=0, le=1)
     label: str | None = None

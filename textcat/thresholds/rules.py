@@ -203,7 +203,7 @@ def accept_top_documents(scores: Floats, wanted: Floats) -> Bools:
 def find_expected_f1_thresholds(probabilities: Floats) -> Floats:
     """Return the best threshold of each category for these documents: the lowest accepted probability.
 
-    Of equally good cuts the smallest is taken.
+    Among equally good cuts the smallest is used.
     """
     _check_probabilities(probabilities)
     if not len(probabilities):

@@ -220,7 +220,7 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
         ((learned == 0) & (tested > 0), "only in test documents: they cannot be learned and count as errors"),
         (learned == 1, "in a single training document: too few to learn from"),
     ):
-        # The label of documents out of scope may be that of test documents only.
+        # Only test documents may have the label for documents out of scope.
         found = [names[k] for k in np.flatnonzero(chosen) if names[k] not in expected]
         if found:
             shown = list_first(found, SHOWN)

@@ -49,7 +49,7 @@ log = logging.getLogger(__name__)
 FORMAT = 2
 DEFAULT_SAMPLE = 96
 MAX_READINGS = 1024
-# Artifacts that are no step of their own (a descent, scores of held-out parts) and that several steps may share.
+# Artifacts that several steps may share and that are not steps themselves: a descent, scores of held-out parts.
 BESIDE_STEPS = {"course", "held_out"}
 Reading = dict[str, str]
 RunMeasures = Mapping[str, MeasureValues]
@@ -108,7 +108,7 @@ class Multiverse:
     ) -> Multiverse:
         """Choose the readings of the experiments; `earlier` is a summary whose readings are kept."""
         loaded = [ReadableExperiment.load(name, readings) for name in wanted]
-        space = ReadingSpace.of(loaded, readings)
+        space = ReadingSpace.collect(loaded, readings)
         number = min(space.size, MAX_READINGS) if selection.sample is None else selection.sample
         chosen = space.select(number, selection.seed)
         before = earlier["experiments"] if earlier else {}

@@ -22,7 +22,6 @@ from textcat.evaluation.comparison import (
 from textcat.evaluation.measures import (
     Bools,
     ContingencyTable,
-    ZeroDivision,
     count_contingency,
     make_dense_labels,
 )
@@ -81,7 +80,7 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
             chains = []
         else:
             chains = _find_chains(experiment, run, context)
-        # The experiment may have changed since: these results are asked for.
+        # The cache is of no use if the experiment has changed since these results were written.
         same = bool(chains) and compute_signature(chains) == written["runs"][run]["signature"]
         found = _read_cached_outcome(experiment, run, chains, context) if same else None
         return found or _make_counts_outcome(written, run, "its experiment's cache is not here")
@@ -169,49 +168,29 @@ def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOut
 SAME_DOCUMENTS_HINT = "Compare runs of one experiment, or of two on the same collection and split."
 
 
-@dataclass(frozen=True)
-class RunComparison:
-    """The comparison of two runs, the number of documents, and notes on what it does not cover."""
-
-    left: str
-    right: str
-    comparison: Comparison
-    zero_division: ZeroDivision
-    documents: int
-    notes: Sequence[str]
-    asked: dict[str, dict[str, float]] = field(default_factory=dict)
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able data."""
-        return {
-            "left": self.left,
-            "right": self.right,
-            "documents": self.documents,
-            "notes": list(self.notes),
-            "overall": describe_overall(self.comparison, self.zero_division) | self.asked,
-            "tests": describe_tests(self.comparison),
-            "categories": describe_categories(self.comparison),
-        }
-
-
-def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples: int = 1000) -> RunComparison:
-    """Compare two runs on their common categories; raise UsageError if their test documents differ."""
+def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples: int) -> dict[str, Any]:
+    """Compare two runs on their common categories, as JSON-able data; refuse runs with different test documents."""
     shared = [name for name in left.categories if name in set(right.categories)]
     if not shared:
         raise UsageError(f"{left.name} and {right.name} have no category in common", hint=SAME_DOCUMENTS_HINT)
     notes = [f"{each.name}: {each.note}" for each in (left, right) if each.note]
     if others := len(set(left.categories) ^ set(right.categories)):
         notes.append(f"{others} categories are left out, which only one run has")
-    if left.decided and right.decided:
-        comparison = _compare_by_decisions(left, right, left.decided, right.decided, shared, seed, samples)
-    else:
-        comparison = _compare_by_counts(left, right, shared)
+    comparison = _compare_by_decisions(left, right, shared, seed, samples)
+    if not (left.decided and right.decided):
         notes.append(
             "tests on single decisions (McNemar, micro sign, bootstrap) need the decisions of both runs"
         )
-    documents = int(comparison.left.documents[0])
     asked = {} if others else _compare_asked_measures(left, right)
-    return RunComparison(left.name, right.name, comparison, left.zero_division, documents, notes, asked)
+    return {
+        "left": left.name,
+        "right": right.name,
+        "documents": int(comparison.left.documents[0]),
+        "notes": notes,
+        "overall": describe_overall(comparison, left.zero_division) | asked,
+        "tests": describe_tests(comparison),
+        "categories": describe_categories(comparison),
+    }
 
 
 def _compare_asked_measures(left: RunOutcome, right: RunOutcome) -> dict[str, dict[str, float]]:
@@ -239,15 +218,22 @@ def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str
 
 
 def _compare_by_decisions(
-    left: RunOutcome,
-    right: RunOutcome,
-    ours: RunDecisions,
-    theirs: RunDecisions,
-    shared: Sequence[str],
-    seed: int,
-    samples: int,
+    left: RunOutcome, right: RunOutcome, shared: Sequence[str], seed: int, samples: int
 ) -> Comparison:
-    rows = _match_rows(left, right, ours, theirs)
+    """Compare decisions document by document; without the decisions of both runs, compare their counts."""
+    ours, theirs = left.decided, right.decided
+    if ours is None or theirs is None:
+        return _compare_by_counts(left, right, shared)
+    row_of = {name: row for row, name in enumerate(theirs.ids)}
+    only_left = sum(name not in row_of for name in ours.ids)
+    only_right = len(row_of.keys() - set(ours.ids))
+    if only_left or only_right:
+        raise UsageError(
+            f"{left.name} and {right.name} were tested on different documents: {only_left} only the first, "
+            f"{only_right} only the second",
+            hint=SAME_DOCUMENTS_HINT,
+        )
+    rows = [row_of[name] for name in ours.ids]
     ours_at, theirs_at = _find_columns(left, shared), _find_columns(right, shared)
     labels = ours.labels[:, ours_at]
     if not np.array_equal(labels, theirs.labels[rows][:, theirs_at]):
@@ -269,19 +255,3 @@ def _compare_by_decisions(
 def _find_columns(outcome: RunOutcome, shared: Sequence[str]) -> NDArray[np.int64]:
     column = {name: position for position, name in enumerate(outcome.categories)}
     return np.array([column[name] for name in shared], dtype=np.int64)
-
-
-def _match_rows(
-    left: RunOutcome, right: RunOutcome, ours: RunDecisions, theirs: RunDecisions
-) -> NDArray[np.int64]:
-    """Return the row of each of the left run's documents in the right run."""
-    row_of = {name: row for row, name in enumerate(theirs.ids)}
-    only_left = sum(name not in row_of for name in ours.ids)
-    only_right = len(row_of.keys() - set(ours.ids))
-    if only_left or only_right:
-        raise UsageError(
-            f"{left.name} and {right.name} were tested on different documents: {only_left} only the first, "
-            f"{only_right} only the second",
-            hint=SAME_DOCUMENTS_HINT,
-        )
-    return np.array([row_of[name] for name in ours.ids], dtype=np.int64)

@@ -5,8 +5,8 @@ A reading patches settings of the experiment. A patch maps dotted paths to value
 runs), names separated by `|`, or `learner:` and learners separated by `|`. A path into a section that an experiment
 may leave out (projection, calibration, resample, a run's search) changes nothing where the section is absent.
 
-Readings of an earlier multiverse.json can be kept beside new ones. Such a file has the printed cells of each reading,
-not all measures, so claims are judged on new readings alone.
+Readings of an earlier multiverse.json can be kept in addition to new ones. Such a file has only the printed cells of
+each reading, not all measures, so claims are judged on new readings alone.
 """
 
 from __future__ import annotations
@@ -269,7 +269,7 @@ class ReadingSpace:
     options: Mapping[str, Sequence[str]]
 
     @classmethod
-    def of(cls, experiments: Iterable[ReadableExperiment], readings: Readings) -> ReadingSpace:
+    def collect(cls, experiments: Iterable[ReadableExperiment], readings: Readings) -> ReadingSpace:
         """Collect the options of all experiments; the default of each question comes first."""
         found: dict[str, dict[str, None]] = {}
         for experiment in experiments:
@@ -345,7 +345,7 @@ def find_first_step(question: Question) -> int:
 
 
 def project_reading(reading: Assignment, same: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-    """Return the part of a reading that makes a difference in one experiment (see `find_effective_options`)."""
+    """Return the options of a reading that make a difference in one experiment (see `find_effective_options`)."""
     return {name: options.get(reading[name], reading[name]) for name, options in same.items()}
 
 
@@ -381,7 +381,7 @@ def check_earlier_readings(
     before = earlier.get(default)
     if before is None or not all(_is_same(before.get(cell), value) for cell, value in measured.items()):
         log.warning(
-            "%s: the earlier readings are left out, since the default reading among them is missing or different",
+            "%s: the earlier readings are left out, because the default reading among them is missing or different",
             name,
         )
         return {}

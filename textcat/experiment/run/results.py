@@ -100,7 +100,7 @@ def measure_search(folder: Path) -> RunMeasures:
     return {f"chosen.{PRINTED_NAMES.get(search['parameter'], search['parameter'])}": search["chosen"][0]}
 
 
-# Cells and claims refer to measures of the collection as those of a run with this name.
+# Cells and claims refer to measures of the collection under this name of a run.
 COLLECTION_RUN = "collection"
 
 

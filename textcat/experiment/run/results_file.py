@@ -96,7 +96,7 @@ def encode_results(results: Mapping[str, Any]) -> str:
 
 
 def read_results(where: Path) -> dict[str, Any]:
-    """Read the results in a folder or file, with the seconds of the timings.json beside them."""
+    """Read the results in a folder or file, with the seconds from the timings.json next to them."""
     path = where / RESULTS_FILE if where.is_dir() else where
     try:
         results = _unpack(load_checked(path, PackedResults))
@@ -115,7 +115,7 @@ def get_run_measures(results: Mapping[str, Any]) -> dict[str, Mapping[str, float
 
 
 def add_timings(results: Mapping[str, Any], timings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return results with the measures in seconds added to those of each run."""
+    """Return results in which each run also has its measures in seconds."""
     seconds: dict[str, Any] = timings.get("runs", {})
     beside = {name: {"measures": {}} for name in seconds if name not in results["runs"]} | results["beside"]
     return {
@@ -130,7 +130,7 @@ def _add_measures(part: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str,
 
 
 def read_timings(path: Path, *, warn: bool = True) -> dict[str, Any]:
-    """Return what timings.json holds, or {} where it is missing; warn of a damaged one and ignore it."""
+    """Return the contents of timings.json, or {} if it is missing; ignore a damaged one with a warning."""
     if not path.exists():
         return {}
     try:
@@ -161,7 +161,7 @@ def _pack(results: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _shorten_run(run: dict[str, Any], documents: int) -> None:
-    """Remove from a run with many categories what can be computed again, and most of the certificates."""
+    """Remove what can be computed again from a run with many categories, and summarize its certificates."""
     run["by_category"] = drop_derived_columns(run["by_category"], documents)
     if run["certificates"]:
         summary = summarize_certificates(run["certificates"])
@@ -207,7 +207,7 @@ def split_category_measure(name: str) -> tuple[str, str]:
 
 def _unpack(packed: dict[str, Any]) -> dict[str, Any]:
     categories = packed["corpus"].pop("categories_in_order")
-    # The keys in the file are sorted; categories have an order of their own.
+    # The file has sorted keys, but categories have another order.
     counts = packed["corpus"]["train_counts"]
     packed["corpus"]["train_counts"] = {category: counts[category] for category in categories}
     for run in packed["runs"].values():
@@ -235,7 +235,7 @@ def _shorten_number(value: Any) -> Any:
 
 
 def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[str, Any]:
-    """Return the seconds of each stage and, as measures of each run, of its training and of how it grows."""
+    """Return the seconds of each stage, and as measures of runs the seconds of training and its growth exponents."""
     runs: dict[str, dict[str, float]] = {}
     for chain in plan.chains:
         if chain.repeat == 0:
@@ -246,7 +246,7 @@ def collect_timings(plan: Plan, context: RunContext, timings: Timings) -> dict[s
                 runs[chain.run]["training.processor_seconds"] = seconds
     for name, members in plan.experiment.scalings.items():
         documents = [plan.experiment.runs[member].train_documents or 0 for member in members]
-        # The processor's seconds, or those of the clock where a model has no others.
+        # Processor seconds, or wall-clock seconds if a model has no others.
         seconds = [
             runs[member].get("training.processor_seconds", runs[member].get("training.seconds", 0.0))
             for member in members

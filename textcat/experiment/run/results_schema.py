@@ -88,7 +88,7 @@ class _Run(_Part):
         for kind in COUNTS:
             for value in columns.get(kind, []):
                 if value is not None and not (isinstance(value, int) and 0 <= value <= 2**53):
-                    raise ValueError(f"{kind} holds {value!r}, which counts no documents")
+                    raise ValueError(f"{kind} holds {value!r}, which is not a number of documents")
         return columns
 
     @field_validator("certificates")
@@ -110,7 +110,7 @@ def _check_experiment(name: str) -> str:
 
 
 class PackedResults(_Part):
-    """What results.json holds."""
+    """The contents of results.json."""
 
     format: Literal[2]
     version: str
@@ -126,16 +126,17 @@ class PackedResults(_Part):
 
     @model_validator(mode="after")
     def _columns_fit(self) -> PackedResults:
+        expected = len(self.corpus.categories_in_order)
         for name, run in self.runs.items():
             for kind, values in run.by_category.items():
-                if len(values) != len(self.corpus.categories_in_order):
-                    raise ValueError(f"run {name!r}: {kind} has {len(values)} values for as many categories "
-                                     f"as {len(self.corpus.categories_in_order)}")  # fmt: skip
+                if len(values) != expected:
+                    what = f"{kind} has {len(values)} values for {expected} categories"
+                    raise ValueError(f"run {name!r}: {what}")
         return self
 
 
 class PackedTimings(_Part):
-    """What timings.json holds."""
+    """The contents of timings.json."""
 
     stages: dict[str, Number]
     runs: dict[str, Measures]

@@ -9,8 +9,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 
 from textcat.corpora.own.tables import TABLES
 from textcat.corpora.registry import OWN_TEXT_FORMATS
-from textcat.evaluation.run_measures import list_builtin_measures
-from textcat.plugins import KnownName
+from textcat.evaluation.run_measures import EvaluationSettings
 from textcat.selection.choice import SelectionSettings
 from textcat.settings import GrowingSettings, StrictSettings
 from textcat.text.text_settings import TextSettings
@@ -80,24 +79,6 @@ class SearchSettings(GrowingSettings):
         if self.own_divisions and not self.per_category:
             raise ValueError("own_divisions needs per_category: true")
         return self
-
-
-StudyName = Literal["margins", "precision-recall", "objectives", "iterations", "weights"]
-
-
-class EvaluationSettings(GrowingSettings):
-    """Measures, and the value of undefined ratios."""
-
-    later = ("measures", "ranking", "frequency_groups", "per_category")
-
-    zero_division: Literal[1, 0, "skip"] = 1
-    largest: list[Annotated[int, Field(ge=1)]] = Field(default=[5, 10, 20, 40, 60, 80, 100])
-    studies: list[StudyName] = Field(default_factory=list)
-    measures: list[Annotated[str, KnownName("measures", list_builtin_measures)]] = Field(default_factory=list)
-    study_category: str | None = None
-    ranking: list[Annotated[int, Field(ge=1, le=100)]] = Field(default_factory=list)
-    frequency_groups: bool = False
-    per_category: int | None = Field(default=None, ge=1)
 
 
 class RunSettings(GrowingSettings):
@@ -179,7 +160,7 @@ class Experiment(StrictSettings):
         """Refuse names that cannot be a folder: a run's model is written to a folder with its name."""
         for name in runs:
             if not is_folder_name(name):
-                raise ValueError(f"{name!r} cannot name a run, since the folder of its model has this name")
+                raise ValueError(f"{name!r} cannot name a run: the folder of its model gets this name")
         return runs
 
     @model_validator(mode="after")
@@ -214,7 +195,7 @@ class Experiment(StrictSettings):
     @model_validator(mode="before")
     @classmethod
     def _share_settings_with_runs(cls, data: Any) -> Any:
-        """Merge each run's own text, vector, ... over the experiment's, key by key."""
+        """Give each run the experiment's text, vector, ... settings, overridden key by key by its own."""
         if not isinstance(data, dict) or not isinstance(data.get("runs"), dict):
             return data
         data = _with_own_tokenizer(data)
@@ -236,7 +217,7 @@ def is_folder_name(name: str) -> bool:
     )
 
 
-# The default of `text.tokenizer` is that of a paper; the user's own documents may be in any script.
+# The general default of `text.tokenizer` comes from a paper; the user's own documents may be in any script.
 OWN_TOKENIZER = "unicode"
 OPTIONAL_SECTIONS = ("projection", "calibration", "reject")
 SHARED_BY_RUNS = ("text", "vector", "selection", *OPTIONAL_SECTIONS, "threshold", "evaluation")

@@ -1,4 +1,4 @@
-"""What experiment files can say: their JSON Schema, the page of keys, the methods by name, and a first file for `init`.
+"""The contents of experiment files: JSON Schema, the page of keys, the methods by name, and a first file for `init`.
 
 `python -m textcat.experiment.spec.schema` prints the page.
 """
@@ -40,7 +40,7 @@ from textcat.yaml_reader import read_packaged_yaml
 
 
 def make_experiment_schema() -> dict[str, Any]:
-    """Return the schema of a file: that of a resolved experiment, with `extends` and without required keys."""
+    """Return the schema of a file: the schema of a resolved experiment, with `extends` and without required keys."""
     schema = Experiment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = "textcat experiment"
@@ -225,9 +225,9 @@ def render_first_experiment(inspection: Inspection, title: str, path: str) -> st
 
 
 def list_methods() -> Iterator[dict[str, str]]:
-    """Yield kind, name, description and package of all methods, built-in ones first, kind by kind.
+    """Yield kind, name, description and package of all methods, kind by kind, built-in ones first.
 
-    Of a plugin that cannot be used the description is the reason.
+    The description of a plugin that cannot be used is the reason.
     """
     here = f"textcat {textcat.__version__}"
     for kind in PLUGIN_KINDS:

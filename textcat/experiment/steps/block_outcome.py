@@ -1,7 +1,7 @@
 """Decide and count in one pass over blocks of categories, and write and read the files of evaluated runs.
 
-Decisions and all counts are those of the whole matrix. Of the scores only those are kept that a report shows: of
-accepted categories, of true ones, and of the highest of each document.
+Decisions and counts are the same as with the whole matrix of scores. Only the scores that a report shows are kept:
+those of accepted categories, of true ones, and the highest of each document.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class BlockOutcome:
 
 @dataclass(frozen=True)
 class _BlockCounts:
-    """What one block of categories contributes to an outcome."""
+    """The contribution of one block of categories to an outcome."""
 
     hits: Ints
     curve: MicroCurve

@@ -1,7 +1,8 @@
-"""Probabilities of categories: those of logistic learners, or calibrated on held-out scores."""
+"""Probabilities of categories, from logistic learners or calibrated on held-out scores."""
 
 from __future__ import annotations
 
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,12 +26,11 @@ from textcat.experiment.steps.vectorize import LearningSteps
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array
 from textcat.thresholds.calibration import (
+    CALIBRATIONS,
     Calibration,
     CalibrationSettings,
     fit_calibration,
     join_calibrations,
-    list_calibration_arrays,
-    restore_calibration,
 )
 from textcat.thresholds.rules import NO_PROBABILITIES, PROBABILITIES_HINT
 
@@ -52,13 +52,10 @@ def compute_probabilities(model: Model, calibration: Calibration | None, scores:
 
 def check_probabilities(run: RunSettings) -> None:
     """Raise UsageError for a threshold rule that needs probabilities if the run will have none."""
-    if run.threshold.rule == "expected-f1" and run.calibration is None and not _has_own_probabilities(run):
-        raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
-
-
-def _has_own_probabilities(run: RunSettings) -> bool:
     loss = run.parameters.get("loss") or LEARNERS[run.learner].settings.get("loss")
-    return run.learner == "softmax" or loss == "logistic"
+    has_probabilities = run.calibration is not None or run.learner == "softmax" or loss == "logistic"
+    if run.threshold.rule == "expected-f1" and not has_probabilities:
+        raise UsageError(NO_PROBABILITIES, hint=PROBABILITIES_HINT)
 
 
 def make_calibrate_step(source: LearningSteps, trained: Step) -> Step | None:
@@ -100,6 +97,6 @@ def save_calibration(folder: Path, calibration: Calibration) -> None:
 
 def read_calibration(folder: Path, settings: CalibrationSettings, categories: int) -> Calibration:
     """Read a calibration that `save_calibration` wrote."""
-    names = list_calibration_arrays(settings.method)
-    arrays = {name: read_array(folder, f"calibration.{name}") for name in names}
-    return restore_calibration(settings.method, arrays, categories)
+    kind = CALIBRATIONS[settings.method]
+    arrays = {entry.name: read_array(folder, f"calibration.{entry.name}") for entry in fields(kind)}
+    return kind.from_arrays(arrays, categories)

@@ -62,7 +62,7 @@ class DecisionRule:
     def probabilities(self, model: Model, scores: Floats) -> Floats | None:
         """Return probabilities, documents x categories, calibrated or the learner's own; None if there are none.
 
-        With one category per document, those of a document sum to 1.
+        With one category per document, the probabilities of a document sum to 1.
         """
         found = compute_probabilities(model, self.calibration, scores)
         return normalize_probabilities(found) if found is not None and self.single_label else found
@@ -180,7 +180,7 @@ def fit_thresholds(
     """Return a threshold for each category, and for rules per document the number of categories."""
     settings = run.threshold
     folds = probabilities = None
-    # With a fixed number of categories per document no score is looked at.
+    # A fixed number of categories per document needs no scores.
     is_fixed = settings.rule == "rcut" and settings.per_document != "tuned"
     if settings.rule == "default" or is_fixed:
         scores = np.zeros((0, problem.shape[1]))

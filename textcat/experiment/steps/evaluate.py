@@ -20,13 +20,13 @@ from textcat.evaluation.measures import (
     replace_nan,
 )
 from textcat.evaluation.run_measures import (
-    MeasureSettings,
+    EvaluationSettings,
     compute_plugin_measures,
     measure_all,
     measure_counts,
 )
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
-from textcat.experiment.spec.experiment import EvaluationSettings, Experiment, RunSettings
+from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.block_outcome import (
     count_in_blocks,
     evaluate_in_blocks,
@@ -145,7 +145,7 @@ def _evaluate_by_blocks(context: RunContext, target: Path, inputs: _EvaluationIn
         labels,
         vectors.categories,
         vectors.train_counts,
-        _make_measure_settings(settings),
+        settings,
         vectors.train.shape[0],
     )
     found = replace_nan(values | outcome.calibration)
@@ -166,21 +166,11 @@ def compute_measures(
     settings: EvaluationSettings,
 ) -> dict[str, float | None]:
     """Return all measures; undefined ones are None."""
-    chosen = _make_measure_settings(settings)
     values = measure_all(
-        scores, accepted, labels, vectors.categories, vectors.train_counts, chosen, vectors.train.shape[0]
+        scores, accepted, labels, vectors.categories, vectors.train_counts, settings, vectors.train.shape[0]
     )
     values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
     return replace_nan(values)
-
-
-def _make_measure_settings(settings: EvaluationSettings) -> MeasureSettings:
-    return MeasureSettings(
-        settings.zero_division,
-        tuple(settings.largest),
-        ranking=tuple(settings.ranking),
-        frequency_groups=settings.frequency_groups,
-    )
 
 
 def count_training_decisions(

@@ -44,7 +44,7 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
         raise DataNotAvailableError(
             reason,
             where=experiment.name,
-            hint="With files of your own, name their format and place in `corpus`.",
+            hint="To use your own files, give their format and path in `corpus`.",
         )
     if corpus.name in OWN_FORMATS and (not corpus.path or not _has_documents(corpus.name, path)):
         raise DataNotAvailableError(

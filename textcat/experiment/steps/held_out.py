@@ -1,12 +1,13 @@
-"""Training on folds: a parameter chosen by cross-validation, and scores of documents by models trained without them.
+"""Train on folds: choose a parameter by cross-validation, and score documents by models trained without them.
 
-Held-out scores are for thresholds and calibrations.
+Thresholds and calibrations are fitted to the held-out scores.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -52,14 +53,8 @@ def search_parameter(run: RunSettings, problem: LearningProblem, context: RunCon
         raise ValueError("the run has no `search`")
     if run.search.per_category:
         return _search_per_category(run, run.search, problem, context)
-    return _search_shared_value(run, run.search, problem, context)
-
-
-def _search_shared_value(
-    run: RunSettings, search: SearchSettings, problem: LearningProblem, context: RunContext
-) -> SearchResult:
-    """Search one value for all categories; ties go to the first in the grid."""
-    criterion = _evaluate_grid(run, search, problem, context)
+    search, criterion = run.search, _evaluate_grid(run, run.search, problem, context)
+    # Ties go to the first value of the grid.
     best = search.grid[int(np.argmax(criterion.sum(axis=1)))]
     parameters = validate_parameters(run.learner, {**run.parameters, search.parameter: best})
     model = find_learner(run.learner).fit(problem, parameters, context.jobs)
@@ -104,9 +99,8 @@ def _evaluate_grid(
     for criteria in context.map_items(_evaluate_trial, shared, tasks):
         found.append(criteria)
         context.progress(len(found), len(tasks), f"{search.parameter} of {run.title or run.learner}")
-    return np.concatenate(
-        [np.array(found[at : at + len(parts)]).T for at in range(0, len(tasks), len(parts))]
-    )
+    by_values = [found[first : first + len(parts)] for first in range(0, len(found), len(parts))]
+    return np.concatenate([np.array(of_folds).T for of_folds in by_values])
 
 
 def _evaluate_trial(trials: _TrialInputs, task: tuple[list[float], int]) -> list[float]:
@@ -153,12 +147,10 @@ def load_held_out_scores(
         scores = np.empty(problem.shape, dtype=np.float64)
         title = f"folds of {run.title or run.learner}"
         context.progress(0, folds, title)
-        done = 0
-        for batch in _score_parts(context, run_of_folds, problem, trained, parts):
-            for held_out in batch:
-                scores[parts[done][1]] = held_out
-                done += 1
-            context.progress(done, folds, title)
+        batches = _score_parts(context, run_of_folds, problem, trained, parts)
+        for done, held_out in enumerate(chain.from_iterable(batches)):
+            scores[parts[done][1]] = held_out
+            context.progress(done + 1, folds, title)
         write_array(target, "scores", scores)
 
     return read_array(context.store.build(recipe, make).folder, "scores"), numbers
@@ -178,9 +170,10 @@ def map_held_out_blocks(
     folds: int,
     work: Callable[[int, Floats], BlockResult],
 ) -> Iterator[BlockResult]:
-    """Yield `work(first, scores)` of the held-out scores of blocks of categories, those of `load_held_out_scores`.
+    """Yield `work(first, scores)` for the held-out scores of each block of categories.
 
-    They are neither stored nor sent: a collection with thousands of categories has too many.
+    The scores equal those of `load_held_out_scores`. They are neither stored nor sent: a collection with thousands of
+    categories has too many.
     """
     documents, categories = problem.shape
     parts = make_folds(documents, folds, seed=problem.seed)
@@ -241,19 +234,16 @@ def _score_parts(
 ) -> Iterator[list[Floats]]:
     """Yield the scores of the folds' documents, some folds at a time, in order."""
     if run.search:
-        yield from ([_search_and_score(context, run, problem, part)] for part in parts)
+        for kept, held in parts:
+            # The values are searched again without the documents of the fold.
+            model = search_parameter(run, problem.rows(kept), context).model
+            yield [model.scores(problem.rows(held).X)]
         return
     model = load_model(trained.build_folder(context))
     shared = _FoldInputs(run, problem, model, context.jobs_per_task)
     together = context.executor is None and find_learner(run.learner).shares_folds
     batches = [parts] if together else [[part] for part in parts]
     yield from context.map_items(_score_fold_batch, shared, batches)
-
-
-def _search_and_score(context: RunContext, run: RunSettings, problem: LearningProblem, part: Fold) -> Floats:
-    """Return the scores of a fold's documents by a model whose values were searched without them."""
-    kept, held = part
-    return search_parameter(run, problem.rows(kept), context).model.scores(problem.rows(held).X)
 
 
 @dataclass(frozen=True)

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
-from textcat.experiment.spec.learner_table import LearnerParameters, validate_parameters
+from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.models import Model
+from textcat.learners.parameters import LearnerParameters
 from textcat.linear.cross_validation import HyperparameterChoice
 from textcat.linear.mapped_arrays import select_rows
 from textcat.parallel import Executor
@@ -90,7 +91,7 @@ class Learner(ABC, Generic[Parameters]):
     def choose_parameters(
         self, problem: LearningProblem, parameters: Parameters, jobs: int
     ) -> dict[str, ParameterChoice]:
-        """Return the parameters that the learner is asked to choose by itself, by name."""
+        """Return the parameters that the settings leave to the learner, such as `prune: auto`, by name."""
         return {}
 
     def fit_on_workers(

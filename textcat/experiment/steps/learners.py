@@ -9,10 +9,18 @@ import numpy as np
 from scipy import sparse
 
 from textcat.errors import UsageError
-from textcat.experiment.spec.learner_table import (
-    LEARNERS,
+from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
+from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
+from textcat.experiment.steps.linear_learner import LinearLearner
+from textcat.experiment.steps.models import Model, join_models
+from textcat.learners.gpd import GpdSettings, descend
+from textcat.learners.label_tree_training import fit_label_tree
+from textcat.learners.mfom import fit_mfom, fit_mfom_at
+from textcat.learners.mfom_multicategory import fit_multicategory_mfom
+from textcat.learners.mmlr_cg import fit_mmlr_cg
+from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
+from textcat.learners.parameters import (
     LabelTreeParameters,
-    LinearParameters,
     MeritParameters,
     MulticategoryMeritParameters,
     MulticlassParameters,
@@ -23,16 +31,6 @@ from textcat.experiment.spec.learner_table import (
     SoftmaxParameters,
     TreeParameters,
 )
-from textcat.experiment.steps.learner import FunctionLearner, Learner, LearningProblem
-from textcat.experiment.steps.linear_learner import LinearLearner
-from textcat.experiment.steps.models import Model, join_models
-from textcat.learners.gpd import GpdSettings, descend
-from textcat.learners.label_tree import LabelTreeSettings
-from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.mfom import fit_mfom, fit_mfom_at
-from textcat.learners.mfom_multicategory import fit_multicategory_mfom
-from textcat.learners.mmlr_cg import Continuation, fit_mmlr_cg
-from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
@@ -81,23 +79,15 @@ def fit_polytomous(problem: LearningProblem, parameters: SoftmaxParameters, jobs
 
 def fit_ratio_machine(problem: LearningProblem, parameters: RatioParameters, jobs: int) -> Model:
     """Train each category on its log-count ratios."""
+    options = parameters.model_dump(exclude={"tolerance"})
     return fit_nb_svm(
-        problem.X,
-        problem.labels,
-        loss=parameters.loss,
-        cost=parameters.cost,
-        alpha=parameters.alpha,
-        beta=parameters.beta,
-        tol=parameters.tolerance,
-        mask=problem.mask,
-        n_jobs=jobs,
+        problem.X, problem.labels, tol=parameters.tolerance, mask=problem.mask, n_jobs=jobs, **options
     )
 
 
 def fit_multiclass_regression(problem: LearningProblem, parameters: MulticlassParameters, jobs: int) -> Model:
     """Train MMLR-CG on the features selected for any class."""
-    settings = Continuation(**parameters.model_dump())
-    return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, settings)
+    return fit_mmlr_cg(_clear_unused_columns(problem), problem.labels, parameters)
 
 
 class LabelTreeLearner(Learner[LabelTreeParameters]):
@@ -105,22 +95,20 @@ class LabelTreeLearner(Learner[LabelTreeParameters]):
 
     def fit(self, problem: LearningProblem, parameters: LabelTreeParameters, jobs: int) -> Model:
         """Train the nodes in threads."""
-        return self._fit(problem, parameters, jobs, None)
+        return self.fit_on_workers(problem, parameters, None, jobs)
 
     def fit_on_workers(
-        self, problem: LearningProblem, parameters: LabelTreeParameters, executor: Executor
+        self,
+        problem: LearningProblem,
+        parameters: LabelTreeParameters,
+        executor: Executor | None,
+        jobs: int = 1,
     ) -> Model:
-        """Train each node on a worker."""
-        return self._fit(problem, parameters, 1, executor)
-
-    @staticmethod
-    def _fit(
-        problem: LearningProblem, parameters: LabelTreeParameters, jobs: int, executor: Executor | None
-    ) -> Model:
+        """Train each node on a worker, or without workers in threads."""
         return fit_label_tree(
             _clear_unused_columns(problem),
             problem.label_matrix,
-            LabelTreeSettings(**parameters.model_dump()),
+            parameters,
             seed=problem.seed,
             jobs=jobs,
             executor=executor,
@@ -244,23 +232,21 @@ class MeritTreeLearner(Learner[MeritParameters]):
 
     def fit(self, problem: LearningProblem, parameters: MeritParameters, jobs: int) -> Model:
         """Train trees; with `trace` the model also holds the training F1 of every iteration of the first split."""
-        X, settings = _as_float32(problem), _make_descent_settings(parameters)
-        model = fit_mfom(X, problem.labels, settings, max_depth=parameters.depth, jobs=jobs)
+        X, labels, settings = _as_float32(problem), problem.labels, _make_descent_settings(parameters)
+        model = fit_mfom(X, labels, settings, max_depth=parameters.depth, jobs=jobs)
         if not parameters.trace:
             return model
         with limit_to_one_thread():
-            course = descend(X, problem.labels, np.ones_like(problem.labels), settings).f1
+            course = descend(X, labels, np.ones_like(labels), settings).f1
         return replace(model, settings={**model.settings, "course_f1": np.round(course, 6).tolist()})
 
     def fit_course(
         self, problem: LearningProblem, parameters: MeritParameters, jobs: int
     ) -> dict[int, Model]:
         """Return the trees at all checkpoints; their first splits are one descent."""
-        wanted, depth = parameters.checkpoints, parameters.depth
+        X, wanted, depth = _as_float32(problem), parameters.checkpoints, parameters.depth
         settings = _make_descent_settings(parameters.model_copy(update={"iterations": max(wanted)}))
-        return dict(
-            fit_mfom_at(_as_float32(problem), problem.labels, settings, wanted, max_depth=depth, jobs=jobs)
-        )
+        return dict(fit_mfom_at(X, problem.labels, settings, wanted, max_depth=depth, jobs=jobs))
 
 
 def _make_descent_settings(parameters: MeritParameters) -> GpdSettings:

@@ -125,7 +125,7 @@ class LinearLearner(Learner[LinearParameters]):
         """Choose the strength of the prior for each category by the likelihood of held-out folds."""
         if search.parameter not in ("rate", "variance"):
             raise UsageError(
-                f"{search.parameter} cannot be searched for each category", hint="It is rate or variance."
+                f"{search.parameter} cannot be searched for each category", hint="Search rate or variance."
             )
         settings = _make_fit_arguments(self.name, problem, parameters, jobs)
         grid = np.asarray(search.grid)

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from textcat.errors import UsageError
 from textcat.evaluation.curves import area_under_curve, compute_micro_curve
 from textcat.evaluation.measures import Bools, Floats, make_dense_labels, sort_by_size
-from textcat.experiment.spec.experiment import RunSettings, StudyName
+from textcat.evaluation.run_measures import StudyName
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.vectorize import Vectors
 
 
@@ -117,7 +118,10 @@ def study_margins(subject: StudyInput) -> StudyResult:
     signed = np.where(positive, scores, -scores)
     edges = np.linspace(*_find_range(signed), HISTOGRAM_BINS + 1)
     sides = np.linspace(*_find_range(scores), HISTOGRAM_BINS + 1)
-    inside, outside = (_compute_shares(scores[mask], sides) for mask in (positive, ~positive))
+    inside, outside = (
+        np.histogram(scores[mask], sides)[0] / max(np.count_nonzero(mask), 1)
+        for mask in (positive, ~positive)
+    )
     return StudyResult(
         {
             "margins.tail": float(100.0 * np.mean(signed > TAIL_MARGIN)),
@@ -140,10 +144,6 @@ def study_margins(subject: StudyInput) -> StudyResult:
 def _find_range(values: Floats) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     return (low, high) if high > low else (low - 0.5, high + 0.5)
-
-
-def _compute_shares(values: Floats, edges: Floats) -> Floats:
-    return np.asarray(np.histogram(values, edges)[0] / max(len(values), 1))
 
 
 # The values of gamma in MLR-CG: 1, 11, ..., 191.

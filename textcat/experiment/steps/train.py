@@ -1,4 +1,4 @@
-"""Train a run's learner on its vectors, in blocks of categories, so that a killed run continues where it was."""
+"""Train a run's learner on its vectors, in blocks of categories: a killed run continues after the last block."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from pydantic import BaseModel
@@ -25,7 +24,6 @@ from textcat.store import Recipe
 from textcat.store.arrays import write_json
 
 PRUNED_AT_ONCE = 512
-_SCALING_LEFT_OUT = ("none", 1.5)
 
 
 def make_train_step(source: LearningSteps) -> Step:
@@ -35,6 +33,8 @@ def make_train_step(source: LearningSteps) -> Step:
     parameters = validate_parameters(run.learner, run.parameters)
     sources = {"vectors": source.vectorized, "mask": source.selected, "projection": source.projected}
     needs = {name: step for name, step in sources.items() if step}
+    decides = run.search is not None and run.search.criterion in ("micro.f1", "errors")
+    algorithm = ALGORITHMS.get(getattr(parameters, "algorithm", None) or learner.solver)
     recipe = Recipe(
         "train",
         learner.version,
@@ -43,12 +43,13 @@ def make_train_step(source: LearningSteps) -> Step:
             "parameters": parameters.model_dump(mode="json"),
             "search": run.search.model_dump(mode="json") if run.search else None,
             "dimensions": run.projection.dimensions if run.projection else None,
-            **_make_scaling_parameters(run),
+            **(run.projection.model_dump(include={"scaling", "length"}) if run.projection else {}),
             "seed": source.seed,
             **({"documents": run.train_documents} if run.train_documents else {}),
             **({"at_once": run.categories_at_once} if run.categories_at_once else {}),
-            **_make_threshold_parameters(run),
-            **_make_version_parameters(getattr(parameters, "algorithm", None) or learner.solver),
+            # The criterion of these searches depends on the thresholds.
+            **({"threshold": run.threshold.model_dump(mode="json")} if decides else {}),
+            **({"algorithm_version": algorithm.version} if algorithm and algorithm.version else {}),
             **collect_identities(
                 *list_method_names(parameters), ("thresholds", run.threshold.rule if run.search else None)
             ),
@@ -75,32 +76,13 @@ def make_train_step(source: LearningSteps) -> Step:
 def _fix_parameters(
     context: RunContext, target: Path, problem: LearningProblem, run: RunSettings
 ) -> RunSettings:
-    """Return the run with the parameters that its learner chooses by itself, so that all blocks have the same."""
+    """Return the run with the values of parameters that its learner chooses, so that all blocks use the same."""
     learner, parameters = load_learner(run)
     chosen = learner.choose_parameters(problem, parameters, context.jobs)
     for name, choice in chosen.items():
         write_json(target, name, {"value": choice.value, "grid": choice.grid})
     fixed = {name: choice.value for name, choice in chosen.items()}
     return run.model_copy(update={"parameters": run.parameters | fixed}) if fixed else run
-
-
-def _make_scaling_parameters(run: RunSettings) -> dict[str, Any]:
-    """Return how latent dimensions are scaled, for a recipe; without the scaling that the first recipes had."""
-    if run.projection is None or (run.projection.scaling, run.projection.length) == _SCALING_LEFT_OUT:
-        return {}
-    return {"scaling": run.projection.scaling, "length": run.projection.length}
-
-
-def _make_threshold_parameters(run: RunSettings) -> dict[str, Any]:
-    """Return the threshold settings, for a recipe, where the criterion of the search depends on them."""
-    decides = run.search is not None and run.search.criterion in ("micro.f1", "errors")
-    return {"threshold": run.threshold.model_dump(mode="json")} if decides else {}
-
-
-def _make_version_parameters(name: str) -> dict[str, int]:
-    """Return the version of a built-in algorithm, for a recipe; nothing for one without a version."""
-    algorithm = ALGORITHMS.get(name)
-    return {} if algorithm is None or algorithm.version is None else {"algorithm_version": algorithm.version}
 
 
 def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:
@@ -126,13 +108,6 @@ def _train_checkpoint(
     return load_model(context.store.build(recipe, make).folder, f"at{wanted}")
 
 
-def _make_blocks(problem: LearningProblem, at_once: int | None) -> list[Sequence[int]]:
-    """Return blocks of consecutive categories; `at_once` is their size, None for one block."""
-    categories = problem.shape[1]
-    size = at_once or categories
-    return [range(start, min(start + size, categories)) for start in range(0, categories, size)]
-
-
 @dataclass(frozen=True)
 class _BlockInputs:
     """Inputs that all blocks of categories share."""
@@ -148,28 +123,29 @@ def _train_block(training: _BlockInputs, block: Sequence[int]) -> Model:
 
 
 def _train_whole(context: RunContext, inputs: _BlockInputs) -> Model:
-    """Train all categories together; with an executor, parts of the model or the whole are trained by workers."""
-    run, problem = inputs.run, inputs.problem
+    """Train all categories together; an executor's workers train parts of the model, or one trains the whole."""
     if context.executor is not None:
-        learner, parameters = load_learner(run)
-        found = learner.fit_on_workers(problem, parameters, context.executor)
+        learner, parameters = load_learner(inputs.run)
+        found = learner.fit_on_workers(inputs.problem, parameters, context.executor)
         if found is not None:
             return found
-    (model,) = context.map_items(_train_block, inputs, [range(problem.shape[1])])
+    (model,) = context.map_items(_train_block, inputs, [range(inputs.problem.shape[1])])
     return model
 
 
 def _train_in_blocks(
     context: RunContext, target: Path, whole: Recipe, problem: LearningProblem, run: RunSettings
 ) -> None:
-    """Train all blocks and write the model. Each of several blocks is an artifact as soon as it is done."""
+    """Train all blocks and write the model. If there are several, each becomes an artifact when it is done."""
     at_once = LEARNERS[run.learner].categories_at_once
     if run.categories_at_once:
         at_once = run.categories_at_once
     elif at_once and getattr(validate_parameters(run.learner, run.parameters), "prune", None):
         # Sparse weights are small: larger blocks prepare the documents less often.
         at_once = PRUNED_AT_ONCE
-    blocks = _make_blocks(problem, at_once)
+    categories = problem.shape[1]
+    size = at_once or categories
+    blocks = [range(first, min(first + size, categories)) for first in range(0, categories, size)]
     inputs = _BlockInputs(run, problem, context.jobs_per_task)
     if len(blocks) == 1:
         save_model(target, _train_whole(context, inputs))
@@ -182,5 +158,5 @@ def _train_in_blocks(
     trained = context.map_items(_train_block, inputs, [blocks[number] for number in missing])
     for number, model in zip(missing, trained, strict=True):
         context.store.build(recipes[number], partial(save_model, model=model))
-        context.progress(blocks[number][-1] + 1, problem.shape[1], f"train {run.title or run.learner}")
+        context.progress(blocks[number][-1] + 1, categories, f"train {run.title or run.learner}")
     save_model_parts(target, [context.store.locate_artifact(recipe) for recipe in recipes])

@@ -338,14 +338,11 @@ class LearningSteps:
         if self.projected:
             X = read_projection(self.projected.build_folder(context), "train", self.settings)
         problem = LearningProblem(X, vectors.train_labels, read_selection(self.selected, context), self.seed)
-        wanted = self.settings.train_documents
-        return problem if wanted is None else _sample_documents(problem, wanted)
-
-
-def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
-    """Draw documents by the seed and keep their order; a smaller sample is part of a larger one."""
-    order = np.random.default_rng(problem.seed).permutation(problem.X.shape[0])
-    return problem.rows(np.sort(order[:documents]))
+        if self.settings.train_documents is None:
+            return problem
+        # A smaller sample is part of a larger one.
+        order = np.random.default_rng(self.seed).permutation(problem.X.shape[0])
+        return problem.rows(np.sort(order[: self.settings.train_documents]))
 
 
 def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
