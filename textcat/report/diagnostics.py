@@ -66,7 +66,7 @@ def find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[Prob
     probabilities = rule.probabilities(load_model(chain.trained.build_folder(context)), scores)
     if probabilities is None:
         return []
-    labels = find_columns(vectors.train_labels)
+    labels = find_columns(vectors.own_labels)
     return [
         ProbableLabelError(
             vectors.train_ids[row],

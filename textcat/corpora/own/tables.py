@@ -11,7 +11,7 @@ import csv
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -177,7 +177,8 @@ def read_rows(
 ) -> Iterator[TableRow]:
     """Yield the rows of a stream of lines; `name` is what errors call it.
 
-    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it.
+    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it. The header
+    of a TSV file shows whether all fields are in quotes.
     """
     if form == "jsonl":
         return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
@@ -190,9 +191,9 @@ def read_rows(
         first, delimiter = [b"\n"] * len(first), declared[1]
     # Without this the quotes after a space would be part of names and labels.
     is_spaced = f'{delimiter} "' in header
-    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(
-        delimiter, is_spaced=is_spaced
-    )
+    are_quoted = is_spaced or all(part.startswith('"') for part in header.strip().split(delimiter))
+    reader = _TabReader if delimiter == "\t" and not are_quoted else _DelimitedReader
+    return reader(chain(first, stream), name, encoding, problems).read(delimiter, is_spaced=is_spaced)
 
 
 def _take_header(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -312,6 +313,92 @@ class _DelimitedReader:
     def _make_header_error(self, what: str, where: str) -> BadDataError:
         hint = self._problems.hint or "Fix the first line, which names the columns."
         return BadDataError(what, where=where, hint=hint)
+
+
+class _Line(NamedTuple):
+    """A line with its number and what is wrong with its encoding, or an empty text."""
+
+    number: int
+    text: str
+    fault: str
+
+
+class _QuoteIsTextError(Exception):
+    """A quote at the beginning of a field opens no quoted field."""
+
+
+class _TabReader(_DelimitedReader):
+    """Reads the rows of a table with tabs between its columns, in which a quote may be a character of the text.
+
+    Fields in quotes are read as in CSV. In a line with all of its fields, a quote that nothing closes before the next
+    such line is part of the text: many programs write texts with tabs between them as they are.
+    """
+
+    # Lines that one record may have.
+    MOST_LINES = 10_000
+
+    def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
+        super().__init__(lines, name, encoding, problems)
+        self._returned: deque[_Line] = deque()
+
+    def read(self, delimiter: str = "\t", *, is_spaced: bool = False) -> Iterator[TableRow]:
+        """Yield the rows."""
+        csv.field_size_limit(_MAX_FIELD_BYTES)
+        header = self._read_header(csv.reader(self._count_lines(), delimiter=delimiter, strict=True))
+        number = 0
+        while header is not None and (line := self._take_line()) is not None:
+            if not line.text.rstrip("\r\n"):
+                continue
+            number += 1
+            where = f"{self._name}:{line.number}"
+            values, what = self._parse_record(line, delimiter, len(header))
+            if what:
+                self._problems.report("malformed", what, where)
+                self._fault = None
+            elif self._is_decoded():
+                yield TableRow(where, dict(zip(header, values, strict=True)), number)
+
+    def _take_line(self) -> _Line | None:
+        """Return the next line, first of those that were returned; None at the end."""
+        if self._returned:
+            return self._returned.popleft()
+        for text, fault in self._lines:
+            self._last += 1
+            return _Line(self._last, text, fault)
+        return None
+
+    def _parse_record(self, first: _Line, delimiter: str, width: int) -> tuple[list[str], str]:
+        """Return the fields of the record that begins with a line, and what is wrong with it, or an empty text."""
+        lines = [first]
+        fields = first.text.rstrip("\r\n").split(delimiter)
+        what = f"{len(fields)} fields where the header has {width}"
+        if any(field.startswith('"') for field in fields):
+            try:
+                found = next(
+                    csv.reader(self._take_quoted(lines, delimiter, width), delimiter=delimiter, strict=True)
+                )
+                is_quoted = len(found) == width
+            except _QuoteIsTextError:
+                is_quoted = False
+            except csv.Error as problem:
+                is_quoted, what = False, f"cannot be parsed: {problem}"
+            if is_quoted:
+                fields = found
+            else:
+                self._returned.extendleft(reversed(lines[1:]))
+                del lines[1:]
+        self._fault = next(((line.number, line.fault) for line in lines if line.fault), None)
+        return fields, "" if len(fields) == width else what
+
+    def _take_quoted(self, lines: list[_Line], delimiter: str, width: int) -> Iterator[str]:
+        """Yield the lines of a record as they are needed, and add them to `lines`; raise if a quote is no quoting."""
+        is_whole = width > 1 and lines[0].text.count(delimiter) == width - 1
+        yield lines[0].text
+        while (line := self._take_line()) is not None:
+            lines.append(line)
+            if (is_whole and line.text.count(delimiter) == width - 1) or len(lines) > self.MOST_LINES:
+                raise _QuoteIsTextError
+            yield line.text
 
 
 # JSON has no NaN and no infinity; programs that write them mean a value that is missing.
