@@ -107,7 +107,7 @@ def test_every_format_is_read(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     result = CliRunner().invoke(group, ["predict", str(tmp_path / "model"), str(tmp_path / name)])
     assert result.exit_code == 0, result.output
-    found = [json.loads(line) for line in result.output.splitlines()]
+    found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [answer["labels"] for answer in found] == [["grain"], [CATEGORIES[1]]]
     assert [answer["id"] for answer in found] == IDS.get(name, ["1", "2"])
 

@@ -6,11 +6,13 @@ Tables are read as for training (`textcat.corpora.own.tables`); every problem in
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from textcat.corpora.own.formats import refuse_other_formats
 from textcat.corpora.own.tables import (
     LABEL_PREFIX,
     Problems,
@@ -28,7 +30,9 @@ InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
 log = logging.getLogger(__name__)
 
 _HINT = "Fix the line, or state the format with --format. Files must be in utf-8."
-_FORMATS: dict[str, InputFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_FORMATS: dict[str, InputFormat] = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,16 @@ def guess_format(name: str, first: bytes = b"", fields: Sequence[str] = ()) -> I
 
     Read as plain lines, the labels of such a file would be words of its documents.
     """
+    line = first.decode("utf-8-sig", errors="replace").strip()
+    refuse_other_formats(name, line)
+    if "\0" in line:
+        raise BadDataError("not a text file, or one in utf-16", where=name, hint="Convert it to utf-8.")
     for ending, form in _FORMATS.items():
         if name.lower().endswith(ending):
             return form
-    line = first.decode("utf-8-sig", errors="replace").strip()
     if line.startswith(LABEL_PREFIX):
         return "fasttext"
-    if line.startswith('{"'):
+    if re.match(r'\{\s*"', line):
         return "jsonl"
     delimiters: dict[InputFormat, str] = {"tsv": "\t", "csv": guess_delimiter(line)}
     for form, delimiter in delimiters.items():
@@ -83,9 +90,13 @@ def read_documents(
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
         return
     may_ignore_text = "text" not in fields
+    may_lack_columns = form in ("csv", "tsv")
     for row in read_rows(lines, form, name, "utf-8", problems):
         with _skip_errors(skip):
             document = _make_document(row, fields)
+            if may_lack_columns:
+                may_lack_columns = False
+                _warn_of_missing_columns(name, row, fields)
             if may_ignore_text and _ignores_text(row, fields):
                 may_ignore_text = False
                 log.warning(
@@ -144,6 +155,19 @@ def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
     given = read_fields(row.values, fields, row.where)
     own_id = row.values.get("id")
     return NewDocument(str(row.number if own_id in (None, "") else own_id), given)
+
+
+def _warn_of_missing_columns(name: str, row: TableRow, fields: Sequence[str]) -> None:
+    """Warn of fields of the model that the columns of a table do not have: they are empty in all documents."""
+    missing = [field for field in fields if field not in row.values]
+    # Without any of them `text` is read.
+    if 0 < len(missing) < len(fields):
+        log.warning(
+            "Warning: %s: no column %s, which the model reads and which is empty then; the columns are %s.",
+            name,
+            " and ".join(map(repr, missing)),
+            ", ".join(map(str, row.values)),
+        )
 
 
 def _ignores_text(row: TableRow, fields: Sequence[str]) -> bool:

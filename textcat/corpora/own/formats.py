@@ -47,21 +47,26 @@ def detect_format(path: Path) -> str:
         return _check_folder(path)
     if not path.is_file():
         raise DataNotAvailableError("no such file or folder", where=str(path), hint="Fix the path.")
-    ending = path.suffix.lower()
-    if ending in _OTHER_PROGRAMS:
-        raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
-    first = _read_first_line(path)
+    first = _read_first_line(path) if path.suffix.lower() not in _OTHER_PROGRAMS else ""
+    refuse_other_formats(str(path), first)
     if first.startswith(LABEL_PREFIX):
         return "fasttext"
     if _VECTOR.match(first):
         return "svmlight"
-    if ending == ".json" and first.lstrip().startswith("["):
-        raise UsageError(
-            "cannot read a JSON list", where=str(path), hint="Write one object on each line (.jsonl)."
-        )
     if first.lstrip().startswith("{"):
         return "jsonl"
     return _guess_table_kind(path, first)
+
+
+def refuse_other_formats(name: str, first: str) -> None:
+    """Raise UsageError for a file that its ending, or its first line, shows to be in a format that is not read."""
+    ending = Path(name).suffix.lower()
+    if ending in _OTHER_PROGRAMS:
+        raise UsageError(f"cannot read {ending} files", where=name, hint=_OTHER_PROGRAMS[ending])
+    if ending == ".json" and first.lstrip().startswith("["):
+        raise UsageError(
+            "cannot read a JSON list", where=name, hint="Write one object on each line (.jsonl)."
+        )
 
 
 _NOT_IN_CP1252 = {0x81, 0x8D, 0x8F, 0x90, 0x9D}
@@ -161,7 +166,7 @@ class ColumnSummary:
     name: str
     present: int = 0
     words: int = 0
-    # JSON lists, and texts such as ['a', 'b'].
+    # JSON lists and objects with a mark for each label, and texts such as ['a', 'b'].
     lists: int = 0
     written_lists: int = 0
     has_repeats: bool = False
@@ -175,7 +180,7 @@ class ColumnSummary:
         text = str(value)
         self.present += 1
         self.words += len(text.split())
-        if isinstance(value, list):
+        if isinstance(value, list) or _is_marked(value):
             self.lists += 1
             return
         self.written_lists += parse_list(value) is not value
@@ -197,6 +202,11 @@ class ColumnSummary:
     def mean_words(self) -> float:
         """Mean number of words per value."""
         return self.words / max(self.present, 1)
+
+
+def _is_marked(value: Any) -> bool:
+    """Return whether a value is an object with a mark for each label, such as {"spam": 1, "urgent": 0}."""
+    return isinstance(value, dict) and bool(value) and None not in map(parse_flag, value.values())
 
 
 @dataclass(frozen=True)
