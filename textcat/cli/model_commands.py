@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from textcat.cli.completion import complete_models
-from textcat.cli.options import add_common_options, read_command_settings
+from textcat.cli.options import (
+    add_backend_options,
+    add_common_options,
+    add_jobs_option,
+    read_command_settings,
+)
 from textcat.cli.output import make_visible, print_json
 
 if TYPE_CHECKING:
@@ -55,6 +60,8 @@ if TYPE_CHECKING:
     show_default=True,
     help="At a broken document: answer those before it and stop, or leave it out and go on.",
 )
+@add_backend_options
+@add_jobs_option
 @add_common_options
 def predict_command(
     model: Path,
@@ -72,11 +79,13 @@ def predict_command(
     line of JSON: its id, its labels, their scores and, for a probabilistic learner or a run with `calibration`,
     their probabilities.
     """
+    from textcat.parallel import start_workers
     from textcat.serving.categorizer import read_categorizer
     from textcat.serving.document_files import guess_format, read_documents
-    from textcat.serving.predict import Coverage, predict_lines
+    from textcat.serving.predict import Coverage, StoredModel, predict_lines
 
-    read_command_settings(settings)
+    place = read_command_settings(settings)
+    stored = StoredModel.find(model, reject) if place.backend == "processes" else None
     categorizer = read_categorizer(model)
     if reject is not None:
         categorizer = categorizer.reject_below(reject)
@@ -88,10 +97,14 @@ def predict_command(
         chain(first, file), chosen, file.name, fields, skipped.add if on_error == "skip" else None
     )
     coverage = Coverage()
-    lines = predict_lines(
-        categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage
-    )
-    with click.open_file("-", "w", encoding="utf-8") as out:
+    with (
+        start_workers(place.backend, place.jobs, place.scheduler) as executor,
+        click.open_file("-", "w", encoding="utf-8") as out,
+    ):
+        lines = predict_lines(
+            categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage,
+            executor=executor, stored=stored,
+        )  # fmt: skip
         for number, line in enumerate(lines, 1):
             out.write(line + "\n")
             if number % at_a_time == 0:
@@ -210,12 +223,13 @@ def _read_document(categorizer: Categorizer, file: BinaryIO, wanted: str | None)
     from textcat.errors import UsageError
     from textcat.serving.document_files import NewDocument, guess_format, read_documents, read_whole_text
 
-    form = guess_format(file.name)
+    first = list(islice(file, 1))
+    form, lines = guess_format(file.name, b"".join(first), categorizer.text.fields), chain(first, file)
     if form == "lines":
         if wanted is not None:
             raise UsageError("a text file is one document, without an id", where=file.name, hint="Omit --id.")
-        return NewDocument("document", {categorizer.text.fields[-1]: read_whole_text(file, file.name)})
-    for document in read_documents(file, form, file.name, categorizer.text.fields):
+        return NewDocument("document", {categorizer.text.fields[-1]: read_whole_text(lines, file.name)})
+    for document in read_documents(lines, form, file.name, categorizer.text.fields):
         if wanted in (None, document.id):
             return document
     raise UsageError(
