@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tests.browser import dom
 from tests.experiment.tune.tuning import write_questions
 from textcat.cli.main import group, main
+from textcat.errors import UsageError
 from textcat.experiment.tune.evaluation import METRICS, Evaluator
 
 
@@ -43,6 +44,25 @@ def test_two_commands_lead_from_a_table_to_labels(folder: Path) -> None:
     (folder / "new.txt").write_text("why is my cash machine withdraw\n")
     labelled = textcat("predict", "questions-tuned/model", "new.txt").stdout
     assert json.loads(labelled.splitlines()[0])["labels"] == ["blue"]
+
+
+def test_documents_of_one_name_in_two_folders_do_not_share_a_model(folder: Path) -> None:
+    for name in ("first", "second"):
+        (folder / name).mkdir()
+        write_questions(folder / name / "train.csv")
+    textcat("tune", "first/train.csv", *FEW)
+    kept = (folder / "train-tuned" / "train.yaml").read_text()
+    with pytest.raises(UsageError, match=r"it holds the search of first/train\.csv") as caught:
+        textcat("tune", "second/train.csv", *FEW)
+    assert caught.value.where == "train-tuned"
+    assert (folder / "train-tuned" / "train.yaml").read_text() == kept
+    textcat("tune", "second/train.csv", *FEW, "--output", "other")
+    # An experiment on the same documents goes on in the folder.
+    textcat("init", "first/train.csv")
+    textcat("tune", "train.yaml", *FEW)
+    (folder / "first" / "train.csv").unlink()
+    textcat("tune", "second/train.csv", *FEW)
+    assert "second/train.csv" in (folder / "train-tuned" / "train.yaml").read_text()
 
 
 def test_run_repeats_the_tuned_experiment_and_a_second_tune_continues(folder: Path) -> None:

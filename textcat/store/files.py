@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -198,6 +198,27 @@ def open_staging(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+SOURCE_FILE = ".source"
+
+
+def find_other_source(folder: Path, source: Path) -> Path | None:
+    """Return the file that `record_source` named before in a folder, if it is another one and still exists."""
+    try:
+        other = folder / (folder / SOURCE_FILE).read_text(encoding="utf-8").rstrip("\n")
+        return None if not other.exists() or other.samefile(source) else Path(os.path.relpath(other))
+    except (OSError, ValueError):
+        return None
+
+
+def record_source(folder: Path, source: Path) -> None:
+    """Record from which file the contents of a folder were made, if the folder can be written to."""
+    written = os.path.relpath(source.resolve(), folder.resolve()) + "\n"
+    path = folder / SOURCE_FILE
+    with suppress(OSError, ValueError):
+        if not path.is_file() or path.read_text(encoding="utf-8") != written:
+            path.write_text(written, encoding="utf-8")
 
 
 _AT_FDCWD = -100
