@@ -354,6 +354,19 @@ def test_files_outside_of_the_folders_of_classes_are_named(tmp_path: Path) -> No
     assert inspection.counts.used == 4
 
 
+def test_documents_with_different_endings_are_counted(tmp_path: Path) -> None:
+    for number in range(6):
+        for ending in (".txt", ".json"):
+            path = tmp_path / "xy"[number % 2] / f"{number}{ending}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"{PROSE} {number}")
+    inspection = inspect_documents(tmp_path)
+    assert line_about(inspection, "files with").endswith("documents: 6 .json, 6 .txt")
+    for path in tmp_path.glob("*/*.json"):
+        path.unlink()
+    assert not any("endings" in line for line in inspect_documents(tmp_path).report)
+
+
 def test_rows_of_which_none_can_be_read_are_shown(tmp_path: Path) -> None:
     path = tmp_path / "d.csv"
     path.write_text("text,label\n" + "".join(f"{PROSE},x,\n" for _ in range(3)))

@@ -12,7 +12,7 @@ import pytest
 
 from textcat.corpora import Document, open_corpus, open_vectors
 from textcat.corpora.own import documents as own
-from textcat.corpora.own.tables import POLICIES, PROBLEM_DESCRIPTIONS
+from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 ROWS = [
@@ -314,6 +314,12 @@ def test_labels_of_an_object_are_those_with_a_mark(tmp_path: Path) -> None:
     (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)))
     read = open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents()
     assert [document.labels for document in read] == [("spam",), ("spam", "urgent"), ()]
+    (tmp_path / "d.jsonl").write_text('{"text": "one", "cats": [["spam", null], ["urgent"]]}')
+    (document,) = open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents()
+    assert document.labels == ("spam", "urgent")
+    (tmp_path / "d.jsonl").write_text('{"text": "one", "cats": [{"id": 3, "name": "spam"}]}')
+    with pytest.raises(BadDataError, match=r"the label \{'id': 3, 'name': 'spam'\} is an object"):
+        list(open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents())
     (tmp_path / "d.jsonl").write_text('{"text": "one", "cats": {"spam": "often"}}')
     with pytest.raises(BadDataError, match="'often' in column 'spam' is neither yes nor no"):
         list(open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents())

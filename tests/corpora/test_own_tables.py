@@ -23,16 +23,8 @@ from textcat.corpora.own.formats import (
     guess_separator,
     summarize_columns,
 )
-from textcat.corpora.own.tables import (
-    POLICIES,
-    PROBLEM_DESCRIPTIONS,
-    Problems,
-    TableRow,
-    choose_codec,
-    decode_lines,
-    parse_list,
-    read_rows,
-)
+from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS, Problems
+from textcat.corpora.own.tables import TableRow, choose_codec, decode_lines, parse_list, read_rows
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 values = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=12)
@@ -195,6 +187,23 @@ def test_quotes_of_tables_with_tabs_are_quoting_only_where_they_are_closed(
     rows = read([f"{line}\n".encode() for line in (header, *lines)], "tsv")
     assert [row.values["text"] for row in rows] == texts
     assert {row.values["label"] for row in rows} <= {"x", "y"}
+    assert [row.number for row in rows] == list(range(1, len(texts) + 1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "texts"),
+    [
+        (["d\tstring", "class\tinclude=True", "x\tone", "y\ttwo"], ["one", "two"]),
+        (["discrete\tString", "\t", "x\tone"], ["one"]),
+        (["d\tstring", "x\tone", "y\ttwo"], ["string", "one", "two"]),
+        (["\t", "class\tmeta", "x\tone"], ["", "meta", "one"]),
+        (["d\tstring"], ["string"]),
+        ([], []),
+    ],
+)
+def test_lines_of_orange_are_no_documents(lines: list[str], texts: list[str]) -> None:
+    rows = read([f"{line}\n".encode() for line in ("label\ttext", *lines)], "tsv")
+    assert [row.values["text"] for row in rows] == texts
     assert [row.number for row in rows] == list(range(1, len(texts) + 1))
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from textcat.corpora.own.formats import refuse_other_formats
+from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
     LABEL_PREFIX,
-    Problems,
     TableRow,
     decode_lines,
     guess_delimiter,

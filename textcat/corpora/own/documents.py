@@ -6,7 +6,7 @@ Folders of classes may be in folders of training and test documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import takewhile
@@ -23,8 +23,8 @@ from textcat.corpora.document import (
     count_categories,
     find_side_by_name,
 )
+from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
-    Problems,
     TableFormat,
     TableRow,
     choose_codec,
@@ -269,7 +269,10 @@ class OwnDocuments(CountingCorpus):
                 return None
             parts = [column for column, flag in flags.items() if flag]
         elif isinstance(value, list):
-            parts = [str(each) for each in value if not is_missing(each)]
+            parts = list(map(str, _flatten(value)))
+            if objects := [each for each in _flatten(value) if isinstance(each, Mapping)]:
+                problems.report("malformed", f"the label {str(objects[0])[:80]} is an object", row.where)
+                return None
         else:
             text = str(value)
             parts = [text] if self.label_separator is None else text.split(self.label_separator)
@@ -335,6 +338,15 @@ class OwnDocuments(CountingCorpus):
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
         """Return the categories, given the labels counted in a pass over the documents."""
         return counts.in_train_or_test() if self.closed is None else self.closed
+
+
+def _flatten(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values of a list and of the lists in it, without those that are missing."""
+    for value in values:
+        if isinstance(value, list):
+            yield from _flatten(value)
+        elif not is_missing(value):
+            yield value
 
 
 def count_label_documents(ids: Sequence[str]) -> int:

@@ -16,7 +16,7 @@ from typing import Any
 from textcat.corpora.document import find_side_by_name, is_split
 from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag, parse_list
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
-from textcat.yaml_reader import read_packaged_yaml
+from textcat.yaml_reader import list_first, read_packaged_yaml
 
 _OTHER_PROGRAMS = {
     ".gz": "Unpack it first.",
@@ -150,6 +150,24 @@ def _check_folder(path: Path) -> str:
     return "folders"
 
 
+def report_files(names: Sequence[str], *, sided: bool) -> list[str]:
+    """Return lines on files that are in no folder of a class, and on documents with different endings."""
+    outside = [name for name in names if name.count("/") < 1 + sided]
+    lines = (
+        [f"{len(outside):,} files in no folder of a class are not read: {list_first(outside)}"]
+        if outside
+        else []
+    )
+    endings = Counter(Path(name).suffix.lower() for name in set(names).difference(outside))
+    several = [
+        (ending, number) for ending, number in sorted(endings.items()) if 20 * number >= endings.total()
+    ]
+    if len(several) > 1:
+        counted = ", ".join(f"{number:,} {ending or 'without'}" for ending, number in several)
+        lines.append(f"files with different endings are all read as documents: {counted}")
+    return lines
+
+
 _SEPARATORS = ("|", ";", ",", "/", " ")
 # Columns with more words per value are text.
 WORDS_OF_TEXT = 5.0
@@ -273,6 +291,13 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     others = [] if side else [c for c in named_side if c not in labels and c not in text]
     not_sides = {column.name: _explain_missing_side(column) for column in others}
     return ColumnGuess(tuple(text), tuple(labels), separator, own_id, side, not_sides)
+
+
+def list_unused_columns(guess: ColumnGuess, table: TableSummary) -> list[str]:
+    """Return the names of the columns that a guess does not use, except those that it explains."""
+    used = [*guess.text, *guess.labels, *filter(None, [guess.id, guess.side and guess.side.column])]
+    names = [column.name for column in table.columns if column not in used]
+    return [name for name in names if name not in guess.not_sides]
 
 
 def guess_separator(column: ColumnSummary) -> str | None:

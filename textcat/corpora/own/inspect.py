@@ -21,9 +21,12 @@ from textcat.corpora.own.formats import (
     detect_encoding,
     detect_format,
     guess_columns,
+    list_unused_columns,
+    report_files,
     summarize_columns,
 )
-from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
+from textcat.corpora.own.problems import Problems
+from textcat.corpora.own.tables import TableFormat, read_table_file
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 from textcat.yaml_reader import list_first
@@ -133,7 +136,8 @@ class LabelCounts:
         """Return the number of categories and of labels for each document, as text."""
         different = self.number_of_categories
         if self.is_single_label:
-            left_out = f"; {self._describe_unlabelled()} and are left out" if self.unlabelled else ""
+            are = "is" if self.unlabelled == 1 else "are"
+            left_out = f"; {self._describe_unlabelled()} and {are} left out" if self.unlabelled else ""
             return f"{different:,} categories, one label for each document{left_out}"
         parts = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels per document"]
         if self.several:
@@ -232,7 +236,7 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
         source = own_test["test"]
     corpus = OwnDocuments(kind, path, ratio=None, **options)
     counts = _count_documents(corpus)
-    left = _list_unused_columns(guess, table)
+    left = list_unused_columns(guess, table)
     report = [
         f"{kind}, {encoding}: {table.rows:,} rows",
         f"text: {', '.join(column.name for column in guess.text)}",
@@ -255,12 +259,6 @@ def _refuse_without_rows(path: Path, problems: Problems) -> NoReturn:
         )
         raise BadDataError(what.removesuffix(" (skip)"), where=str(path), hint="Fix the rows or the header.")
     raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
-
-
-def _list_unused_columns(guess: ColumnGuess, table: TableSummary) -> list[str]:
-    used = [*guess.text, *guess.labels, *filter(None, [guess.id, guess.side and guess.side.column])]
-    names = [column.name for column in table.columns if column not in used]
-    return [name for name in names if name not in guess.not_sides]
 
 
 def _check_header(guess: ColumnGuess, path: Path) -> None:
@@ -399,8 +397,7 @@ def _inspect_folders(path: Path) -> Inspection:
     encoding = choose_encoding(tree.contents(files))
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     report = [f"a folder for each class, {encoding}: {len(found):,} files"]
-    if outside := [name for name in tree.names if name.count("/") < 1 + sided]:
-        report.append(f"{len(outside):,} files in no folder of a class are not read: {list_first(outside)}")
+    report += report_files(tree.names, sided=sided)
     joined = list_folder_documents(tree, sided=sided, same_name="one")
     if _is_same_text(tree, joined):
         options["same_name"] = "one"
