@@ -203,13 +203,19 @@ def open_staging(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
 SOURCE_FILE = ".source"
 
 
-def find_other_source(folder: Path, source: Path) -> Path | None:
-    """Return the file that `record_source` named before in a folder, if it is another one and still exists."""
+def read_source(folder: Path) -> Path | None:
+    """Return the file or folder that `record_source` named in a folder, if it still exists."""
     try:
-        other = folder / (folder / SOURCE_FILE).read_text(encoding="utf-8").rstrip("\n")
-        return None if not other.exists() or other.samefile(source) else Path(os.path.relpath(other))
+        found = folder / (folder / SOURCE_FILE).read_text(encoding="utf-8").rstrip("\n")
+        return Path(os.path.relpath(found)) if found.exists() else None
     except (OSError, ValueError):
         return None
+
+
+def find_other_source(folder: Path, source: Path) -> Path | None:
+    """Return the file that `record_source` named before in a folder, if it is another one and still exists."""
+    found = read_source(folder)
+    return None if found is None or (source.exists() and found.samefile(source)) else found
 
 
 def record_source(folder: Path, source: Path) -> None:
