@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from textcat.corpora.own.formats import refuse_other_formats
+from textcat.corpora.own.formats import load_column_names, refuse_other_formats
 from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
     LABEL_PREFIX,
@@ -29,7 +29,7 @@ InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
 
 log = logging.getLogger(__name__)
 
-_HINT = "Fix the line, or state the format with --format. Files must be in utf-8."
+_HINT = "Fix the line, or state the format with --format and the encoding with --encoding."
 _FORMATS: dict[str, InputFormat] = {
     ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
 }  # fmt: skip
@@ -78,6 +78,7 @@ def read_documents(
     name: str,
     fields: Sequence[str],
     skip: SkipReporter | None = None,
+    encoding: str = "utf-8",
 ) -> Iterator[NewDocument]:
     """Yield documents with the fields that the model reads; `name` is the file's name in errors.
 
@@ -86,12 +87,12 @@ def read_documents(
     """
     problems = _SkippedProblems(Problems.with_policy({"all": "error"}).policy, hint=_HINT, skip=skip)
     if form == "lines":
-        for number, line in decode_lines(lines, name, "utf-8", problems):
+        for number, line in decode_lines(lines, name, encoding, problems):
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
         return
     may_ignore_text = "text" not in fields
     may_lack_columns = form in ("csv", "tsv")
-    for row in read_rows(lines, form, name, "utf-8", problems):
+    for row in read_rows(lines, form, name, encoding, problems):
         with _skip_errors(skip):
             document = _make_document(row, fields)
             if may_lack_columns:
@@ -131,10 +132,10 @@ def _skip_errors(skip: SkipReporter | None) -> Iterator[None]:
         skip(error)
 
 
-def read_whole_text(stream: Iterable[bytes], name: str) -> str:
+def read_whole_text(stream: Iterable[bytes], name: str, encoding: str = "utf-8") -> str:
     """Return the text of a file that is one document."""
     problems = Problems.with_policy({"all": "error"}, _HINT)
-    return "".join(line for _, line in decode_lines(stream, name, "utf-8", problems))
+    return "".join(line for _, line in decode_lines(stream, name, encoding, problems))
 
 
 def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) -> dict[str, str]:
@@ -153,8 +154,18 @@ def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) ->
 
 def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
     given = read_fields(row.values, fields, row.where)
-    own_id = row.values.get("id")
+    own_id = row.values.get("id") if "id" in row.values else _find_own_id(row.values, fields)
     return NewDocument(str(row.number if own_id in (None, "") else own_id), given)
+
+
+def _find_own_id(values: Mapping[str, Any], fields: Sequence[str]) -> Any:
+    """Return the value of the first column or key with a usual name for ids, such as `Id` or `doc_id`, or None.
+
+    Row numbers would be taken for such ids.
+    """
+    usual = load_column_names()["id"]
+    named = {str(key).strip().lower(): key for key in values if key not in fields}
+    return next((values[named[name]] for name in usual if name in named), None)
 
 
 def _warn_of_missing_columns(name: str, row: TableRow, fields: Sequence[str]) -> None:

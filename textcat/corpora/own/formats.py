@@ -413,12 +413,13 @@ def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[Col
     """Return the columns with one of the names of a kind, in the order of the names."""
     return [
         column
-        for name in _load_column_names()[kind]
+        for name in load_column_names()[kind]
         for column in columns
         if column.name.strip().lower() == name
     ]
 
 
 @cache
-def _load_column_names() -> dict[str, list[str]]:
+def load_column_names() -> dict[str, list[str]]:
+    """Return the usual names of columns, in small letters, by what they hold."""
     return dict(read_packaged_yaml("corpora/lists/column_names.yaml"))
