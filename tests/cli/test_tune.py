@@ -39,7 +39,10 @@ def test_two_commands_lead_from_a_table_to_labels(folder: Path) -> None:
     write_questions(folder / "questions.csv")
     printed = textcat("tune", "questions.csv", *FEW)
     report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
-    assert f"{report['best']['value']:.2f} in cross-validation" in printed.stdout
+    best = report["best"]
+    assert f"{best['value']:.2f} in cross-validation" in printed.stdout
+    # The number is that of the threshold rule beside it.
+    assert best["value"] == best["held_out"][best["threshold"]] != best["search_value"]
     assert "best so far" in printed.stderr
     (folder / "new.txt").write_text("why is my cash machine withdraw\n")
     labelled = textcat("predict", "questions-tuned/model", "new.txt").stdout

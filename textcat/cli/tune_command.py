@@ -251,9 +251,9 @@ def _print_result(result: TuneResult, target: Path, place: CommandSettings) -> N
     report = result.report
     best, test = report["best"], report["test"]["metric"]
     place.print_unless_quiet(f"{best['name']}, C {best['cost']:g}, threshold: {best['threshold']}")
-    measured = (
-        f"{len(report['candidates'])} configurations, {report['processor_seconds']['all']:.1f} s of processor"
-    )
+    number = len(report["candidates"])
+    counted = f"{number} configuration{'' if number == 1 else 's'}"
+    measured = f"{counted}, {report['processor_seconds']['all']:.1f} s of processor"
     tests = f"{report['documents']['test']:,} test documents"
     place.print_unless_quiet(
         f"{report['metric']}: {best['value']:.2f} in cross-validation, {test:.2f} on {tests} ({measured})"
