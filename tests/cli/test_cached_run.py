@@ -9,6 +9,7 @@ import pytest
 from tests.experiment.place import Place
 from textcat.experiment.run.runner import Timings
 from textcat.report import writer
+from textcat.store.files import find_other_source, record_source
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +76,25 @@ def test_experiments_of_one_name_in_two_folders_are_named_before_files_are_repla
         assert "replace" not in place.textcat(command, str(other))
     other.unlink()
     assert "replace" not in place.textcat("run", str(place.experiment))
+
+
+def test_the_source_of_a_folder_behind_a_link_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("project", "other", "shared/models"):
+        (tmp_path / name).mkdir(parents=True)
+    for project in ("project", "other"):
+        (tmp_path / project / "data").symlink_to(tmp_path / "shared")
+        (tmp_path / project / "mine.yaml").touch()
+    monkeypatch.chdir(tmp_path / "project")
+    record_source(Path("data/models"), Path("mine.yaml"))
+    assert find_other_source(Path("data/models"), Path("mine.yaml")) is None
+    monkeypatch.chdir(tmp_path / "other")
+    assert find_other_source(Path("data/models"), Path("mine.yaml")) == Path("../project/mine.yaml")
+    (tmp_path / "project" / "mine.yaml").unlink()
+    assert find_other_source(Path("data/models"), Path("mine.yaml")) is None
+    (tmp_path / "shared/models/.source").write_bytes(b"\xff\0")
+    assert find_other_source(Path("data/models"), Path("mine.yaml")) is None
 
 
 def test_train_prints_models_and_with_v_the_artifacts(place: Place) -> None:

@@ -206,7 +206,8 @@ SOURCE_FILE = ".source"
 def read_source(folder: Path) -> Path | None:
     """Return the file or folder that `record_source` named in a folder, if it still exists."""
     try:
-        found = folder / (folder / SOURCE_FILE).read_text(encoding="utf-8").rstrip("\n")
+        written = (folder / SOURCE_FILE).read_text(encoding="utf-8").rstrip("\n")
+        found = (folder.resolve() / written).resolve()
         return Path(os.path.relpath(found)) if found.exists() else None
     except (OSError, ValueError):
         return None
