@@ -178,3 +178,13 @@ def test_the_page_proposes_another_label_only_where_it_is_more_probable(folder: 
     assert len(better) < len(wrong)
     page = (folder / "documents-tuned" / "tune.html").read_text()
     assert page.count("; likely:") == len(better)
+
+
+def test_settings_that_the_search_leaves_out_are_named(folder: Path) -> None:
+    write_questions(folder / "questions.csv")
+    textcat("init", "questions.csv")
+    assert "Warning" not in textcat("tune", "questions.yaml", "--dry-run").stderr
+    path = folder / "questions.yaml"
+    path.write_text(path.read_text() + "reject: {coverage: 0.9}\nselection: {features: 30}\n")
+    printed = textcat("tune", "questions.yaml", "--dry-run").stderr
+    assert "Warning: questions.yaml: `selection` and `reject` are no part of the search" in printed

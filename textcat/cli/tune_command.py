@@ -142,7 +142,9 @@ def _read_experiment(documents: str, test: Path | None, target: Path, place: Com
         if test is not None:
             hint = "Write `test` below `corpus.options` of the experiment."
             raise UsageError("--test goes with a file of documents", where=documents, hint=hint)
-        return load_experiment(documents)
+        experiment = load_experiment(documents)
+        _warn_of_unused_settings(experiment, documents)
+        return experiment
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.schema import render_first_experiment
     from textcat.store.files import write_atomically
@@ -156,6 +158,27 @@ def _read_experiment(documents: str, test: Path | None, target: Path, place: Com
     written = target / f"{name}.yaml"
     write_atomically(written, render_first_experiment(inspection, name, relative))
     return load_experiment(written)
+
+
+def _warn_of_unused_settings(experiment: Experiment, name: str) -> None:
+    """Warn of settings about features and about documents without a class that the search leaves out."""
+    import logging
+
+    from textcat.experiment.steps.vectorize import keeps_all_features
+
+    runs = experiment.runs.values()
+    found = {
+        "selection": any(not keeps_all_features(run.selection) for run in runs),
+        "projection": any(run.projection for run in runs),
+        "reject": any(run.reject for run in runs),
+    }
+    if unused := [f"`{key}`" for key, is_set in found.items() if is_set]:
+        logging.getLogger(__name__).warning(
+            "Warning: %s: %s %s no part of the search, nor of its model. Add what you need to tuned.yaml.",
+            name,
+            " and ".join(unused),
+            "is" if len(unused) == 1 else "are",
+        )
 
 
 def _print_plan(documents: str, options: TuneSettings, target: Path) -> None:
