@@ -313,7 +313,7 @@ def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
     inspection = inspect_documents(write(tmp_path / "d.jsonl", rows))
     assert inspection.options["label"] == "coarse"
     assert line_about(inspection, "columns that") == "columns that are not used: fine"
-    rows = [{"text": PROSE, "label": "xy"[n % 2]} for n in range(40)]
+    rows = [{"id": n // 2, "text": PROSE, "label": "xy"[n % 2], "": ""} for n in range(40)]
     report = inspect_documents(write(tmp_path / "d.jsonl", rows)).report
     assert not any("not used" in line for line in report)
 

@@ -296,7 +296,8 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
 def list_unused_columns(guess: ColumnGuess, table: TableSummary) -> list[str]:
     """Return the names of the columns that a guess does not use, except those that it explains."""
     used = [*guess.text, *guess.labels, *filter(None, [guess.id, guess.side and guess.side.column])]
-    names = [column.name for column in table.columns if column not in used]
+    # A column `id` is used even if it repeats; one without a name ends each line with a delimiter.
+    names = [column.name for column in table.columns if column not in used and column.name not in ("id", "")]
     return [name for name in names if name not in guess.not_sides]
 
 
