@@ -14,7 +14,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, wraps
+from hashlib import sha256
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeAlias, TypeVar
 
@@ -63,8 +66,14 @@ class Plugin:
 
     @property
     def identity(self) -> str:
-        """Package and version, as they enter signatures."""
+        """Package and version."""
         return f"{self.distribution} {self.version}"
+
+    @property
+    def signature(self) -> str:
+        """Package, version and source, as they enter keys and signatures."""
+        source = hash_source(self.entry.module)
+        return f"{self.identity}, source {source}" if source else self.identity
 
     @property
     def title(self) -> str:
@@ -103,13 +112,40 @@ def list_known_names(kind: str, own: Collection[str]) -> list[str]:
     return [*own, *dict.fromkeys(plugin.name for plugin in list_plugins(kind) if plugin.name not in own)]
 
 
+@cache
+def hash_source(module: str) -> str:
+    """Return the start of the sha256 over the Python files of the package that a module is in, or of the module.
+
+    It is empty where there are none. Once computed it is kept, as Python keeps the module that it has imported.
+    """
+    names, spec = module.split("."), None
+    # A namespace, which several packages may share, has no file of its own.
+    while names and (spec is None or spec.origin is None):
+        above = f"{spec.name}." if spec else ""
+        try:
+            spec = find_spec(above + names.pop(0))
+        except (ImportError, AttributeError, ValueError):
+            spec = None
+        if spec is None:
+            return ""
+    if spec is None or spec.origin is None or not Path(spec.origin).is_file():
+        return ""
+    folders = [Path(each) for each in spec.submodule_search_locations or ()]
+    files = [(path.relative_to(each).as_posix(), path) for each in folders for path in each.rglob("*.py")]
+    found = sha256()
+    for name, path in sorted(files) or [("", Path(spec.origin))]:
+        content = path.read_bytes()
+        found.update(f"{name} {len(content)}\n".encode() + content)
+    return found.hexdigest()[:12]
+
+
 def collect_identities(*used: tuple[str, str | None]) -> dict[str, dict[str, str]]:
-    """Return the packages and versions of the plugins among (kind, name) pairs, as part of a recipe.
+    """Return package, version and source of the plugins among (kind, name) pairs, as part of a recipe.
 
     Without plugins the part is empty, so that recipes do not change.
     """
     found = {
-        f"{kind}.{name}": plugin.identity
+        f"{kind}.{name}": plugin.signature
         for kind, name in used
         for plugin in (list_plugins(kind) if name else ())
         if plugin.name == name

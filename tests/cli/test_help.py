@@ -64,7 +64,7 @@ def test_shared_options_are_listed_in_one_order_after_the_command_s_own(command:
     loaded = group.get_command(click.Context(group), command)
     assert loaded is not None
     names = [option.name for option in loaded.params if isinstance(option, click.Option)]
-    shared = WORK if "jobs" in names else COMMON
+    shared = WORK if "dry_run" in names else ["jobs", *COMMON] if "jobs" in names else COMMON
     assert names[-len(shared) :] == shared
     if "scheduler" in names:
         assert names[-len(shared) - 2 : -len(shared)] == ["backend", "scheduler"]

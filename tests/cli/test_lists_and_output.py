@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import click
@@ -159,3 +160,15 @@ def test_times_have_a_unit(text: str, seconds: float) -> None:
 def test_other_times_are_refused(text: str) -> None:
     with pytest.raises(click.BadParameter, match="is not a time such as 90s, 20m or 2h"):
         Duration().convert(text, None, None)
+
+
+def test_files_of_other_programs_in_configs_do_not_end_the_list(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "configs" / "logging.yaml").write_text("version: 1\nhandlers: {}\n")
+    listed = CliRunner().invoke(group, ["list", "experiments", "--json"])
+    assert listed.exit_code == 0
+    assert "reuters_modapte" in {row["name"] for row in json.loads(listed.stdout)}
+    assert "Left out: configs/logging.yaml:1:1" in listed.stderr

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from tests.browser import dom
 from tests.experiment.tune.tuning import write_questions
 from textcat.cli.main import group, main
+from textcat.errors import UsageError
 from textcat.experiment.tune.evaluation import METRICS, Evaluator
 
 
@@ -38,11 +39,33 @@ def test_two_commands_lead_from_a_table_to_labels(folder: Path) -> None:
     write_questions(folder / "questions.csv")
     printed = textcat("tune", "questions.csv", *FEW)
     report = json.loads((folder / "questions-tuned" / "tune.json").read_text())
-    assert f"{report['best']['value']:.2f} in cross-validation" in printed.stdout
+    best = report["best"]
+    assert f"{best['value']:.2f} in cross-validation" in printed.stdout
+    # The number is that of the threshold rule beside it.
+    assert best["value"] == best["held_out"][best["threshold"]] != best["search_value"]
     assert "best so far" in printed.stderr
     (folder / "new.txt").write_text("why is my cash machine withdraw\n")
     labelled = textcat("predict", "questions-tuned/model", "new.txt").stdout
     assert json.loads(labelled.splitlines()[0])["labels"] == ["blue"]
+
+
+def test_documents_of_one_name_in_two_folders_do_not_share_a_model(folder: Path) -> None:
+    for name in ("first", "second"):
+        (folder / name).mkdir()
+        write_questions(folder / name / "train.csv")
+    textcat("tune", "first/train.csv", *FEW)
+    kept = (folder / "train-tuned" / "train.yaml").read_text()
+    with pytest.raises(UsageError, match=r"it holds the search of first/train\.csv") as caught:
+        textcat("tune", "second/train.csv", *FEW)
+    assert caught.value.where == "train-tuned"
+    assert (folder / "train-tuned" / "train.yaml").read_text() == kept
+    textcat("tune", "second/train.csv", *FEW, "--output", "other")
+    # An experiment on the same documents goes on in the folder.
+    textcat("init", "first/train.csv")
+    textcat("tune", "train.yaml", *FEW)
+    (folder / "first" / "train.csv").unlink()
+    textcat("tune", "second/train.csv", *FEW)
+    assert "second/train.csv" in (folder / "train-tuned" / "train.yaml").read_text()
 
 
 def test_run_repeats_the_tuned_experiment_and_a_second_tune_continues(folder: Path) -> None:
@@ -155,3 +178,13 @@ def test_the_page_proposes_another_label_only_where_it_is_more_probable(folder: 
     assert len(better) < len(wrong)
     page = (folder / "documents-tuned" / "tune.html").read_text()
     assert page.count("; likely:") == len(better)
+
+
+def test_settings_that_the_search_leaves_out_are_named(folder: Path) -> None:
+    write_questions(folder / "questions.csv")
+    textcat("init", "questions.csv")
+    assert "Warning" not in textcat("tune", "questions.yaml", "--dry-run").stderr
+    path = folder / "questions.yaml"
+    path.write_text(path.read_text() + "reject: {coverage: 0.9}\nselection: {features: 30}\n")
+    printed = textcat("tune", "questions.yaml", "--dry-run").stderr
+    assert "Warning: questions.yaml: `selection` and `reject` are no part of the search" in printed

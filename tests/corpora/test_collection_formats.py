@@ -142,7 +142,17 @@ def test_labels_are_collected_by_document_in_the_order_of_lines(
 
 
 @pytest.mark.parametrize(
-    "bad", ["E11 2286", "E11 2286 0", "E11 x 1", "E11 2286 1 more", "E11 1234567890 1", ""]
+    "bad",
+    [
+        "E11 2286",
+        "E11 2286 0",
+        "E11 x 1",
+        "E11 2286 1 more",
+        "E11 1234567890 1",
+        "",
+        "E11 2286 1 CCAT 2286 1\n",
+        "E11 2286 1 CCAT\n2286 1",
+    ],
 )
 @pytest.mark.parametrize("line", [1, 3])
 def test_a_bad_line_of_labels_is_named(bad: str, line: int, tmp_path: Path) -> None:

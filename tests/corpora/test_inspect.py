@@ -303,3 +303,75 @@ def test_folders_are_sides_only_with_classes_below_them(names: list[str], tmp_pa
     )
     assert found.counts.sides.total() == 3
     assert found.counts.number_of_categories == 2
+
+
+def test_columns_that_are_not_used_are_named(tmp_path: Path) -> None:
+    rows = [
+        {"id": n, "body": PROSE, "coarse": "xy"[n % 2], "fine": "abcd"[n % 4], "set": "red"}
+        for n in range(40)
+    ]
+    inspection = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert inspection.options["label"] == "coarse"
+    assert line_about(inspection, "columns that") == "columns that are not used: fine"
+    rows = [{"id": n // 2, "text": PROSE, "label": "xy"[n % 2], "": ""} for n in range(40)]
+    report = inspect_documents(write(tmp_path / "d.jsonl", rows)).report
+    assert not any("not used" in line for line in report)
+
+
+def test_labels_with_marks_are_found(tmp_path: Path) -> None:
+    rows = [{"text": PROSE, "cats": {"spam": n % 2, "urgent": n % 3 == 0}} for n in range(40)]
+    inspection = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert inspection.options["label"] == "cats"
+    assert inspection.counts.categories["train"] == {"spam", "urgent"}
+
+
+def test_documents_that_lack_a_title_are_kept(tmp_path: Path) -> None:
+    rows = [
+        {"title": None if n == 3 else "News of the day", "body": PROSE, "label": "xy"[n % 2]}
+        for n in range(60)
+    ]
+    inspection = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert inspection.text == ("title", "body")
+    assert inspection.counts.used == 60
+
+
+def test_files_outside_of_the_folders_of_classes_are_named(tmp_path: Path) -> None:
+    for name in (
+        "train/pos/1.txt",
+        "train/neg/2.txt",
+        "test/pos/3.txt",
+        "test/neg/4.txt",
+        "train/urls.txt",
+        "README",
+    ):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(PROSE + name)
+    inspection = inspect_documents(tmp_path)
+    assert line_about(inspection, "2 files") == (
+        "2 files in no folder of a class are not read: README, train/urls.txt"
+    )
+    assert inspection.counts.used == 4
+
+
+def test_documents_with_different_endings_are_counted(tmp_path: Path) -> None:
+    for number in range(6):
+        for ending in (".txt", ".json"):
+            path = tmp_path / "xy"[number % 2] / f"{number}{ending}"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(f"{PROSE} {number}")
+    inspection = inspect_documents(tmp_path)
+    assert line_about(inspection, "files with").endswith("documents: 6 .json, 6 .txt")
+    for path in tmp_path.glob("*/*.json"):
+        path.unlink()
+    assert not any("endings" in line for line in inspect_documents(tmp_path).report)
+
+
+def test_rows_of_which_none_can_be_read_are_shown(tmp_path: Path) -> None:
+    path = tmp_path / "d.csv"
+    path.write_text("text,label\n" + "".join(f"{PROSE},x,\n" for _ in range(3)))
+    with pytest.raises(BadDataError) as caught:
+        inspect_documents(path)
+    assert caught.value.what == (
+        f"none of its 3 rows can be read, such as {path}:2: 3 fields where the header has 2"
+    )

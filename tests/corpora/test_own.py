@@ -12,7 +12,7 @@ import pytest
 
 from textcat.corpora import Document, open_corpus, open_vectors
 from textcat.corpora.own import documents as own
-from textcat.corpora.own.tables import POLICIES, PROBLEM_DESCRIPTIONS
+from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 ROWS = [
@@ -291,3 +291,50 @@ def test_svmlight_with_several_labels(tmp_path: Path) -> None:
     (tmp_path / "train.svm").write_text("a 1:0.5\nb 2:x\n")
     with pytest.raises(BadDataError, match=r"train\.svm:2"):
         open_vectors("svmlight", tmp_path / "train.svm")
+
+
+def test_training_and_test_files_that_are_exchanged_are_other_documents(tmp_path: Path) -> None:
+    """The cache would give the results of the other division."""
+    first, second = tmp_path / "train.csv", tmp_path / "test.csv"
+    first.write_text("text,label\nwheat,x\n")
+    second.write_text("text,label\ncorn,y\n")
+    before = open_corpus("csv", first, test="test.csv").fingerprint()
+    contents = first.read_text(), second.read_text()
+    second.write_text(contents[0])
+    first.write_text(contents[1])
+    assert open_corpus("csv", first, test="test.csv").fingerprint() != before
+
+
+def test_labels_of_an_object_are_those_with_a_mark(tmp_path: Path) -> None:
+    rows = [
+        {"text": "one", "cats": {"spam": 1, "urgent": 0}},
+        {"text": "two", "cats": {"spam": True, "urgent": True}},
+        {"text": "three", "cats": {}},
+    ]
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    read = open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents()
+    assert [document.labels for document in read] == [("spam",), ("spam", "urgent"), ()]
+    (tmp_path / "d.jsonl").write_text('{"text": "one", "cats": [["spam", null], ["urgent"]]}')
+    (document,) = open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents()
+    assert document.labels == ("spam", "urgent")
+    (tmp_path / "d.jsonl").write_text('{"text": "one", "cats": [{"id": 3, "name": "spam"}]}')
+    with pytest.raises(BadDataError, match=r"the label \{'id': 3, 'name': 'spam'\} is an object"):
+        list(open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents())
+    (tmp_path / "d.jsonl").write_text('{"text": "one", "cats": {"spam": "often"}}')
+    with pytest.raises(BadDataError, match="'often' in column 'spam' is neither yes nor no"):
+        list(open_corpus("jsonl", tmp_path / "d.jsonl", label="cats", ratio=None).documents())
+
+
+def test_a_document_that_lacks_one_of_its_texts_is_kept_where_missing_values_are_known(
+    tmp_path: Path,
+) -> None:
+    rows = [{"title": None, "body": "a", "label": "x"}, {"body": "b", "label": "x"}, {"title": "c", "label": "x"},
+            {"title": None, "body": None, "label": "x"}, {"title": "d", "body": "e", "label": None}]  # fmt: skip
+    (tmp_path / "d.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    options: dict[str, Any] = {"text": ["title", "body"], "ratio": None}
+    corpus: Any = open_corpus("jsonl", tmp_path / "d.jsonl", policy={"missing": "skip"}, **options)
+    read = [tuple(document.fields.values()) for document in corpus.documents()]
+    assert read == [("", "a"), ("", "b"), ("c", "")]
+    assert corpus.problems.counts == {"missing": 2}
+    with pytest.raises(BadDataError, match="no column 'title'"):
+        list(open_corpus("jsonl", tmp_path / "d.jsonl", **options).documents())

@@ -23,16 +23,8 @@ from textcat.corpora.own.formats import (
     guess_separator,
     summarize_columns,
 )
-from textcat.corpora.own.tables import (
-    POLICIES,
-    PROBLEM_DESCRIPTIONS,
-    Problems,
-    TableRow,
-    choose_codec,
-    decode_lines,
-    parse_list,
-    read_rows,
-)
+from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS, Problems
+from textcat.corpora.own.tables import TableRow, choose_codec, decode_lines, parse_list, read_rows
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 values = st.text(st.characters(exclude_characters="\0\r", exclude_categories=["Cs"]), max_size=12)
@@ -173,6 +165,69 @@ def test_a_damaged_quote_is_one_malformed_row() -> None:
     ]
     assert problems.counts == {"malformed": 1}
     assert problems.examples[0].startswith("f:3: cannot be parsed")
+
+
+@pytest.mark.parametrize(
+    ("lines", "texts"),
+    [
+        # Written as they are, which is usual for tabs: quotes are letters.
+        (['"Open the door\tx', 'he said "no"\ty', "plain\tx"], ['"Open the door', 'he said "no"', "plain"]),
+        (['x\t"Open', 'y\tsays "bye"', 'x\t"', 'y\t"both"'], ['"Open', 'says "bye"', '"', "both"]),
+        (['"two" 2\tx', '5" disk\ty', '""\tx'], ['"two" 2', '5" disk', ""]),
+        # Written by a program that quotes.
+        (['"say ""no"""\tx', '"a\tb"\ty'], ['say "no"', "a\tb"]),
+        (['x\t"one', "two", '', 'three"', 'y\tlast'], ["one\ntwo\n\nthree", "last"]),
+        (['"one', 'two"\tx', "last\ty"], ["one\ntwo", "last"]),
+    ],
+)  # fmt: skip
+def test_quotes_of_tables_with_tabs_are_quoting_only_where_they_are_closed(
+    lines: list[str], texts: list[str]
+) -> None:
+    header = "label\ttext" if lines[0][:2] == "x\t" else "text\tlabel"
+    rows = read([f"{line}\n".encode() for line in (header, *lines)], "tsv")
+    assert [row.values["text"] for row in rows] == texts
+    assert {row.values["label"] for row in rows} <= {"x", "y"}
+    assert [row.number for row in rows] == list(range(1, len(texts) + 1))
+
+
+@pytest.mark.parametrize(
+    ("lines", "texts"),
+    [
+        (["d\tstring", "class\tinclude=True", "x\tone", "y\ttwo"], ["one", "two"]),
+        (["discrete\tString", "\t", "x\tone"], ["one"]),
+        (["d\tstring", "x\tone", "y\ttwo"], ["string", "one", "two"]),
+        (["\t", "class\tmeta", "x\tone"], ["", "meta", "one"]),
+        (["d\tstring"], ["string"]),
+        ([], []),
+    ],
+)
+def test_lines_of_orange_are_no_documents(lines: list[str], texts: list[str]) -> None:
+    rows = read([f"{line}\n".encode() for line in ("label\ttext", *lines)], "tsv")
+    assert [row.values["text"] for row in rows] == texts
+    assert [row.number for row in rows] == list(range(1, len(texts) + 1))
+
+
+@pytest.mark.parametrize(
+    ("bad", "what"),
+    [
+        ('"never closed', "f:3: cannot be parsed: "),
+        ('"a" b', "f:3: cannot be parsed: "),
+        ('"x"', "f:3: 1 fields where the header has 2"),
+        ('"x"\ty\tz', "f:3: 3 fields where the header has 2"),
+    ],
+)
+def test_a_bad_line_of_a_table_with_tabs_takes_no_other_with_it(bad: str, what: str) -> None:
+    problems = Problems.with_policy({"malformed": "skip"})
+    lines = ["text\tlabel", "one\tx", bad, "", "two\ty", 'three\t"x"']
+    rows = read([f"{line}\n".encode() for line in lines], "tsv", problems)
+    assert [(row.where, row.values["text"]) for row in rows] == [
+        ("f:2", "one"),
+        ("f:5", "two"),
+        ("f:6", "three"),
+    ]
+    assert [row.number for row in rows] == [1, 3, 4]
+    assert problems.counts == {"malformed": 1}
+    assert problems.examples[0].startswith(what)
 
 
 @pytest.mark.parametrize("line", [b'{"text": "\\ud800"}', b'{"text": ["\\udfff"]}'])

@@ -58,6 +58,20 @@ def test_the_other_way_round_is_the_mirror_image(place: Place) -> None:
         assert ours["only_left_is_right"] == theirs["only_right_is_right"]
 
 
+@pytest.mark.parametrize("empty", [False, True])
+def test_an_experiment_whose_file_is_elsewhere_is_found_by_its_results(
+    place: Place, empty: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The folder that `textcat tune` writes has the name of its experiment, and no results."""
+    monkeypatch.chdir(tmp_path)
+    if empty:
+        (tmp_path / "trial").mkdir()
+    expected = facts(place, f"{place.experiment}:svm", "bayes")
+    assert "micro sign test" in expected["tests"]
+    assert facts(place, "trial:svm", "bayes") == expected
+    assert facts(place, f"{place.report}:svm", "bayes") == expected
+
+
 def test_results_without_the_cache_give_the_tests_on_counts(place: Place, tmp_path: Path) -> None:
     folder = tmp_path / "other"
     shutil.copytree(place.report, folder)

@@ -38,7 +38,7 @@ def install(monkeypatch: pytest.MonkeyPatch) -> Install:
         """An entry point that leads to a given object, or fails with a given error."""
 
         def __init__(self, found: Any) -> None:
-            self.value, self._found = "package:thing", found
+            self.value, self.module, self._found = "package:thing", "package_of_nobody", found
 
         def load(self) -> Any:
             if isinstance(self._found, Exception):

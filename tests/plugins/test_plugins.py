@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ import pytest
 import yaml
 
 from tests.plugins.installing import PACKAGES, ROOT, module, put, textcat
+from textcat.plugins import hash_source
+from textcat.serving.model_folders import write_checksums
 
 FAULTY = Path(__file__).parent / "faulty"
 TOPICS = {
@@ -118,7 +121,7 @@ def _results(folder: Path) -> dict[str, Any]:
 def test_the_examples_carry_an_experiment_together(carried: tuple[Path, Path]) -> None:
     results = _results(carried[1])
     run = results["runs"]["loss_and_prior"]
-    assert run["plugins"] == {
+    assert {name: signature.partition(", source ")[0] for name, signature in run["plugins"].items()} == {
         "corpora.lines": "textcat-lines 1.0",
         "tokenizers.trigrams": "textcat-trigrams 1.0",
         "selection_scores.odds_ratio": "textcat-odds-ratio 1.0",
@@ -127,7 +130,8 @@ def test_the_examples_carry_an_experiment_together(carried: tuple[Path, Path]) -
         "thresholds.f-half": "textcat-f-half 1.0",
         "measures.subset_accuracy": "textcat-subset 1.0",
     }
-    assert results["runs"]["algorithm"]["plugins"]["algorithms.accelerated"] == "textcat-accelerated 1.0"
+    accelerated = results["runs"]["algorithm"]["plugins"]["algorithms.accelerated"]
+    assert re.fullmatch(r"textcat-accelerated 1\.0, source [0-9a-f]{12}", accelerated)
     assert all(each["measures"]["subset_accuracy"] > 70 for each in results["runs"].values())
     assert all(each["measures"]["micro.f1"] > 80 for each in results["runs"].values())
     assert set(results["runs"]["algorithm"]["certificates"]["reason"]) == {"optimality"}
@@ -154,6 +158,42 @@ def test_another_version_is_made_anew_from_its_step_on(
     planned = textcat(site, work, "run", "mine.yaml", "--data", "data", "--dry-run")
     to_do = [line for line in (planned.stdout + planned.stderr).splitlines() if "to do" in line]
     assert first in to_do[0], planned.stdout + planned.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "first"), [("textcat-trigrams", "tokenize"), ("textcat-subset", "evaluate")]
+)
+def test_edited_source_is_made_anew_from_its_step_on(
+    carried: tuple[Path, Path], tmp_path: Path, package: str, first: str
+) -> None:
+    site, work = (Path(shutil.copytree(each, tmp_path / each.name)) for each in carried)
+    with (site / f"{package.replace('-', '_')}.py").open("a") as source:
+        source.write("# edited\n")
+    planned = textcat(site, work, "run", "mine.yaml", "--data", "data", "--dry-run")
+    to_do = [line for line in (planned.stdout + planned.stderr).splitlines() if "to do" in line]
+    assert to_do, planned.stdout + planned.stderr
+    assert first in to_do[0]
+
+
+def test_the_source_of_a_package_are_all_its_python_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "shared_namespace" / "own_package"
+    (folder / "inner").mkdir(parents=True)
+    for name in ("__init__.py", "method.py", "inner/helper.py"):
+        (folder / name).write_text("")
+    monkeypatch.syspath_prepend(tmp_path)
+    module = "shared_namespace.own_package.method"
+    found = [hash_source.__wrapped__(module)]
+    for name in ("method.py", "inner/helper.py", "inner/added.py"):
+        with (folder / name).open("a") as source:
+            source.write("x = 1\n")
+        found.append(hash_source.__wrapped__(module))
+    (folder / "notes.txt").write_text("no code")
+    (tmp_path / "shared_namespace" / "other.py").write_text("of another package")
+    assert len(set(found)) == 4
+    assert hash_source.__wrapped__(module) == found[-1]
+    assert hash_source.__wrapped__("a_module_that_nobody_has.method") == ""
 
 
 def test_another_version_is_another_signature_of_the_runs_concerned(
@@ -190,6 +230,13 @@ def test_a_model_wants_the_tokenizer_that_it_was_trained_with(
     (work / "new.txt").write_text("gold and silver\n", encoding="utf-8")
     done = textcat(site, work, "predict", model, "new.txt")
     assert done.returncode == 0, done.stderr
+    # Models of earlier versions name the version of the plugin only.
+    path = work / model / "categorizer.json"
+    facts = json.loads(path.read_text())
+    facts["plugins"] = {name: signature.partition(",")[0] for name, signature in facts["plugins"].items()}
+    path.write_text(json.dumps(facts))
+    write_checksums(work / model)
+    assert textcat(site, work, "predict", model, "new.txt").stdout == done.stdout != ""
     put(site, PACKAGES / "textcat-trigrams", version="1.1")
     done = textcat(site, work, "predict", model, "new.txt")
     assert done.returncode == 4

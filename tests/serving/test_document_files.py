@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from textcat.corpora import open_corpus
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, TextcatError
 from textcat.serving.document_files import guess_format, read_documents
 
 CONTENTS = {
@@ -18,7 +18,7 @@ CONTENTS = {
 }
 DAMAGED = {
     "csv": "id,text,label\na,one,x\nb,two\n",
-    "tsv": 'id\ttext\tlabel\na\tone\tx\nb\t"two"2\ty\n',
+    "tsv": 'id\ttext\tlabel\na\tone\tx\nb\t"two"2\n',
     "jsonl": '{"id": "a", "text": "one", "label": "x"}\nnull\n',
 }
 
@@ -79,6 +79,9 @@ def test_bytes_that_are_not_utf8_are_located(form: str) -> None:
         ("d.txt", b"{ this is no JSON, text }", "lines"),
         ("d.txt", b"a title, and a text\n", "lines"),
         ("d.txt", b"title\n", "lines"),
+        ("d.txt", b'{ "body": "a" }\n', "jsonl"),
+        ("d.txt", b"{name} wrote\n", "lines"),
+        ("d.json", b"{\n", "jsonl"),
         ("d.txt", b"", "lines"),
     ],
 )
@@ -104,3 +107,43 @@ def test_ignored_text_is_warned_of_once(caplog: pytest.LogCaptureFixture) -> Non
 def test_text_that_is_read_is_not_warned_of(caplog: pytest.LogCaptureFixture, row: bytes, fields) -> None:
     assert [list(d.fields) for d in read_documents([row], "jsonl", "new", fields)] == [[fields[-1]]]
     assert not caplog.messages
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "what"),
+    [
+        ("d.json", b'[{"text": "a"},\n', "cannot read a JSON list"),
+        ("d.xlsx", b"PK\x03\x04", "cannot read .xlsx files"),
+        ("d.csv.gz", b"\x1f\x8b", "cannot read .gz files"),
+        ("d.txt", "text".encode("utf-16-le"), "not a text file, or one in utf-16"),
+    ],
+)
+def test_other_formats_are_refused_by_name(name: str, first: bytes, what: str) -> None:
+    """As plain lines, their signs would be words."""
+    with pytest.raises(TextcatError) as caught:
+        guess_format(name, first, ("text",))
+    assert (caught.value.what, caught.value.where) == (what, name)
+
+
+@pytest.mark.parametrize(
+    ("header", "missing"),
+    [
+        ("Title,body", "'title'"),
+        ("title,body", ""),
+        ("id,text", ""),
+        ("text,body", "'title'"),
+        ("body", "'title'"),
+    ],
+)
+def test_a_table_without_a_field_of_the_model_is_warned_of(
+    header: str, missing: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    row = ",".join("ab"[: header.count(",") + 1])
+    lines = [f"{each}\n".encode() for each in (header, row, row)]
+    found = list(read_documents(lines, "csv", "new.csv", ("title", "body")))
+    assert len(found) == 2
+    about = [message for message in caplog.messages if "no column" in message]
+    assert len(about) == bool(missing)
+    if missing:
+        assert f"new.csv: no column {missing}, " in about[0]
+        assert f"the columns are {header.replace(',', ', ')}." in about[0]

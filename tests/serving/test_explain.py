@@ -40,6 +40,14 @@ def test_the_strongest_words_of_a_category(model: str) -> None:
     assert (facts["for"], facts["against"]) == ({"wheat": 2.0}, {"rate": -0.5})
 
 
+@pytest.mark.parametrize("line", ['{"id": "7", "title": "", "body": "wheat"}', "id,title,body\n7,,wheat"])
+def test_documents_of_a_table_are_read_as_by_predict(model: str, line: str, tmp_path: Path) -> None:
+    """Otherwise the names of columns would be words of the document."""
+    (tmp_path / "new").write_text(line + "\n")
+    facts = json.loads(explain(model, str(tmp_path / "new"), "-c", "grain", "--json", "--id", "7"))[0]
+    assert facts["document"]["body"] == "wheat"
+
+
 def test_the_numbers_add_up_to_the_score(model: str, tmp_path: Path) -> None:
     story = str(tmp_path / "story.txt")
     for number in ("1", "15"):

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 
 from tests.serving.small_model import CATEGORIES, platt, small_model
 from textcat.cli.main import group
+from textcat.errors import BadDataError
 from textcat.serving import predict
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
@@ -107,7 +108,7 @@ def test_every_format_is_read(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     result = CliRunner().invoke(group, ["predict", str(tmp_path / "model"), str(tmp_path / name)])
     assert result.exit_code == 0, result.output
-    found = [json.loads(line) for line in result.output.splitlines()]
+    found = [json.loads(line) for line in result.stdout.splitlines()]
     assert [answer["labels"] for answer in found] == [["grain"], [CATEGORIES[1]]]
     assert [answer["id"] for answer in found] == IDS.get(name, ["1", "2"])
 
@@ -151,3 +152,30 @@ def test_a_model_directory_gives_the_same_answers(tmp_path: Path, calibration) -
     model = small_model(calibration=calibration, threshold=threshold)
     write_categorizer(tmp_path / "model", model)
     assert answers(read_categorizer(tmp_path / "model")) == answers(model)
+
+
+@pytest.mark.parametrize(
+    ("header", "ids"), [("Id", ["0", "1"]), ("doc_id", ["0", "1"]), ("number", ["1", "2"])]
+)
+def test_ids_have_usual_names(header: str, ids: list[str], tmp_path: Path) -> None:
+    """A row number beside ids from 0 on would be taken for the id of another document."""
+    write_categorizer(tmp_path / "model", small_model())
+    (tmp_path / "new.csv").write_text(f"{header},title,body\n0,,wheat corn\n1,,vessel\n")
+    result = CliRunner().invoke(group, ["predict", str(tmp_path / "model"), str(tmp_path / "new.csv")])
+    assert [json.loads(line)["id"] for line in result.stdout.splitlines()] == ids
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+def test_documents_in_another_encoding(command: str, tmp_path: Path) -> None:
+    write_categorizer(tmp_path / "model", small_model(loss="logistic"))
+    new = tmp_path / "new.csv"
+    new.write_bytes("id,title,body\né,,wheat corn\n".encode("cp1252"))
+    arguments = [command, str(tmp_path / "model"), str(new)]
+    refused = CliRunner().invoke(group, arguments)
+    assert isinstance(refused.exception, BadDataError)
+    assert "--encoding" in refused.exception.hint
+    read = CliRunner().invoke(group, [*arguments, "--encoding", "cp1252"])
+    assert read.exit_code == 0
+    assert ('"id": "é"' if command == "predict" else "wheat") in read.stdout
+    for wrong in ("nonsense", "utf-16"):
+        assert CliRunner().invoke(group, [*arguments, "--encoding", wrong]).exit_code == 2

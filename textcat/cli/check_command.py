@@ -33,6 +33,7 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     The exit code is 1 if a number moved from its pinned value, or if a cell that was reproduced before is not
     reproduced now. Cells that were not run are listed and never pass.
     """
+    from textcat.errors import UsageError
     from textcat.published.baselines import count_marks, describe_counts
     from textcat.published.check import summarize_verdicts
     from textcat.report.gate import (
@@ -47,6 +48,12 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     options = read_command_settings(settings)
     results = find_results(where or (options.results,))
     verdicts = judge_results(results, everything=not where)
+    if not verdicts and not judge_baselines(results, everything=not where):
+        raise UsageError(
+            f"nothing to compare: no number of {', '.join(sorted(results))} is published",
+            where=" ".join(map(str, where)),
+            hint="`textcat list tables` names the tables; `textcat compare` compares runs of your own documents.",
+        )
     if pin:
         pinned = pin_values(results)
         if not options.quiet:

@@ -63,12 +63,18 @@ def _list_corpora(data: Path) -> list[dict[str, Any]]:
 
 
 def _list_experiments(_data: Path) -> list[dict[str, Any]]:
+    from textcat.errors import TextcatError
     from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment
 
     rows = []
     for name, path in find_experiment_files().items():
-        experiment = load_experiment(path)
+        try:
+            experiment = load_experiment(path)
+        except TextcatError as error:
+            # A folder ./configs may hold files of other programs.
+            click.echo(f"Left out: {error}", err=True)
+            continue
         rows.append(
             {
                 "name": name,

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from textcat.cli.completion import complete_models
-from textcat.cli.options import add_common_options, read_command_settings
+from textcat.cli.options import (
+    add_backend_options,
+    add_common_options,
+    add_jobs_option,
+    read_command_settings,
+)
 from textcat.cli.output import make_visible, print_json
 
 if TYPE_CHECKING:
@@ -22,6 +27,26 @@ if TYPE_CHECKING:
     from textcat.serving.predict import Coverage
 
 
+def _check_encoding(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    """Return the encoding; refuse one that Python does not know, or in which lines do not end with LF."""
+    try:
+        is_plain = "\n".encode(value) == b"\n"
+    except (LookupError, ValueError):
+        is_plain = False
+    if not is_plain:
+        raise click.BadParameter(f"{value!r} is not an encoding such as utf-8, cp1252 or latin-1.")
+    return value
+
+
+add_encoding_option = click.option(
+    "--encoding",
+    callback=_check_encoding,
+    default="utf-8",
+    show_default=True,
+    help="Encoding of the documents.",
+)
+
+
 @click.command("predict", epilog="Example:  textcat predict data/models/reuters_modapte/logistic news.jsonl")
 @click.argument("model", type=click.Path(path_type=Path), shell_complete=complete_models)
 @click.argument("file", type=click.File("rb"), default="-")
@@ -31,6 +56,7 @@ if TYPE_CHECKING:
     type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext"]),
     help="Format of FILE.  [default: by its suffix or first line, else one document per line]",
 )
+@add_encoding_option
 @click.option(
     "--scores", is_flag=True, help="Print scores for every category, not only for the assigned ones."
 )
@@ -55,11 +81,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="What to do at a broken document: stop after answering those before it, or skip it.",
 )
+@add_backend_options
+@add_jobs_option
 @add_common_options
 def predict_command(
     model: Path,
     file: BinaryIO,
     form: Any,
+    encoding: str,
     scores: bool,
     reject: float | None,
     at_a_time: int,
@@ -72,11 +101,13 @@ def predict_command(
     line of JSON: its id, its labels, their scores and, for a probabilistic learner or a run with `calibration`,
     their probabilities.
     """
+    from textcat.parallel import start_workers
     from textcat.serving.categorizer import read_categorizer
     from textcat.serving.document_files import guess_format, read_documents
-    from textcat.serving.predict import Coverage, predict_lines
+    from textcat.serving.predict import Coverage, StoredModel, predict_lines
 
-    read_command_settings(settings)
+    place = read_command_settings(settings)
+    stored = StoredModel.find(model, reject) if place.backend == "processes" else None
     categorizer = read_categorizer(model)
     if reject is not None:
         categorizer = categorizer.reject_below(reject)
@@ -85,13 +116,17 @@ def predict_command(
     chosen = form or guess_format(file.name, b"".join(first), fields)
     skipped = _SkippedDocuments()
     documents = read_documents(
-        chain(first, file), chosen, file.name, fields, skipped.add if on_error == "skip" else None
+        chain(first, file), chosen, file.name, fields, skipped.add if on_error == "skip" else None, encoding
     )
     coverage = Coverage()
-    lines = predict_lines(
-        categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage
-    )
-    with click.open_file("-", "w", encoding="utf-8") as out:
+    with (
+        start_workers(place.backend, place.jobs, place.scheduler) as executor,
+        click.open_file("-", "w", encoding="utf-8") as out,
+    ):
+        lines = predict_lines(
+            categorizer, documents, every_category=scores, at_a_time=at_a_time, coverage=coverage,
+            executor=executor, stored=stored,
+        )  # fmt: skip
         for number, line in enumerate(lines, 1):
             out.write(line + "\n")
             if number % at_a_time == 0:
@@ -157,6 +192,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
 @click.option(
     "--id", "wanted", help="The document to explain, in a CSV, TSV or JSON Lines file.  [default: the first]"
 )
+@add_encoding_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @add_common_options
 def explain_command(
@@ -165,6 +201,7 @@ def explain_command(
     category: str | None,
     number: int,
     wanted: str | None,
+    encoding: str,
     as_json: bool,
     **settings: Any,
 ) -> None:
@@ -184,7 +221,7 @@ def explain_command(
         facts = [_explain_category(categorizer, category, number)]
     else:
         facts = _explain_document(
-            categorizer, _read_document(categorizer, document, wanted), category, number
+            categorizer, _read_document(categorizer, document, wanted, encoding), category, number
         )
     if as_json:
         print_json(facts)
@@ -205,17 +242,21 @@ def _explain_category(categorizer: Categorizer, category: str, number: int) -> d
     }
 
 
-def _read_document(categorizer: Categorizer, file: BinaryIO, wanted: str | None) -> NewDocument:
+def _read_document(
+    categorizer: Categorizer, file: BinaryIO, wanted: str | None, encoding: str
+) -> NewDocument:
     """Return the document of a text file, or the first or named one of a table."""
     from textcat.errors import UsageError
     from textcat.serving.document_files import NewDocument, guess_format, read_documents, read_whole_text
 
-    form = guess_format(file.name)
+    first = list(islice(file, 1))
+    form, lines = guess_format(file.name, b"".join(first), categorizer.text.fields), chain(first, file)
     if form == "lines":
         if wanted is not None:
             raise UsageError("a text file is one document, without an id", where=file.name, hint="Omit --id.")
-        return NewDocument("document", {categorizer.text.fields[-1]: read_whole_text(file, file.name)})
-    for document in read_documents(file, form, file.name, categorizer.text.fields):
+        whole = read_whole_text(lines, file.name, encoding)
+        return NewDocument("document", {categorizer.text.fields[-1]: whole})
+    for document in read_documents(lines, form, file.name, categorizer.text.fields, encoding=encoding):
         if wanted in (None, document.id):
             return document
     raise UsageError(

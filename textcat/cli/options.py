@@ -174,17 +174,18 @@ _folders = (
 )
 # For all commands: folders and verbosity.
 add_common_options = _join_options(*_folders, *_verbosity)
+add_jobs_option = click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    envvar="TEXTCAT_JOBS",
+    help="Number of threads.  [default: all cores]",
+)
 # For commands that do work: also --jobs, --offline and --dry-run.
 add_work_options = _join_options(
     *_verbosity,
     *_folders,
-    click.option(
-        "-j",
-        "--jobs",
-        type=click.IntRange(min=1),
-        envvar="TEXTCAT_JOBS",
-        help="Number of threads.  [default: all cores]",
-    ),
+    add_jobs_option,
     click.option("--offline", is_flag=True, help="Do not use the network."),
     click.option("--dry-run", is_flag=True, help="Print what would be done for each stage, and do nothing."),
 )
@@ -193,7 +194,8 @@ add_backend_options = _join_options(
         "--backend",
         type=click.Choice(["threads", "processes", "dask"]),
         envvar="TEXTCAT_BACKEND",
-        help="How to run independent work (text chunks, folds, grid points, category blocks) in parallel.  "
+        help="How to run independent work (text chunks, folds, grid points, category blocks, batches to predict) in "
+        "parallel.  "
         "[env: TEXTCAT_BACKEND; default: one after another on --jobs threads; plugin tokenizers in --jobs processes]",
     ),
     click.option(

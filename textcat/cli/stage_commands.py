@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import nullcontext
 from pathlib import Path
@@ -79,31 +80,68 @@ def _run_experiment(
 ) -> None:
     from textcat.experiment.run.document_checks import find_emptiest_run
     from textcat.experiment.run.runner import run_experiment
-    from textcat.experiment.spec.loading import load_experiment
+    from textcat.experiment.spec.loading import find_experiment, load_experiment
+    from textcat.store.files import record_source
 
-    experiment = load_experiment(name)
+    experiment, path = load_experiment(name), find_experiment(name)
     if context.dry_run:
         _print_plan(experiment, context, until)
         return
+    _warn_of_other_experiment(experiment, path, context, until)
     plan, timings = run_experiment(experiment, context, until)
     if until == "report":
-        _report_results(plan, timings, context, rebuild=rebuild, quote=quote)
+        _report_results(plan, timings, context, path, rebuild=rebuild, quote=quote)
+        record_source(context.results / experiment.name, path)
         return
     # After `train`, users need only the model directories.
     if until != "train" or context.verbose:
         for step in plan.steps(until):
             context.print_unless_quiet(f"{step.title}: {context.store.locate_artifact(step.recipe)}")
+    if until == "evaluate":
+        from textcat.experiment.run.results import collect_results
+        from textcat.report.comparison_tables import runs_as_text
+
+        context.print_unless_quiet(f"\n{runs_as_text(collect_results(plan, context))}\n")
     context.print_unless_quiet(find_emptiest_run(plan, context, until).summary)
     context.print_unless_quiet(timings.summary)
     if until == "train":
         from textcat.serving.export import export_models
 
-        for folder in export_models(plan, context, context.data / "models" / experiment.name):
+        models = _locate_models(experiment, context)
+        for folder in export_models(plan, context, models):
             context.print_unless_quiet(f"model: {folder}")
+        record_source(models, path)
+
+
+def _locate_models(experiment: Experiment, context: CommandSettings) -> Path:
+    return context.data / "models" / experiment.name
+
+
+def _warn_of_other_experiment(
+    experiment: Experiment, path: Path, context: CommandSettings, until: str
+) -> None:
+    """Warn where the files of another experiment with the same name will be replaced."""
+    import logging
+
+    from textcat.store.files import find_other_source
+
+    written = {
+        "report": (context.results / experiment.name, "--results"),
+        "train": (_locate_models(experiment, context), "--data"),
+    }
+    if until not in written:
+        return
+    folder, option = written[until]
+    if other := find_other_source(folder, path):
+        logging.getLogger(__name__).warning(
+            "Warning: %s: it holds the files of %s, which those of %s replace: both experiments are named %r. "
+            "Write another `name` into one of them, or name another folder with %s.",
+            folder, other, path, experiment.name, option,
+        )  # fmt: skip
 
 
 def _report_results(
-    plan: Plan, timings: Timings, context: CommandSettings, *, rebuild: bool, quote: bool | None
+    plan: Plan, timings: Timings, context: CommandSettings, path: Path, *, rebuild: bool, quote: bool | None
 ) -> None:
     """Bring results/EXPERIMENT/ up to date and print the tables."""
     from textcat.experiment.run.document_checks import find_emptiest_run
@@ -111,7 +149,7 @@ def _report_results(
     from textcat.experiment.run.results_file import add_timings, collect_timings, write_results_folder
     from textcat.report.comparison_tables import compare_tables
     from textcat.report.diagnostics import diagnose_runs
-    from textcat.report.writer import format_for_terminal, write_report
+    from textcat.report.writer import format_for_terminal, hash_report_code, write_report
 
     results = collect_results(plan, context)
     seconds = collect_timings(plan, context, timings)
@@ -121,11 +159,12 @@ def _report_results(
 
     def write(folder: Path, stage_seconds: Mapping[str, float]) -> None:
         diagnostics = diagnose_runs(plan, context, results["runs"], empty=str(empty), quote=quote)
-        write_report(folder, timed, tables, stage_seconds, diagnostics)
+        write_report(folder, timed, tables, stage_seconds, diagnostics, os.path.relpath(path))
 
     folder = context.results / plan.experiment.name
     trained = bool(timings.built.get("train"))
-    write_results_folder(folder, results, seconds, write, rebuild=rebuild or trained)
+    code = hash_report_code()
+    write_results_folder(folder, results, seconds, write, report_code=code, rebuild=rebuild or trained)
     context.print_unless_quiet(format_for_terminal(timed, tables))
     context.print_unless_quiet(f"\n{empty.summary}")
     context.print_unless_quiet(f"\n{timings.summary}\nReport: {folder / 'report.html'}")

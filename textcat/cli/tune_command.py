@@ -92,9 +92,14 @@ def tune_command(
     target = output or Path(f"{choose_name(Path(documents))}-tuned")
     if place.dry_run:
         with TemporaryDirectory() as folder:
-            _print_plan(_read_experiment(documents, test, Path(folder), place), options, target)
+            _read_experiment(documents, test, Path(folder), place)
+        _print_plan(documents, options, target)
         return 0
+    if not _names_experiment(documents):
+        _refuse_other_documents(target, Path(documents))
     experiment = _read_experiment(documents, test, target, place)
+    if experiment.corpus.path:
+        _refuse_other_documents(target, experiment.own_documents)
     result = _tune(experiment, options, target, place)
     if as_json:
         print_json(result.report)
@@ -103,20 +108,42 @@ def tune_command(
     return 0
 
 
+def _names_experiment(documents: str) -> bool:
+    """Return whether a YAML file or the name of an experiment is given, not documents."""
+    from textcat.experiment.spec.config_files import find_experiment_files
+
+    path = Path(documents)
+    return not path.exists() or path.suffix in (".yaml", ".yml") or documents in find_experiment_files()
+
+
+def _refuse_other_documents(target: Path, documents: Path) -> None:
+    """Refuse a folder with the model of other documents: files of one name in two folders would share it."""
+    from textcat.errors import UsageError
+    from textcat.store.files import find_other_source
+
+    if other := find_other_source(target, documents):
+        raise UsageError(
+            f"it holds the search of {other}, not of {documents}",
+            where=str(target),
+            hint="Name another folder with --output, or delete this one.",
+        )
+
+
 def _read_experiment(documents: str, test: Path | None, target: Path, place: CommandSettings) -> Experiment:
     """Return the experiment of a YAML file or a name, or the one that `textcat init` would write for documents."""
     import os
 
     from textcat.errors import UsageError
-    from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment
 
     path = Path(documents)
-    if not path.exists() or path.suffix in (".yaml", ".yml") or documents in find_experiment_files():
+    if _names_experiment(documents):
         if test is not None:
             hint = "Write `test` below `corpus.options` of the experiment."
             raise UsageError("--test goes with a file of documents", where=documents, hint=hint)
-        return load_experiment(documents)
+        experiment = load_experiment(documents)
+        _warn_of_unused_settings(experiment, documents)
+        return experiment
     from textcat.corpora.own.inspect import inspect_documents
     from textcat.experiment.spec.schema import render_first_experiment
     from textcat.store.files import write_atomically
@@ -132,14 +159,31 @@ def _read_experiment(documents: str, test: Path | None, target: Path, place: Com
     return load_experiment(written)
 
 
-def _print_plan(experiment: Experiment, options: TuneSettings, target: Path) -> None:
-    from textcat.experiment.tune.space import Space
+def _warn_of_unused_settings(experiment: Experiment, name: str) -> None:
+    """Warn of settings about features and about documents without a class that the search leaves out."""
+    import logging
 
+    from textcat.experiment.steps.vectorize import keeps_all_features
+
+    runs = experiment.runs.values()
+    found = {
+        "selection": any(not keeps_all_features(run.selection) for run in runs),
+        "projection": any(run.projection for run in runs),
+        "reject": any(run.reject for run in runs),
+    }
+    if unused := [f"`{key}`" for key, is_set in found.items() if is_set]:
+        logging.getLogger(__name__).warning(
+            "Warning: %s: %s %s no part of the search, nor of its model. Add what you need to tuned.yaml.",
+            name,
+            " and ".join(unused),
+            "is" if len(unused) == 1 else "are",
+        )
+
+
+def _print_plan(documents: str, options: TuneSettings, target: Path) -> None:
     limits = [f"{options.seconds:.0f} s"] if options.seconds is not None else []
     limits += [f"{options.configurations} configurations"] if options.configurations is not None else []
-    click.echo(
-        f"search {len(Space.read().all)} configurations of {experiment.corpus.name}: {', '.join(limits)}"
-    )
+    click.echo(f"search the best configuration for {documents}: {', '.join(limits)}")
     click.echo(f"write {target}")
 
 
@@ -149,13 +193,15 @@ def _tune(experiment: Experiment, options: TuneSettings, target: Path, place: Co
     from textcat.parallel import start_workers
     from textcat.report.tune_page import write_tune_page
     from textcat.serving.export import assemble_categorizer, replace_model
-    from textcat.store.files import hold_lock
+    from textcat.store.files import hold_lock, record_source
 
     with (
         hold_lock(target / ".lock"),
         start_workers(place.backend, place.jobs, place.scheduler) as executor,
         _LiveTable(place.quiet) as table,
     ):
+        if experiment.corpus.path:
+            record_source(target, experiment.own_documents)
         context = replace(place, executor=executor)
         result = tune_experiment(experiment, context, options, target, table.show, table.report_step)
         replace_model(target / "model", assemble_categorizer(result.plan, result.plan.chains[0], place))
@@ -227,9 +273,9 @@ def _print_result(result: TuneResult, target: Path, place: CommandSettings) -> N
     report = result.report
     best, test = report["best"], report["test"]["metric"]
     place.print_unless_quiet(f"{best['name']}, C {best['cost']:g}, threshold: {best['threshold']}")
-    measured = (
-        f"{len(report['candidates'])} configurations, {report['processor_seconds']['all']:.1f} s of processor"
-    )
+    number = len(report["candidates"])
+    counted = f"{number} configuration{'' if number == 1 else 's'}"
+    measured = f"{counted}, {report['processor_seconds']['all']:.1f} s of processor"
     tests = f"{report['documents']['test']:,} test documents"
     place.print_unless_quiet(
         f"{report['metric']}: {best['value']:.2f} in cross-validation, {test:.2f} on {tests} ({measured})"

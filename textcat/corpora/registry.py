@@ -18,7 +18,8 @@ from textcat.corpora.cards import load_card
 from textcat.corpora.collections import clinc150, eurlex57k, newsgroups20, ohsumed, rcv1, reuters21578, webkb
 from textcat.corpora.document import Corpus, Document
 from textcat.corpora.own import documents as own
-from textcat.corpora.own.tables import TABLES, Problems
+from textcat.corpora.own.problems import Problems
+from textcat.corpora.own.tables import TABLES
 from textcat.corpora.vector_files import VectorCorpus, fingerprint_svmlight, open_svmlight
 from textcat.errors import UsageError
 from textcat.plugins import (

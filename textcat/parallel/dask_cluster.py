@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import ExitStack, contextmanager
@@ -20,6 +20,7 @@ from functools import cache, partial
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from importlib.util import find_spec
+from itertools import islice
 from platform import node, python_version_tuple
 from typing import Any
 
@@ -29,7 +30,14 @@ from distributed import TimeoutError as NotYet
 
 import textcat
 from textcat.errors import StageFailedError
-from textcat.parallel.executors import Item, Result, Shared, make_worker_error, run_single_threaded
+from textcat.parallel.executors import (
+    ITEMS_AHEAD,
+    Item,
+    Result,
+    Shared,
+    make_worker_error,
+    run_single_threaded,
+)
 
 log = logging.getLogger(__name__)
 
@@ -73,14 +81,14 @@ class DaskExecutor:
         self._stack.close()
 
     def map_items(
-        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Yield the results in order, also when single workers die."""
-        waiting, losses = deque(items), 0
+        """Yield the results in order, also when single workers die. All items of a sequence are sent at once."""
+        ahead = len(items) if isinstance(items, Sequence) else None
+        following, waiting, losses = iter(items), deque[Item](), 0
         while losses < MAX_DATA_SENDS:
             try:
-                for result in self._run_once(function, shared, list(waiting)):
-                    waiting.popleft()
+                for result in self._run_once(function, shared, waiting, following, ahead):
                     losses = 0
                     yield result
                 return
@@ -92,20 +100,38 @@ class DaskExecutor:
         raise make_worker_error()
 
     def _run_once(
-        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+        self,
+        function: Callable[[Shared, Item], Result],
+        shared: Shared,
+        waiting: deque[Item],
+        following: Iterator[Item],
+        ahead: int | None,
     ) -> Iterator[Result]:
+        """Yield the results of the items that wait, then of those that follow; `waiting` holds those without a result.
+
+        `ahead` is how many may be sent before the first result, by default a few for each worker.
+        """
         with self._report_scheduler_errors():
             self._wait_for_workers(time.monotonic() + MAX_SECONDS_WITHOUT_WORKERS)
             self._check_workers()
             [scattered] = self.client.scatter([shared], broadcast=True, hash=False)
-        tasks = [_Task(function, item, collect_versions()) for item in items]
-        # An item, such as a chunk of texts, may be large; Dask would warn of each. It is sent once.
-        with dask.config.set({_GRAPH_WARNING_SETTING: "1 TB"}):
-            futures = deque(self.client.submit(task, scattered, pure=False) for task in tasks)
+        versions, futures = collect_versions(), deque[Any]()
+        most = ITEMS_AHEAD * self.size if ahead is None else ahead
         try:
-            while futures:
-                yield self._wait_for_result(futures[0])
+            while True:
+                waiting.extend(islice(following, max(most - len(waiting), 0)))
+                if len(futures) < len(waiting):
+                    # An item, such as a chunk of texts, may be large; Dask would warn of each. It is sent once.
+                    with dask.config.set({_GRAPH_WARNING_SETTING: "1 TB"}):
+                        for item in islice(waiting, len(futures), None):
+                            task = _Task(function, item, versions)
+                            futures.append(self.client.submit(task, scattered, pure=False))
+                if not futures:
+                    return
+                result = self._wait_for_result(futures[0])
                 futures.popleft()
+                waiting.popleft()
+                yield result
         except ModuleNotFoundError as error:
             raise StageFailedError(
                 f"a worker cannot import {error.name}",

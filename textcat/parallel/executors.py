@@ -16,13 +16,14 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -146,9 +147,9 @@ class Executor(Protocol):
         ...
 
     def map_items(
-        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
-        """Yield `function(shared, item)` for each item, in order."""
+        """Yield `function(shared, item)` for each item, in order. Of an iterator few items are read ahead."""
         ...
 
 
@@ -158,7 +159,7 @@ class SerialExecutor:
     size = 1
 
     def map_items(
-        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
         """Run each task when its result is requested."""
         for item in items:
@@ -174,6 +175,8 @@ def make_worker_error() -> StageFailedError:
     )
 
 
+# Items of an iterator that are at work, or read, for each worker.
+ITEMS_AHEAD = 4
 _JOBLIB_BACKENDS = {"threads": "threading", "processes": "loky"}
 
 
@@ -189,7 +192,7 @@ class LocalExecutor:
     shared_folder: Path | None = None
 
     def map_items(
-        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Sequence[Item]
+        self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
     ) -> Iterator[Result]:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
@@ -199,11 +202,27 @@ class LocalExecutor:
         pool = Parallel(n_jobs=self.size, backend=backend, return_as="generator", temp_folder=folder)
         run = partial(_run_for_parent, os.getpid())
         limit = limit_to_one_thread() if self.kind == "threads" else nullcontext()
+        rounds = _divide_into_rounds(items, ITEMS_AHEAD * self.size)
         try:
             with limit:
-                yield from pool(delayed(run)(function, shared, item) for item in items)
+                following = next(rounds, None)
+                while following is not None:
+                    results = pool(delayed(run)(function, shared, item) for item in following)
+                    # The next round is read while this one is worked on.
+                    following = next(rounds, None)
+                    yield from results
         except BrokenProcessPool as error:
             raise make_worker_error() from error
+
+
+def _divide_into_rounds(items: Iterable[Item], most: int) -> Iterator[Sequence[Item]]:
+    """Yield a sequence as it is, and the items of an iterator in lists of at most `most`."""
+    if isinstance(items, Sequence):
+        yield items
+        return
+    remaining = iter(items)
+    while following := list(islice(remaining, most)):
+        yield following
 
 
 def _run_for_parent(parent: int, function: Callable[..., Any], *arguments: Any) -> Any:

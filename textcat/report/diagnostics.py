@@ -64,7 +64,7 @@ def _find_label_errors(chain: Chain, context: RunContext, seed: int) -> list[Pro
     probabilities = None if scores is None else rule.probabilities(model, scores)
     if probabilities is None:
         return []
-    labels = find_columns(vectors.train_labels)
+    labels = find_columns(vectors.own_labels)
     return [
         ProbableLabelError(
             vectors.train_ids[row],

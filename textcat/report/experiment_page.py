@@ -137,10 +137,11 @@ def render_experiment_page(
     diagnostics: Diagnostics | None = None,
     *,
     choices: str = "",
+    file: str = "",
 ) -> str:
     """Render the page of one experiment; `diagnostics` adds what results.json does not contain.
 
-    `choices` says how the open questions of a paper were answered.
+    `choices` says how the open questions of a paper were answered, `file` is the experiment's file.
     """
     diagnostics, name = diagnostics or Diagnostics(), results["experiment"]
     summary = Counter(cell.verdict for table in tables for cell in table.cells.values())
@@ -176,7 +177,7 @@ def render_experiment_page(
         quoted=diagnostics.quoted,
         conclusions=evaluate_conclusions(results),
         # A name for experiments in configs/, else a file.
-        command=f"textcat run {name if name in find_experiment_files() else f'{name}.yaml'}",
+        command=f"textcat run {name if name in find_experiment_files() else file or f'{name}.yaml'}",
         facts=collect_facts(results, seconds) | ({"terms": diagnostics.empty} if diagnostics.empty else {}),
         settings=yaml.safe_dump(results["settings"], sort_keys=False, width=100),
         bibtex=join_unique_entries(

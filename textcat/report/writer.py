@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from textcat.corpora.cards import combine_hashes
 from textcat.experiment.run.results_file import list_figures
 from textcat.published.check import CellVerdict
 from textcat.report.category_tables import class_tables_as_markdown, make_class_tables
@@ -23,11 +25,13 @@ from textcat.report.diagnostics import Diagnostics
 from textcat.report.escaping import escape_latex, escape_markdown, format_latex_number
 from textcat.report.experiment_page import Picture, render_experiment_page
 from textcat.report.reading_headlines import describe_choices
-from textcat.store.files import write_atomically
+from textcat.store.files import hash_file, write_atomically
 
 if TYPE_CHECKING:
     from textcat.report.figures import FigureEntry
 
+# Endings of the files that decide what a report looks like.
+REPORT_CODE = (".py", ".html", ".css", ".js", ".yaml", ".bib")
 BOOKTABS_NOTE = r"% In the preamble: \usepackage{booktabs}" + "\n"
 LATEX_SIGNS = {
     "reproduced": "$=$",
@@ -96,8 +100,12 @@ def write_report(
     tables: Sequence[ComparedTable],
     seconds: Mapping[str, float],
     diagnostics: Diagnostics | None = None,
+    file: str = "",
 ) -> None:
-    """Write table.md, table.csv, table.tex, report.html and figures/; `tables` come from `compare_tables`."""
+    """Write table.md, table.csv, table.tex, report.html and figures/.
+
+    `tables` come from `compare_tables`, `file` is the experiment's file, to run it again.
+    """
     # Runs of the papers show every column, because the printed tables do.
     own = runs_as_text(results, escape_markdown, every=bool(results["paper"]))
     compared = tables_as_markdown(tables) if tables else ""
@@ -109,10 +117,15 @@ def write_report(
     write_atomically(folder / "table.csv", tables_as_csv(tables))
     write_atomically(folder / "table.tex", as_latex(results, tables))
     pictures = draw_figures(folder / "figures", results)
-    write_atomically(
-        folder / "report.html",
-        render_experiment_page(results, tables, pictures, seconds, diagnostics, choices=choices),
-    )
+    page = render_experiment_page(results, tables, pictures, seconds, diagnostics, choices=choices, file=file)
+    write_atomically(folder / "report.html", page)
+
+
+def hash_report_code() -> str:
+    """Return the sha256 over the code and templates of reports, and over the printed numbers in them."""
+    folders = [Path(__file__).parent, Path(str(files("textcat.published")))]
+    paths = [path for folder in folders for path in folder.rglob("*") if path.suffix in REPORT_CODE]
+    return combine_hashes((f"{path.parent.name}/{path.name}", hash_file(path)) for path in paths)
 
 
 def draw_figures(folder: Path, results: Mapping[str, Any]) -> list[Picture]:

@@ -310,7 +310,9 @@ def _check_text(categorizer: Categorizer, facts: Mapping[str, Any]) -> None:
         )
     trained_with = facts.get("plugins", {})
     installed = collect_identities(("tokenizers", text.tokenizer)).get("plugins", {})
-    if trained_with != installed:
+    # Earlier models name the version only.
+    versions = {name: signature.partition(", source ")[0] for name, signature in installed.items()}
+    if trained_with not in (installed, versions):
         raise BadDataError(
             f"the model was trained with {trained_with}, but installed is {installed}",
             hint="Install that version of the package, or train the model again.",

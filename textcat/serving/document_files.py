@@ -6,14 +6,16 @@ Tables are read as for training (`textcat.corpora.own.tables`); every problem in
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from textcat.corpora.own.formats import load_column_names, refuse_other_formats
+from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
     LABEL_PREFIX,
-    Problems,
     TableRow,
     decode_lines,
     guess_delimiter,
@@ -27,8 +29,10 @@ InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
 
 log = logging.getLogger(__name__)
 
-_HINT = "Fix the line, or state the format with --format. Files must be in utf-8."
-_FORMATS: dict[str, InputFormat] = {".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+_HINT = "Fix the line, or state the format with --format and the encoding with --encoding."
+_FORMATS: dict[str, InputFormat] = {
+    ".csv": "csv", ".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,16 @@ def guess_format(name: str, first: bytes = b"", fields: Sequence[str] = ()) -> I
 
     Read as plain lines, the labels of such a file would be words of its documents.
     """
+    line = first.decode("utf-8-sig", errors="replace").strip()
+    refuse_other_formats(name, line)
+    if "\0" in line:
+        raise BadDataError("not a text file, or one in utf-16", where=name, hint="Convert it to utf-8.")
     for ending, form in _FORMATS.items():
         if name.lower().endswith(ending):
             return form
-    line = first.decode("utf-8-sig", errors="replace").strip()
     if line.startswith(LABEL_PREFIX):
         return "fasttext"
-    if line.startswith('{"'):
+    if re.match(r'\{\s*"', line):
         return "jsonl"
     delimiters: dict[InputFormat, str] = {"tsv": "\t", "csv": guess_delimiter(line)}
     for form, delimiter in delimiters.items():
@@ -71,6 +78,7 @@ def read_documents(
     name: str,
     fields: Sequence[str],
     skip: SkipReporter | None = None,
+    encoding: str = "utf-8",
 ) -> Iterator[NewDocument]:
     """Yield documents with the fields that the model reads; `name` is the file's name in errors.
 
@@ -79,13 +87,17 @@ def read_documents(
     """
     problems = _SkippedProblems(Problems.with_policy({"all": "error"}).policy, hint=_HINT, skip=skip)
     if form == "lines":
-        for number, line in decode_lines(lines, name, "utf-8", problems):
+        for number, line in decode_lines(lines, name, encoding, problems):
             yield NewDocument(str(number), {fields[-1]: line.rstrip("\r\n")})
         return
     may_ignore_text = "text" not in fields
-    for row in read_rows(lines, form, name, "utf-8", problems):
+    may_lack_columns = form in ("csv", "tsv")
+    for row in read_rows(lines, form, name, encoding, problems):
         with _skip_errors(skip):
             document = _make_document(row, fields)
+            if may_lack_columns:
+                may_lack_columns = False
+                _warn_of_missing_columns(name, row, fields)
             if may_ignore_text and _ignores_text(row, fields):
                 may_ignore_text = False
                 log.warning(
@@ -120,10 +132,10 @@ def _skip_errors(skip: SkipReporter | None) -> Iterator[None]:
         skip(error)
 
 
-def read_whole_text(stream: Iterable[bytes], name: str) -> str:
+def read_whole_text(stream: Iterable[bytes], name: str, encoding: str = "utf-8") -> str:
     """Return the text of a file that is one document."""
     problems = Problems.with_policy({"all": "error"}, _HINT)
-    return "".join(line for _, line in decode_lines(stream, name, "utf-8", problems))
+    return "".join(line for _, line in decode_lines(stream, name, encoding, problems))
 
 
 def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) -> dict[str, str]:
@@ -142,8 +154,31 @@ def read_fields(values: Mapping[str, Any], fields: Sequence[str], where: str) ->
 
 def _make_document(row: TableRow, fields: Sequence[str]) -> NewDocument:
     given = read_fields(row.values, fields, row.where)
-    own_id = row.values.get("id")
+    own_id = row.values.get("id") if "id" in row.values else _find_own_id(row.values, fields)
     return NewDocument(str(row.number if own_id in (None, "") else own_id), given)
+
+
+def _find_own_id(values: Mapping[str, Any], fields: Sequence[str]) -> Any:
+    """Return the value of the first column or key with a usual name for ids, such as `Id` or `doc_id`, or None.
+
+    Row numbers would be taken for such ids.
+    """
+    usual = load_column_names()["id"]
+    named = {str(key).strip().lower(): key for key in values if key not in fields}
+    return next((values[named[name]] for name in usual if name in named), None)
+
+
+def _warn_of_missing_columns(name: str, row: TableRow, fields: Sequence[str]) -> None:
+    """Warn of fields of the model that the columns of a table do not have: they are empty in all documents."""
+    missing = [field for field in fields if field not in row.values]
+    # Without any of them `text` is read.
+    if 0 < len(missing) < len(fields):
+        log.warning(
+            "Warning: %s: no column %s, which the model reads and which is empty then; the columns are %s.",
+            name,
+            " and ".join(map(repr, missing)),
+            ", ".join(map(str, row.values)),
+        )
 
 
 def _ignores_text(row: TableRow, fields: Sequence[str]) -> bool:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
-from textcat.errors import BadDataError
-from textcat.serving.categorizer import Categorizer
+from textcat.errors import BadDataError, TextcatError
+from textcat.parallel import Executor
+from textcat.parallel.executors import LocalExecutor, limit_to_one_thread
+from textcat.serving.categorizer import Categorizer, read_categorizer
 from textcat.serving.document_files import NewDocument
+from textcat.serving.model_folders import CHECKSUMS
+from textcat.store.files import hash_file
 
 if TYPE_CHECKING:
     from textcat.serving.number_format import ObjectWriter
@@ -36,10 +41,10 @@ class Coverage:
     documents: int = 0
     unknown: int = 0
 
-    def add(self, words: csr_array) -> None:
-        """Count a batch of documents, as vectors of known terms."""
-        self.documents += words.shape[0]
-        self.unknown += int(np.count_nonzero(np.diff(words.indptr) == 0))
+    def add(self, documents: int, unknown: int) -> None:
+        """Count a batch of documents."""
+        self.documents += documents
+        self.unknown += unknown
 
     @property
     def share(self) -> float:
@@ -54,6 +59,73 @@ class Coverage:
         )
 
 
+@dataclass(frozen=True)
+class StoredModel:
+    """A model directory that each worker process reads once, which is faster than to send the model with each batch.
+
+    `checksum` is that of its list of checksums when the command began, `reject` the threshold of `reject_below`.
+    """
+
+    folder: Path
+    checksum: str
+    reject: float | None = None
+
+    @classmethod
+    def find(cls, folder: Path, reject: float | None) -> StoredModel:
+        """Return the model in a folder as it is now."""
+        return cls(folder.resolve(), _hash_checksums(folder), reject)
+
+
+def _hash_checksums(folder: Path) -> str:
+    path = folder / CHECKSUMS
+    return hash_file(path) if path.is_file() else ""
+
+
+@lru_cache(maxsize=1)
+def _load_stored_model(stored: StoredModel) -> Categorizer:
+    if _hash_checksums(stored.folder) != stored.checksum:
+        what = "the model was replaced while documents were labelled"
+        raise BadDataError(what, where=str(stored.folder), hint="Run the command again.")
+    found = read_categorizer(stored.folder)
+    return found if stored.reject is None else found.reject_below(stored.reject)
+
+
+@dataclass(frozen=True)
+class _Answerer:
+    """What all batches share: the model, and whether numbers of every category are written."""
+
+    model: Categorizer | StoredModel
+    every_category: bool
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what is made from them."""
+        return {"model": self.model, "every_category": self.every_category}
+
+    @cached_property
+    def categorizer(self) -> Categorizer:
+        """The model, read if it is not at hand."""
+        return _load_stored_model(self.model) if isinstance(self.model, StoredModel) else self.model
+
+    @cached_property
+    def formatter(self) -> _LineFormatter:
+        """The formatter of lines."""
+        return _LineFormatter(self.categorizer.categories, self.every_category)
+
+    def format_lines(self, ids: Sequence[str], scores: Floats) -> Iterator[str]:
+        """Yield the answers to documents, given their scores."""
+        model = self.categorizer
+        return self.formatter.format_batch(ids, model.decisions(scores), scores, model.probabilities(scores))
+
+
+class _Scored(NamedTuple):
+    """The scores of a batch of documents, or their answers, and the number of documents without a known term."""
+
+    ids: list[str]
+    scores: Floats | None
+    lines: list[str]
+    unknown: int
+
+
 def predict_lines(
     categorizer: Categorizer,
     documents: Iterable[NewDocument],
@@ -61,39 +133,70 @@ def predict_lines(
     every_category: bool = False,
     at_a_time: int = BATCH_SIZE,
     coverage: Coverage | None = None,
+    executor: Executor | None = None,
+    stored: StoredModel | None = None,
 ) -> Iterator[str]:
     """Yield a line for each document, in their order.
 
     Scores and probabilities are those of the accepted categories, or of every category. If decisions depend on all
     documents, all are read before the first line; otherwise batches of `at_a_time`. `coverage` counts the documents.
+    The workers of an `executor` answer several batches at a time; processes on this machine read the model that is
+    `stored`, others get it once.
     """
-    line = _LineFormatter(categorizer.categories, every_category)
-    for ids, scores in _score_documents(categorizer, documents, at_a_time, coverage or Coverage()):
-        accepted = categorizer.decisions(scores)
-        yield from line.format_batch(ids, accepted, scores, categorizer.probabilities(scores))
-
-
-def _score_documents(
-    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
-) -> Iterator[tuple[list[str], Floats]]:
-    batches = _score_batches(categorizer, documents, at_a_time, coverage)
-    if not categorizer.decision_rule.needs_all_documents:
-        yield from batches
-        return
-    together = list(batches)
-    if together:
-        yield [each for ids, _ in together for each in ids], np.vstack([scores for _, scores in together])
-
-
-def _score_batches(
-    categorizer: Categorizer, documents: Iterable[NewDocument], at_a_time: int, coverage: Coverage
-) -> Iterator[tuple[list[str], Floats]]:
+    together = categorizer.decision_rule.needs_all_documents
     size = min(at_a_time, max(MAX_BATCH_SCORES // max(len(categorizer.categories), 1), 1))
-    for batch in _collect_batches(documents, size):
-        words = categorizer.words(batch)
-        coverage.add(words)
+    reading = _Reading(_collect_batches(documents, size))
+    own = _Answerer(categorizer, every_category)
+    answer = _score_batch if together else _answer_batch
+    found: Iterator[_Scored]
+    if executor is None:
+        found = (answer(own, batch) for batch in reading)
+    else:
+        is_local = isinstance(executor, LocalExecutor) and executor.kind == "processes"
+        shared = _Answerer(stored, every_category) if stored is not None and is_local else own
+        found = executor.map_items(answer, shared, reading)
+    counted, ids, scores = coverage or Coverage(), list[str](), list[Floats]()
+    for part in found:
+        counted.add(len(part.ids), part.unknown)
+        yield from part.lines
+        if part.scores is not None:
+            ids += part.ids
+            scores.append(part.scores)
+    if scores and reading.error is None:
+        yield from own.format_lines(ids, np.vstack(scores))
+    if reading.error is not None:
+        raise reading.error
+
+
+def _answer_batch(shared: _Answerer, batch: Sequence[NewDocument]) -> _Scored:
+    ids, scores, _, unknown = _score_batch(shared, batch)
+    return _Scored(ids, None, [] if scores is None else list(shared.format_lines(ids, scores)), unknown)
+
+
+def _score_batch(shared: _Answerer, batch: Sequence[NewDocument]) -> _Scored:
+    categorizer = shared.categorizer
+    words = categorizer.words(batch)
+    # The last bits of products of dense vectors depend on the number of threads.
+    with limit_to_one_thread() if categorizer.axes else nullcontext():
         scores = categorizer.model.scores(categorizer.project(words))
-        yield [document.id for document in batch], scores
+    unknown = int(np.count_nonzero(np.diff(words.indptr) == 0))
+    return _Scored([document.id for document in batch], scores, [], unknown)
+
+
+class _Reading(Iterator[list[NewDocument]]):
+    """The batches up to an error of the reader, which is kept: a thread of an executor may be the one that reads."""
+
+    def __init__(self, batches: Iterator[list[NewDocument]]) -> None:
+        self._batches = batches
+        self.error: Exception | None = None
+
+    def __next__(self) -> list[NewDocument]:
+        """Return the next batch."""
+        try:
+            return next(self._batches)
+        except (TextcatError, OSError) as error:
+            self.error = error
+            raise StopIteration from error
 
 
 def _collect_batches(documents: Iterable[NewDocument], size: int) -> Iterator[list[NewDocument]]:

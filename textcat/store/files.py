@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -198,6 +198,34 @@ def open_staging(folder: Path, prefix: str, suffix: str = "") -> Iterator[Path]:
         yield staging
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+
+
+SOURCE_FILE = ".source"
+
+
+def read_source(folder: Path) -> Path | None:
+    """Return the file or folder that `record_source` named in a folder, if it still exists."""
+    try:
+        written = (folder / SOURCE_FILE).read_text(encoding="utf-8").rstrip("\n")
+        found = (folder.resolve() / written).resolve()
+        return Path(os.path.relpath(found)) if found.exists() else None
+    except (OSError, ValueError):
+        return None
+
+
+def find_other_source(folder: Path, source: Path) -> Path | None:
+    """Return the file that `record_source` named before in a folder, if it is another one and still exists."""
+    found = read_source(folder)
+    return None if found is None or (source.exists() and found.samefile(source)) else found
+
+
+def record_source(folder: Path, source: Path) -> None:
+    """Record from which file the contents of a folder were made, if the folder can be written to."""
+    written = os.path.relpath(source.resolve(), folder.resolve()) + "\n"
+    path = folder / SOURCE_FILE
+    with suppress(OSError, ValueError):
+        if not path.is_file() or path.read_text(encoding="utf-8") != written:
+            path.write_text(written, encoding="utf-8")
 
 
 _AT_FDCWD = -100

@@ -12,15 +12,26 @@ import yaml
 
 from tests.experiment.tune.tuning import read_own, tune
 from textcat.corpora import open_corpus
-from textcat.corpora.own.documents import split_name
+from textcat.corpora.own.documents import LABEL_NAME, split_name
+from textcat.evaluation.one_label import find_columns
 from textcat.experiment.context import RunContext
+from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps import decide
+from textcat.experiment.steps.decide import fit_thresholds
+from textcat.experiment.steps.held_out import load_held_out_scores
+from textcat.experiment.steps.learner import LearningProblem
+from textcat.experiment.steps.models import load_model
+from textcat.experiment.steps.vectorize import read_vectors
 from textcat.experiment.tune import documents as tune_documents
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.space import NAMES, Configuration, Space
+from textcat.store.arrays import read_array
+from textcat.thresholds.calibration import fit_platt
+from textcat.thresholds.rules import set_thresholds
 
 NAMES_OF_LABELS = (
     "card_arrival_post_late_missing_tracking_letter_courier",
@@ -44,9 +55,9 @@ def write_few(path: Path, *, several: bool = False) -> Path:
     return path
 
 
-@pytest.mark.parametrize("sides", [{"side": "split"}, {}])
+@pytest.mark.parametrize("sides", [{"side": "split"}, *({"seed": seed} for seed in range(8))])
 def test_names_of_training_labels_are_the_last_training_documents(
-    sides: dict[str, str], tmp_path: Path
+    sides: dict[str, Any], tmp_path: Path
 ) -> None:
     table = write_few(tmp_path / "few.csv")
     plain = list(open_corpus("csv", table, **sides).documents())
@@ -54,7 +65,9 @@ def test_names_of_training_labels_are_the_last_training_documents(
     assert named[: len(plain)] == plain
     added = named[len(plain) :]
     labels = [each.labels[0] for each in added]
-    assert labels == sorted([*NAMES_OF_LABELS, *([] if sides else ["only tested"])])
+    assert labels == sorted({label for each in plain if each.split == "train" for label in each.labels})
+    if "side" in sides:
+        assert labels == sorted(NAMES_OF_LABELS)
     assert [each.fields["text"] for each in added] == [split_name(label) for label in labels]
     assert {each.split for each in added} == {"train"}
 
@@ -120,6 +133,103 @@ def test_the_tuned_experiment_learns_names_where_that_was_best(
     plan, _ = run_experiment(load_experiment(tmp_path / "out" / "tuned.yaml"), context)
     results = collect_results(plan, context)
     assert results["runs"]["tuned"]["measures"] == report["test"]["measures"]
+
+
+def run_with_names(folder: Path, several: bool, **more: Any) -> tuple[Plan, RunContext]:
+    """Run an experiment on the questions with the names of their labels."""
+    table = write_few(folder / "few.csv", several=several)
+    separator = "," if several else None
+    options = {"id": "id", "side": "split", "label_separator": separator, "label_names": True}
+    data = {
+        "corpus": {"name": "csv", "path": table.name, "single_label": not several, "options": options},
+        "text": {"fields": ["text"]},
+        "runs": {
+            "svm": {
+                "learner": "linear",
+                "parameters": {"loss": "squared_hinge", "cost": 1, "algorithm": "fast"},
+            }
+        },
+    }
+    (folder / "few.yaml").write_text(yaml.safe_dump(data | more))
+    context = RunContext(folder / "data")
+    plan, _ = run_experiment(load_experiment(folder / "few.yaml"), context)
+    return plan, context
+
+
+@pytest.mark.parametrize("in_blocks", [False, True])
+def test_no_threshold_is_set_by_names(
+    in_blocks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decide, "is_too_large", lambda *shape: in_blocks)
+    rule = {"rule": "scut", "cross_validated": True, "folds": 3}
+    plan, context = run_with_names(
+        tmp_path, True, threshold=rule, calibration={"method": "platt", "folds": 3}
+    )
+    chain = plan.chains[0]
+    problem = chain.assemble_problem(context)
+    assert (problem.documents, problem.names) == (15, 4)
+    scores, numbers = load_held_out_scores(context, chain.settings, problem, chain.trained, 3)
+    assert scores.shape == (15, 5) and numbers.shape == (15,)
+    labels = problem.labels[:15]
+    expected = set_thresholds(chain.settings.threshold, scores, labels, numbers)
+    np.testing.assert_array_equal(read_array(chain.decided.build_folder(context), "thresholds"), expected)
+    assert chain.calibrated is not None
+    slope = read_array(chain.calibrated.build_folder(context), "calibration.slope")
+    np.testing.assert_array_equal(slope, fit_platt(scores, labels).slope)
+
+
+@pytest.mark.parametrize("rule", ["tuned", "pcut", "break-even"])
+def test_no_threshold_of_training_scores_is_set_by_names(rule: str, tmp_path: Path) -> None:
+    settings = {"rule": rule, "per_document": "tuned"} if rule == "pcut" else {"rule": rule}
+    plan, context = run_with_names(tmp_path, True, threshold=settings)
+    chain = plan.chains[0]
+    problem, model = chain.assemble_problem(context), load_model(chain.trained.build_folder(context))
+    X, labels = problem.X[:15], problem.labels[:15]
+    own = LearningProblem(X, labels, None, 1)
+    expected, per_document = fit_thresholds(chain.settings, own, lambda: model, pytest.fail, lambda: None)
+    folder = chain.decided.build_folder(context)
+    np.testing.assert_array_equal(read_array(folder, "thresholds"), expected)
+    if per_document is not None:
+        assert read_array(folder, "per_document") == per_document
+
+
+def test_a_fold_learns_from_all_names(tmp_path: Path) -> None:
+    plan, context = run_with_names(tmp_path, False, calibration={"method": "temperature", "folds": 3})
+    problem = plan.chains[0].assemble_problem(context)
+    parts = problem.make_folds(3, problem.seed)
+    assert sorted(np.concatenate([held for _, held in parts])) == list(range(15))
+    for kept, held in parts:
+        assert list(kept[-3:]) == [15, 16, 17] and len(kept) + len(held) == 18
+        inner = problem.rows(kept)
+        assert (inner.documents, inner.names) == (10, 3)
+        assert {row for _, each in inner.make_folds(2, 1) for row in each} == set(range(10))
+
+
+def test_names_are_not_counted_as_documents(tmp_path: Path) -> None:
+    plan, context = run_with_names(tmp_path, False, calibration={"method": "temperature", "folds": 3})
+    results = collect_results(plan, context)
+    assert results["corpus"]["train_documents"] == 15
+    assert results["beside"]["collection"]["measures"]["collection.train_documents"] == 15
+    assert sum(results["corpus"]["train_counts"].values()) == 15
+    vectors = read_vectors(plan.chains[0].vectorized.build_folder(context))
+    assert vectors.names == 3 and vectors.priors.sum() == pytest.approx(1.0)
+    with_names = vectors.train_labels.shape[0]
+    assert with_names == 18
+    model = load_model(plan.chains[0].trained.build_folder(context))
+    wrong = (model.scores(vectors.train[:15]).argmax(axis=1) != find_columns(vectors.own_labels)).sum()
+    assert results["runs"]["svm"]["measures"]["train.micro.errors"] == 2 * wrong
+
+
+def test_no_random_split_tests_a_name(tmp_path: Path) -> None:
+    plan, context = run_with_names(tmp_path, False, resample={"kind": "folds", "number": 3})
+    tested: list[str] = []
+    for chain in plan.chains:
+        vectors = read_vectors(chain.vectorized.build_folder(context))
+        tested += vectors.test_ids
+        assert vectors.names == 3
+        assert [each.startswith(LABEL_NAME) for each in vectors.train_ids].count(True) == 3
+    assert len(tested) == 46
+    assert not any(each.startswith(LABEL_NAME) for each in tested)
 
 
 def test_names_are_tried_only_where_labels_have_few_documents(

@@ -231,6 +231,7 @@ def test_a_power_law_is_continued() -> None:
     assert answer_more_labels(80.0, 85.0, "accuracy").startswith("More labels would help")
     assert answer_more_labels(80.0, 80.1, "accuracy").startswith("More labels would hardly help")
     assert "not expected to help" in answer_more_labels(80.0, None, "accuracy")
+    assert answer_more_labels(100.0, None, "accuracy").endswith("no held-out document is wrong.")
 
 
 def test_a_journal_keeps_paths_and_is_not_read_under_another_key(tmp_path: Path) -> None:

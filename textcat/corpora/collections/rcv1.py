@@ -61,15 +61,13 @@ def read_qrels(path: Path) -> dict[str, tuple[str, ...]]:
     shared: dict[tuple[str, ...], tuple[str, ...]] = {}
     line = 1
     for block in read_line_blocks(path):
-        lines = block.count("\n") + (not block.endswith("\n"))
-        words = block.split()
-        numbers = words[1::3]
-        if len(words) != 3 * lines or words[2::3].count("1") != lines or not all(map(_is_number, numbers)):
+        triples = [text.split() for text in block.removesuffix("\n").split("\n")]
+        if not all(len(words) == 3 and words[2] == "1" and _is_number(words[1]) for words in triples):
             raise _explain_bad_line(block, path, line)
-        for number, pairs in groupby(zip(numbers, words[0::3], strict=True), itemgetter(0)):
-            labels = (*found.get(number, ()), *(label for _, label in pairs))
+        for number, group in groupby(triples, itemgetter(1)):
+            labels = (*found.get(number, ()), *(label for label, _, _ in group))
             found[number] = shared.setdefault(labels, labels)
-        line += lines
+        line += len(triples)
     return found
 
 

@@ -6,11 +6,12 @@ Folders of classes may be in folders of training and test documents.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
 from textcat.corpora.cards import combine_hashes
 from textcat.corpora.collection_files import DocumentTree
@@ -22,8 +23,8 @@ from textcat.corpora.document import (
     count_categories,
     find_side_by_name,
 )
+from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
-    Problems,
     TableFormat,
     TableRow,
     choose_codec,
@@ -177,19 +178,24 @@ class OwnDocuments(CountingCorpus):
     def _read(self, problems: Problems) -> Iterator[Document]:
         """Yield the documents; without `side`, all are training documents."""
         seen: set[str] = set()
-        labels: set[str] = set()
+        labels: list[tuple[str, ...]] = []
         for number, (row, side) in enumerate(self._read_rows(problems), 1):
             document = self._make_document(row, number, side, problems)
             if document is not None:
                 document = self._ensure_unique_id(document, seen, problems)
             if document is not None:
                 seen.add(document.id)
-                if document.split == "train":
-                    labels.update(document.labels)
+                if self.label_names:
+                    labels.append(document.labels if document.split == "train" else ())
                 yield document
         if self.label_names:
-            self._named = len(labels)
-            yield from map(self._make_label_document, sorted(labels))
+            self._named = 0
+            sides = self.draw_sides(len(labels)) or ["train"] * len(labels)
+            learned = {
+                name for own, side in zip(labels, sides, strict=True) if side == "train" for name in own
+            }
+            self._named = len(learned)
+            yield from map(self._make_label_document, sorted(learned))
 
     def _make_label_document(self, label: str) -> Document:
         """Return a training document whose text is the name of its label."""
@@ -212,13 +218,15 @@ class OwnDocuments(CountingCorpus):
     def _make_document(self, row: TableRow, number: int, side: Split, problems: Problems) -> Document | None:
         values = row.values
         for column in (*self.text, *self.label, *filter(None, (self.id, self.side))):
-            if values.get(column) is None:
+            if values.get(column) is None and not self._can_be_empty(column, values, problems):
                 self._report_missing(column, row, problems)
                 return None
         assigned = side if self.side is None else self._assign_side(row, problems)
         if assigned is None:
             return None
-        fields = {column: to_text(values[column]) for column in self.text}
+        fields = {
+            column: "" if values.get(column) is None else to_text(values[column]) for column in self.text
+        }
         empty = not any(text.strip() for text in fields.values())
         if empty and problems.report("empty", "the document has no text", row.where) == "skip":
             return None
@@ -227,6 +235,11 @@ class OwnDocuments(CountingCorpus):
             return None
         own_id = values.get(self.id if self.id is not None else "id")
         return Document(str(number if own_id in (None, "") else own_id), fields, labels, assigned, row.where)
+
+    def _can_be_empty(self, column: str, values: Mapping[str, Any], problems: Problems) -> bool:
+        """Return whether a missing value is an empty text: where such documents are skipped, those with no text are."""
+        others = [each for each in self.text if values.get(each) is not None]
+        return column in self.text and bool(others) and problems.policy["missing"] == "skip"
 
     def _report_missing(self, column: str, row: TableRow, problems: Problems) -> None:
         """Report a row without a value; where the table has no such column, name those that it has."""
@@ -246,15 +259,20 @@ class OwnDocuments(CountingCorpus):
     def _read_labels(self, row: TableRow, problems: Problems) -> tuple[str, ...] | None:
         """Return the labels; None if the document is skipped."""
         value = parse_list(row.values[self.label[0]])
-        if len(self.label) > 1:
-            flags = {column: parse_flag(row.values[column]) for column in self.label}
-            if unclear := [column for column, flag in flags.items() if flag is None]:
-                what = f"{str(row.values[unclear[0]])!r} in column {unclear[0]!r} is neither yes nor no"
+        marks = {column: row.values[column] for column in self.label} if len(self.label) > 1 else value
+        if isinstance(marks, Mapping):
+            flags = {str(column): parse_flag(mark) for column, mark in marks.items()}
+            if unclear := [(column, mark) for column, mark in marks.items() if flags[str(column)] is None]:
+                column, mark = unclear[0]
+                what = f"{str(mark)!r} in column {column!r} is neither yes nor no"
                 problems.report("malformed", what, row.where)
                 return None
             parts = [column for column, flag in flags.items() if flag]
         elif isinstance(value, list):
-            parts = [str(each) for each in value if not is_missing(each)]
+            parts = list(map(str, _flatten(value)))
+            if objects := [each for each in _flatten(value) if isinstance(each, Mapping)]:
+                problems.report("malformed", f"the label {str(objects[0])[:80]} is an object", row.where)
+                return None
         else:
             text = str(value)
             parts = [text] if self.label_separator is None else text.split(self.label_separator)
@@ -300,7 +318,8 @@ class OwnDocuments(CountingCorpus):
         """Return the sha256 of the contents of the table or of all files."""
         if self.name == "folders":
             return DocumentTree(self.path).fingerprint()
-        return combine_hashes([(self.name, hash_file(path)) for path in self.paths])
+        hashes = [(self.name, hash_file(path)) for path in self.paths[:1]]
+        return combine_hashes([*hashes, *(("test", hash_file(path)) for path in self.paths[1:])])
 
     def stream(self) -> Iterator[Document]:
         """Yield the documents in one pass; where sides are drawn at random, `draw_sides` gives them afterwards."""
@@ -319,6 +338,20 @@ class OwnDocuments(CountingCorpus):
     def list_categories(self, counts: CategoryCounts) -> tuple[str, ...]:
         """Return the categories, given the labels counted in a pass over the documents."""
         return counts.in_train_or_test() if self.closed is None else self.closed
+
+
+def _flatten(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values of a list and of the lists in it, without those that are missing."""
+    for value in values:
+        if isinstance(value, list):
+            yield from _flatten(value)
+        elif not is_missing(value):
+            yield value
+
+
+def count_label_documents(ids: Sequence[str]) -> int:
+    """Return how many of the last documents are names of labels, for documents that were read with `label_names`."""
+    return sum(1 for _ in takewhile(lambda each: each.startswith(LABEL_NAME), reversed(ids)))
 
 
 def split_name(name: str) -> str:

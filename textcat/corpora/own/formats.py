@@ -16,7 +16,7 @@ from typing import Any
 from textcat.corpora.document import find_side_by_name, is_split
 from textcat.corpora.own.tables import LABEL_PREFIX, guess_delimiter, parse_flag, parse_list
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
-from textcat.yaml_reader import read_packaged_yaml
+from textcat.yaml_reader import list_first, read_packaged_yaml
 
 _OTHER_PROGRAMS = {
     ".gz": "Unpack it first.",
@@ -47,21 +47,26 @@ def detect_format(path: Path) -> str:
         return _check_folder(path)
     if not path.is_file():
         raise DataNotAvailableError("no such file or folder", where=str(path), hint="Fix the path.")
-    ending = path.suffix.lower()
-    if ending in _OTHER_PROGRAMS:
-        raise UsageError(f"cannot read {ending} files", where=str(path), hint=_OTHER_PROGRAMS[ending])
-    first = _read_first_line(path)
+    first = _read_first_line(path) if path.suffix.lower() not in _OTHER_PROGRAMS else ""
+    refuse_other_formats(str(path), first)
     if first.startswith(LABEL_PREFIX):
         return "fasttext"
     if _VECTOR.match(first):
         return "svmlight"
-    if ending == ".json" and first.lstrip().startswith("["):
-        raise UsageError(
-            "cannot read a JSON list", where=str(path), hint="Write one object on each line (.jsonl)."
-        )
     if first.lstrip().startswith("{"):
         return "jsonl"
     return _guess_table_kind(path, first)
+
+
+def refuse_other_formats(name: str, first: str) -> None:
+    """Raise UsageError for a file that its ending, or its first line, shows to be in a format that is not read."""
+    ending = Path(name).suffix.lower()
+    if ending in _OTHER_PROGRAMS:
+        raise UsageError(f"cannot read {ending} files", where=name, hint=_OTHER_PROGRAMS[ending])
+    if ending == ".json" and first.lstrip().startswith("["):
+        raise UsageError(
+            "cannot read a JSON list", where=name, hint="Write one object on each line (.jsonl)."
+        )
 
 
 _NOT_IN_CP1252 = {0x81, 0x8D, 0x8F, 0x90, 0x9D}
@@ -145,6 +150,24 @@ def _check_folder(path: Path) -> str:
     return "folders"
 
 
+def report_files(names: Sequence[str], *, sided: bool) -> list[str]:
+    """Return lines on files that are in no folder of a class, and on documents with different endings."""
+    outside = [name for name in names if name.count("/") < 1 + sided]
+    lines = (
+        [f"{len(outside):,} files in no folder of a class are not read: {list_first(outside)}"]
+        if outside
+        else []
+    )
+    endings = Counter(Path(name).suffix.lower() for name in set(names).difference(outside))
+    several = [
+        (ending, number) for ending, number in sorted(endings.items()) if 20 * number >= endings.total()
+    ]
+    if len(several) > 1:
+        counted = ", ".join(f"{number:,} {ending or 'without'}" for ending, number in several)
+        lines.append(f"files with different endings are all read as documents: {counted}")
+    return lines
+
+
 _SEPARATORS = ("|", ";", ",", "/", " ")
 # Columns with more words per value are text.
 WORDS_OF_TEXT = 5.0
@@ -161,7 +184,7 @@ class ColumnSummary:
     name: str
     present: int = 0
     words: int = 0
-    # JSON lists, and texts such as ['a', 'b'].
+    # JSON lists and objects with a mark for each label, and texts such as ['a', 'b'].
     lists: int = 0
     written_lists: int = 0
     has_repeats: bool = False
@@ -175,7 +198,7 @@ class ColumnSummary:
         text = str(value)
         self.present += 1
         self.words += len(text.split())
-        if isinstance(value, list):
+        if isinstance(value, list) or _is_marked(value):
             self.lists += 1
             return
         self.written_lists += parse_list(value) is not value
@@ -197,6 +220,11 @@ class ColumnSummary:
     def mean_words(self) -> float:
         """Mean number of words per value."""
         return self.words / max(self.present, 1)
+
+
+def _is_marked(value: Any) -> bool:
+    """Return whether a value is an object with a mark for each label, such as {"spam": 1, "urgent": 0}."""
+    return isinstance(value, dict) and bool(value) and None not in map(parse_flag, value.values())
 
 
 @dataclass(frozen=True)
@@ -263,6 +291,14 @@ def guess_columns(table: TableSummary) -> ColumnGuess | None:
     others = [] if side else [c for c in named_side if c not in labels and c not in text]
     not_sides = {column.name: _explain_missing_side(column) for column in others}
     return ColumnGuess(tuple(text), tuple(labels), separator, own_id, side, not_sides)
+
+
+def list_unused_columns(guess: ColumnGuess, table: TableSummary) -> list[str]:
+    """Return the names of the columns that a guess does not use, except those that it explains."""
+    used = [*guess.text, *guess.labels, *filter(None, [guess.id, guess.side and guess.side.column])]
+    # A column `id` is used even if it repeats; one without a name ends each line with a delimiter.
+    names = [column.name for column in table.columns if column not in used and column.name not in ("id", "")]
+    return [name for name in names if name not in guess.not_sides]
 
 
 def guess_separator(column: ColumnSummary) -> str | None:
@@ -378,12 +414,13 @@ def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[Col
     """Return the columns with one of the names of a kind, in the order of the names."""
     return [
         column
-        for name in _load_column_names()[kind]
+        for name in load_column_names()[kind]
         for column in columns
         if column.name.strip().lower() == name
     ]
 
 
 @cache
-def _load_column_names() -> dict[str, list[str]]:
+def load_column_names() -> dict[str, list[str]]:
+    """Return the usual names of columns, in small letters, by what they hold."""
     return dict(read_packaged_yaml("corpora/lists/column_names.yaml"))

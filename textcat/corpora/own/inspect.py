@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.document import find_side_by_name, find_similar_labels, is_split
@@ -21,9 +21,12 @@ from textcat.corpora.own.formats import (
     detect_encoding,
     detect_format,
     guess_columns,
+    list_unused_columns,
+    report_files,
     summarize_columns,
 )
-from textcat.corpora.own.tables import Problems, TableFormat, read_table_file
+from textcat.corpora.own.problems import Problems
+from textcat.corpora.own.tables import TableFormat, read_table_file
 from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 from textcat.yaml_reader import list_first
@@ -133,7 +136,8 @@ class LabelCounts:
         """Return the number of categories and of labels for each document, as text."""
         different = self.number_of_categories
         if self.is_single_label:
-            left_out = f"; {self._describe_unlabelled()} and are left out" if self.unlabelled else ""
+            are = "is" if self.unlabelled == 1 else "are"
+            left_out = f"; {self._describe_unlabelled()} and {are} left out" if self.unlabelled else ""
             return f"{different:,} categories, one label for each document{left_out}"
         parts = [f"{different:,} categories, {self.labels / max(self.used, 1):.2f} labels per document"]
         if self.several:
@@ -213,7 +217,7 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
     rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
     table = summarize_columns(row.values for row in rows)
     if not table.rows:
-        raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
+        _refuse_without_rows(path, problems)
     guess = guess_columns(table)
     if guess is None:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
@@ -232,18 +236,29 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
         source = own_test["test"]
     corpus = OwnDocuments(kind, path, ratio=None, **options)
     counts = _count_documents(corpus)
+    left = list_unused_columns(guess, table)
     report = [
         f"{kind}, {encoding}: {table.rows:,} rows",
         f"text: {', '.join(column.name for column in guess.text)}",
         f"labels: {_describe_labels(guess)}; {counts.report()}",
         f"ids: {_report_ids(guess, table)}",
         *(f"column {name} is not used as the split: {why}" for name, why in guess.not_sides.items()),
+        *([f"columns that are not used: {list_first(left)}"] if left else []),
         *counts.report_doubts(),
         *_report_split(source, sides, counts, options),
         *corpus.problems.summary().splitlines(),
     ]
     text = tuple(column.name for column in guess.text)
     return Inspection(kind, text, options, counts, report)
+
+
+def _refuse_without_rows(path: Path, problems: Problems) -> NoReturn:
+    if problems.counts["malformed"]:
+        what = (
+            f"none of its {problems.counts['malformed']:,} rows can be read, such as {problems.examples[0]}"
+        )
+        raise BadDataError(what.removesuffix(" (skip)"), where=str(path), hint="Fix the rows or the header.")
+    raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
 
 
 def _check_header(guess: ColumnGuess, path: Path) -> None:
@@ -382,6 +397,7 @@ def _inspect_folders(path: Path) -> Inspection:
     encoding = choose_encoding(tree.contents(files))
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
     report = [f"a folder for each class, {encoding}: {len(found):,} files"]
+    report += report_files(tree.names, sided=sided)
     joined = list_folder_documents(tree, sided=sided, same_name="one")
     if _is_same_text(tree, joined):
         options["same_name"] = "one"

@@ -11,15 +11,17 @@ import csv
 import json
 import math
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from textcat.corpora.collection_files import is_writable
-from textcat.errors import BadDataError, DataNotAvailableError, UsageError
+from textcat.corpora.own.problems import Problems
+from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.yaml_reader import read_packaged_yaml
 
 TableFormat = Literal["csv", "tsv", "jsonl", "fasttext"]
 TABLES: tuple[TableFormat, ...] = get_args(TableFormat)
@@ -28,83 +30,7 @@ _PREFIXED_LABEL = re.compile(rf"(?<!\S){LABEL_PREFIX}(\S+)")
 _DELIMITERS = (",", ";", "|")
 _QUOTED = re.compile(r'"[^"]*"')
 _DECLARED = re.compile(r'\s*"?sep=(.)"?\s*', re.IGNORECASE)
-
-# The actions for each kind of problem; the first is the default.
-POLICIES: dict[str, tuple[str, ...]] = {
-    "encoding": ("replace", "skip", "error"),
-    "malformed": ("error", "skip"),
-    "missing": ("error", "skip"),
-    "unknown-label": ("drop", "skip", "error"),
-    "unknown-side": ("error", "skip"),
-    "duplicate-id": ("skip", "rename", "error"),
-    "empty": ("keep", "skip", "error"),
-}
-PROBLEM_DESCRIPTIONS = {
-    "encoding": "bytes that are not in the stated encoding",
-    "malformed": "a line that cannot be parsed",
-    "missing": "a document that lacks a required column",
-    "unknown-label": "a label that is not in the list of categories",
-    "unknown-side": "a word that names no side of a split",
-    "duplicate-id": "an id that an earlier document has",
-    "empty": "a document without any text",
-}
-_MAX_EXAMPLES = 10
 _MAX_FIELD_BYTES = 1 << 28
-
-
-@dataclass
-class Problems:
-    """Problems met while reading: counts by kind, the first few with their places, and the policy.
-
-    `hint` replaces the advice in errors, for readers that have no policy to change.
-    """
-
-    policy: dict[str, str] = field(default_factory=dict)
-    counts: Counter[str] = field(default_factory=Counter)
-    examples: list[str] = field(default_factory=list)
-    hint: str = ""
-
-    @classmethod
-    def with_policy(cls, wanted: Mapping[str, str] | None, hint: str = "") -> Problems:
-        """Return the default policy changed by `wanted`; `{"all": "error"}` makes every problem an error."""
-        wanted = dict(wanted or {})
-        everything = wanted.pop("all", None)
-        if everything not in (None, "error"):
-            raise UsageError(
-                f"the policy for all problems can only be 'error', not {everything!r}",
-                hint="Write `all: error`, or a policy for each kind.",
-            )
-        policy = {kind: everything or allowed[0] for kind, allowed in POLICIES.items()}
-        for kind, action in wanted.items():
-            if kind not in POLICIES:
-                raise UsageError(f"unknown kind of problem {kind!r}", hint=f"Known: {', '.join(POLICIES)}.")
-            if action not in POLICIES[kind]:
-                raise UsageError(
-                    f"the policy for {kind} cannot be {action!r}",
-                    hint=f"Choose from {', '.join(POLICIES[kind])}.",
-                )
-            policy[kind] = action
-        return cls(policy, hint=hint)
-
-    def report(self, kind: str, what: str, where: str, hint: str = "") -> str:
-        """Count a problem and return the action to take; raise an error, with this hint, if that is the policy."""
-        action = self.policy[kind]
-        if action == "error":
-            others = " or ".join(each for each in POLICIES[kind] if each != "error")
-            hint = self.hint or hint or f"Fix it, or set the policy for {kind} to {others}."
-            raise BadDataError(what, where=where, hint=hint)
-        self.counts[kind] += 1
-        if len(self.examples) < _MAX_EXAMPLES:
-            self.examples.append(f"{where}: {what} ({action})")
-        return action
-
-    def summary(self) -> str:
-        """Return the counts by kind and the first places, as text."""
-        lines = [
-            f"{number} x {PROBLEM_DESCRIPTIONS[kind]}: {self.policy[kind]}"
-            for kind, number in sorted(self.counts.items())
-        ]
-        return "\n".join([*lines, *(f"  {example}" for example in self.examples)])
 
 
 def is_missing(value: Any) -> bool:
@@ -177,7 +103,8 @@ def read_rows(
 ) -> Iterator[TableRow]:
     """Yield the rows of a stream of lines; `name` is what errors call it.
 
-    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it.
+    The header of a CSV file shows what separates its columns, or a line `sep=;` before it, as Excel has it. The header
+    of a TSV file shows whether all fields are in quotes.
     """
     if form == "jsonl":
         return _read_json_rows(decode_lines(lines, name, encoding, problems), name, problems)
@@ -190,9 +117,10 @@ def read_rows(
         first, delimiter = [b"\n"] * len(first), declared[1]
     # Without this the quotes after a space would be part of names and labels.
     is_spaced = f'{delimiter} "' in header
-    return _DelimitedReader(chain(first, stream), name, encoding, problems).read(
-        delimiter, is_spaced=is_spaced
-    )
+    are_quoted = is_spaced or all(part.startswith('"') for part in header.strip().split(delimiter))
+    reader = _TabReader if delimiter == "\t" and not are_quoted else _DelimitedReader
+    rows = reader(chain(first, stream), name, encoding, problems).read(delimiter, is_spaced=is_spaced)
+    return _skip_orange_lines(rows) if form == "tsv" else rows
 
 
 def _take_header(lines: Iterator[bytes]) -> Iterator[bytes]:
@@ -300,6 +228,9 @@ class _DelimitedReader:
             names = next(filter(None, reader), None)
             kept = names is None or self._is_decoded()
         except csv.Error as problem:
+            if "new-line character" in str(problem):
+                hint = "Save it with line ends of Unix or Windows (LF or CR LF)."
+                raise BadDataError("its lines end with CR alone", where=where, hint=hint) from problem
             raise self._make_header_error(f"cannot be parsed: {problem}", where) from problem
         where = f"{self._name}:{self._last}"
         if not kept:
@@ -312,6 +243,110 @@ class _DelimitedReader:
     def _make_header_error(self, what: str, where: str) -> BadDataError:
         hint = self._problems.hint or "Fix the first line, which names the columns."
         return BadDataError(what, where=where, hint=hint)
+
+
+def _skip_orange_lines(rows: Iterator[TableRow]) -> Iterator[TableRow]:
+    """Yield the rows without the two lines below the header that Orange writes: types of columns, and their roles."""
+    words, held = _load_orange_words(), []
+    for kind, first in zip(("types", "roles"), rows, strict=False):
+        held.append(first)
+        found = [str(value).lower() for value in first.values.values()]
+        known = all(word in ("", *words[kind]) or (kind == "roles" and "=" in word) for word in found)
+        if not known or (kind == "types" and not any(found)):
+            yield from chain(held, rows)
+            return
+    yield from (row._replace(number=row.number - 2) for row in rows) if len(held) == 2 else held
+
+
+@cache
+def _load_orange_words() -> dict[str, list[str]]:
+    return dict(read_packaged_yaml("corpora/lists/orange_header.yaml"))
+
+
+class _Line(NamedTuple):
+    """A line with its number and what is wrong with its encoding, or an empty text."""
+
+    number: int
+    text: str
+    fault: str
+
+
+class _QuoteIsTextError(Exception):
+    """A quote at the beginning of a field opens no quoted field."""
+
+
+class _TabReader(_DelimitedReader):
+    """Reads the rows of a table with tabs between its columns, in which a quote may be a character of the text.
+
+    Fields in quotes are read as in CSV. In a line with all of its fields, a quote that nothing closes before the next
+    such line is part of the text: many programs write texts with tabs between them as they are.
+    """
+
+    # Lines that one record may have.
+    MOST_LINES = 10_000
+
+    def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
+        super().__init__(lines, name, encoding, problems)
+        self._returned: deque[_Line] = deque()
+
+    def read(self, delimiter: str = "\t", *, is_spaced: bool = False) -> Iterator[TableRow]:
+        """Yield the rows."""
+        csv.field_size_limit(_MAX_FIELD_BYTES)
+        header = self._read_header(csv.reader(self._count_lines(), delimiter=delimiter, strict=True))
+        number = 0
+        while header is not None and (line := self._take_line()) is not None:
+            if not line.text.rstrip("\r\n"):
+                continue
+            number += 1
+            where = f"{self._name}:{line.number}"
+            values, what = self._parse_record(line, delimiter, len(header))
+            if what:
+                self._problems.report("malformed", what, where)
+                self._fault = None
+            elif self._is_decoded():
+                yield TableRow(where, dict(zip(header, values, strict=True)), number)
+
+    def _take_line(self) -> _Line | None:
+        """Return the next line, first of those that were returned; None at the end."""
+        if self._returned:
+            return self._returned.popleft()
+        for text, fault in self._lines:
+            self._last += 1
+            return _Line(self._last, text, fault)
+        return None
+
+    def _parse_record(self, first: _Line, delimiter: str, width: int) -> tuple[list[str], str]:
+        """Return the fields of the record that begins with a line, and what is wrong with it, or an empty text."""
+        lines = [first]
+        fields = first.text.rstrip("\r\n").split(delimiter)
+        what = f"{len(fields)} fields where the header has {width}"
+        if any(field.startswith('"') for field in fields):
+            try:
+                found = next(
+                    csv.reader(self._take_quoted(lines, delimiter, width), delimiter=delimiter, strict=True)
+                )
+                is_quoted = len(found) == width
+            except _QuoteIsTextError:
+                is_quoted = False
+            except csv.Error as problem:
+                is_quoted, what = False, f"cannot be parsed: {problem}"
+            if is_quoted:
+                fields = found
+            else:
+                self._returned.extendleft(reversed(lines[1:]))
+                del lines[1:]
+        self._fault = next(((line.number, line.fault) for line in lines if line.fault), None)
+        return fields, "" if len(fields) == width else what
+
+    def _take_quoted(self, lines: list[_Line], delimiter: str, width: int) -> Iterator[str]:
+        """Yield the lines of a record as they are needed, and add them to `lines`; raise if a quote is no quoting."""
+        is_whole = width > 1 and lines[0].text.count(delimiter) == width - 1
+        yield lines[0].text
+        while (line := self._take_line()) is not None:
+            lines.append(line)
+            if (is_whole and line.text.count(delimiter) == width - 1) or len(lines) > self.MOST_LINES:
+                raise _QuoteIsTextError
+            yield line.text
 
 
 # JSON has no NaN and no infinity; programs that write them mean a value that is missing.

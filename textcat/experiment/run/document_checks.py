@@ -24,7 +24,7 @@ from textcat.evaluation.measures import count_positives
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.run.plan import STAGES, Chain, Plan
 from textcat.experiment.spec.experiment import CorpusSettings, Experiment
-from textcat.experiment.steps.vectorize import read_labels, read_selection
+from textcat.experiment.steps.vectorize import count_names, read_labels, read_selection
 from textcat.store.arrays import is_large, read_array, read_json, read_matrix
 from textcat.text.tokenizers import reads_latin_only
 from textcat.yaml_reader import list_first
@@ -204,6 +204,8 @@ def check_single_label(experiment: Experiment, vectors: Path) -> None:
 def check_categories(experiment: Experiment, vectors: Path) -> None:
     """Refuse own documents that leave nothing to learn; warn of categories that cannot be learned or tested."""
     train, test = (read_labels(vectors, part) for part in ("train", "test"))
+    # Names of labels are no documents of the user.
+    train = train[: train.shape[0] - count_names(vectors)]
     names = read_json(vectors, "categories")
     expected = {run.reject.label for run in experiment.runs.values() if run.reject}
     learned, tested = (count_positives(labels) for labels in (train, test))

@@ -36,6 +36,7 @@ from textcat.experiment.spec.loading import find_experiment, load_experiment
 from textcat.experiment.steps.block_outcome import read_decisions
 from textcat.experiment.steps.evaluate import read_measures
 from textcat.experiment.steps.vectorize import read_vectors
+from textcat.store.files import read_source
 from textcat.yaml_reader import suggest_names
 
 
@@ -70,12 +71,13 @@ class RunOutcome:
 
 def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
     """Return the outcome of a run; `where` is an experiment's name or file, or a results folder."""
-    folder = Path(where)
-    if folder.is_dir() or folder.name == RESULTS_FILE:
+    folder = _find_results(where, context)
+    if folder is not None:
         written = read_results(folder)
         _check_run(run, written["runs"], where)
+        source = read_source(folder if folder.is_dir() else folder.parent)
         try:
-            experiment = load_experiment(find_experiment(str(written["experiment"])))
+            experiment = load_experiment(source or find_experiment(str(written["experiment"])))
         except UsageError:
             chains = []
         else:
@@ -102,6 +104,22 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
         where=f"{where}:{run}",
         hint=f"Run it first: textcat run {where}",
     )
+
+
+def _find_results(where: str, context: RunContext) -> Path | None:
+    """Return the results that are named by folder or file, or by an experiment whose file is not found.
+
+    The folder of `textcat tune` has the name of its experiment, but no results.
+    """
+    folder = Path(where)
+    if folder.name == RESULTS_FILE or (folder / RESULTS_FILE).is_file():
+        return folder
+    try:
+        find_experiment(where)
+    except UsageError:
+        named = context.results / where
+        return named if (named / RESULTS_FILE).is_file() else folder if folder.is_dir() else None
+    return None
 
 
 def _check_run(run: str, runs: Any, where: str) -> None:

@@ -158,7 +158,7 @@ def _describe_corpus(plan: Plan, vectors: Vectors) -> dict[str, Any]:
         "name": corpus.name,
         "split": corpus.split,
         "fingerprint": plan.chains[0].tokenized.recipe.inputs["corpus"],
-        "train_documents": vectors.train.shape[0],
+        "train_documents": vectors.train_documents,
         "test_documents": vectors.test.shape[0],
         "terms": vectors.train.shape[1],
         "categories": len(vectors.categories),
@@ -255,7 +255,7 @@ def _measure_collection(
 ) -> RunMeasures:
     """Return the size of the collection; with folds every document is a training and a test document."""
     chain = next(iter(by_run.values()))[0]
-    train, test = vectors.train.shape[0], vectors.test.shape[0]
+    train, test = vectors.train_documents, vectors.test.shape[0]
     resample = plan.experiment.resample
     if resample and resample.kind == "folds":
         train = test = train + test

@@ -298,16 +298,17 @@ def write_results_folder(
     timings: Mapping[str, Any],
     write_report: Callable[[Path, Mapping[str, float]], None],
     *,
+    report_code: str = "",
     rebuild: bool = False,
 ) -> None:
     """Bring a results folder up to date: the report, timings.json, results.json and the manifest, in this order.
 
-    Nothing is written if the folder is complete and holds the same results, unless `rebuild` is set.
-    `write_report` receives the folder and the seconds of each stage.
+    Nothing is written if the folder is complete and holds the same results, in a report that the same `report_code`
+    (a hash) wrote, unless `rebuild` is set. `write_report` receives the folder and the seconds of each stage.
     """
     content = encode_results(results)
     with hold_lock(folder, folder=True):
-        damage = find_damage(folder, content)
+        damage = find_damage(folder, content, report_code)
         if not rebuild and not damage:
             return
         log.info("writing %s%s", folder, f": {damage}" if damage else "")
@@ -318,25 +319,29 @@ def write_results_folder(
         write_atomically(folder / TIMINGS_FILE, json.dumps(merged, indent=1, sort_keys=True) + "\n")
         write_atomically(folder / RESULTS_FILE, content)
         files = {path.relative_to(folder).as_posix(): hash_file(path) for path in list_report_files(folder)}
-        write_atomically(folder / MANIFEST, json.dumps({"files": files}, indent=1, sort_keys=True) + "\n")
+        manifest = {"files": files, "report_code": report_code}
+        write_atomically(folder / MANIFEST, json.dumps(manifest, indent=1, sort_keys=True) + "\n")
 
 
-def find_damage(folder: Path, results: str) -> str:
+def find_damage(folder: Path, results: str, report_code: str = "") -> str:
     """Return what is wrong with the report of these results, or an empty text."""
     try:
-        expected = dict(json.loads((folder / MANIFEST).read_text(encoding="utf-8"))["files"])
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        expected, written_by = dict(manifest["files"]), manifest.get("report_code")
         found = {path.relative_to(folder).as_posix(): hash_file(path) for path in list_report_files(folder)}
         same = (folder / RESULTS_FILE).read_bytes() == results.encode()
     except FileNotFoundError as error:
         return f"{Path(error.filename).name} is missing"
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return "its manifest or a file cannot be read"
     for name in sorted({*FILES, *expected, *found}):
         if name not in found:
             return f"{name} is missing"
         if expected.get(name) != found[name]:
             return f"{name} has changed or does not belong to it"
-    return "" if same else f"{RESULTS_FILE} holds other results"
+    if not same:
+        return f"{RESULTS_FILE} holds other results"
+    return "" if written_by == report_code else "its pages are of another version of textcat"
 
 
 def list_report_files(folder: Path) -> Iterator[Path]:

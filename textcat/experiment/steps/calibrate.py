@@ -74,12 +74,12 @@ def make_calibrate_step(source: LearningSteps, trained: Step) -> Step | None:
         problem = source.assemble_problem(context)
         together = settings.method == "temperature"
         if is_too_large(*problem.shape) and can_score_held_out_blocks(run) and not together:
-            work = partial(_fit_block, settings, problem.label_matrix)
+            work = partial(_fit_block, settings, problem.own.label_matrix)
             parts = map_held_out_blocks(context, run, problem, trained, settings.folds, work)
             save_calibration(target, join_calibrations(list(parts)))
             return
         scores, _ = load_held_out_scores(context, run, problem, trained, settings.folds)
-        save_calibration(target, fit_calibration(settings, scores, problem.labels))
+        save_calibration(target, fit_calibration(settings, scores, problem.own.labels))
 
     return Step("train", f"calibrate {run.title or run.learner}", recipe, make, (trained,))
 

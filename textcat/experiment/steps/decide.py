@@ -177,8 +177,11 @@ def fit_thresholds(
     score_held_out: HeldOutScores,
     load_calibration: Callable[[], Calibration | None],
 ) -> tuple[Floats, float | None]:
-    """Return a threshold for each category, and for rules per document the number of categories."""
-    settings = run.threshold
+    """Return a threshold for each category, and for rules per document the number of categories.
+
+    Names of labels have no part in them.
+    """
+    settings, problem = run.threshold, problem.own
     folds = probabilities = None
     # A fixed number of categories per document needs no scores.
     is_fixed = settings.rule == "rcut" and settings.per_document != "tuned"
@@ -207,13 +210,13 @@ def _can_tune_blocks(run: RunSettings) -> bool:
 
 def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, problem: LearningProblem) -> Floats:
     """Return the thresholds of all categories from blocks of their scores."""
-    rule = run.threshold
+    rule, own = run.threshold, problem.own
     if not rule.cross_validated:
         model = load_model(trained.build_folder(context))
-        work = partial(_set_block_thresholds, rule, problem.label_matrix, None)
-        return np.concatenate(list(map_score_blocks(context, model, problem.X, work)))
-    numbers = assign_folds(problem.shape[0], rule.folds, seed=problem.seed)
-    held_out = partial(_set_block_thresholds, rule, problem.label_matrix, numbers)
+        work = partial(_set_block_thresholds, rule, own.label_matrix, None)
+        return np.concatenate(list(map_score_blocks(context, model, own.X, work)))
+    numbers = assign_folds(problem.documents, rule.folds, seed=problem.seed)
+    held_out = partial(_set_block_thresholds, rule, own.label_matrix, numbers)
     found = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
     return np.concatenate(list(found))
 
@@ -241,7 +244,7 @@ def _fit_rejection(
     scores, _ = load_held_out_scores(context, run, problem, trained, run.calibration.folds)
     probabilities = normalize_probabilities(calibration.probabilities(scores))
     categories = read_vectors(vectorized.build_folder(context)).categories
-    return fit_rejection(run.reject, probabilities, problem.labels, categories)
+    return fit_rejection(run.reject, probabilities, problem.own.labels, categories)
 
 
 def _load_calibration(

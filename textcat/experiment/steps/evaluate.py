@@ -74,13 +74,16 @@ def make_evaluate_step(
         vectors = read_vectors(vectorized.build_folder(context))
         model = load_model(trained.build_folder(context))
         rule = build_decision_rule(context, run, decided, calibrated, vectors.priors, single_label=single)
+        train: Any = vectors.train
+        if projected:
+            train = read_projection(projected.build_folder(context), "train", run)
         inputs = _EvaluationInputs(
             run,
             vectors,
             model,
             rule,
             read_test_matrix(context, run, vectors, projected),
-            read_projection(projected.build_folder(context), "train", run) if projected else vectors.train,
+            train[: vectors.train_documents] if vectors.names else train,
         )
         if _can_use_blocks(experiment, inputs):
             _evaluate_by_blocks(context, target, inputs)
@@ -121,7 +124,7 @@ def _evaluate_at_once(context: RunContext, target: Path, inputs: _EvaluationInpu
     if probabilities is not None:
         found.update(measure_calibration(probabilities, labels))
     table, train_scores = count_training_decisions(
-        context, inputs.train, model, rule, vectors.train_labels, keep=bool(run.evaluation.studies)
+        context, inputs.train, model, rule, vectors.own_labels, keep=bool(run.evaluation.studies)
     )
     found.update(_compute_training_measures(table, run.evaluation.zero_division))
     series: dict[str, list[Any]] = {}
@@ -146,11 +149,11 @@ def _evaluate_by_blocks(context: RunContext, target: Path, inputs: _EvaluationIn
         vectors.categories,
         vectors.train_counts,
         settings,
-        vectors.train.shape[0],
+        vectors.train_documents,
     )
     found = replace_nan(values | outcome.calibration)
     table, _ = count_training_decisions(
-        context, inputs.train, inputs.model, inputs.rule, vectors.train_labels, keep=False
+        context, inputs.train, inputs.model, inputs.rule, vectors.own_labels, keep=False
     )
     found.update(_compute_training_measures(table, settings.zero_division))
     write_json(target, "measures", found)
@@ -167,7 +170,7 @@ def compute_measures(
 ) -> dict[str, float | None]:
     """Return all measures; undefined ones are None."""
     values = measure_all(
-        scores, accepted, labels, vectors.categories, vectors.train_counts, settings, vectors.train.shape[0]
+        scores, accepted, labels, vectors.categories, vectors.train_counts, settings, vectors.train_documents
     )
     values |= compute_plugin_measures(settings.measures, scores, accepted, labels)
     return replace_nan(values)

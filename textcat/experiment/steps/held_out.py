@@ -23,7 +23,7 @@ from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner
 from textcat.experiment.steps.models import Model, load_model
 from textcat.experiment.steps.score_blocks import BlockResult, choose_block_width
 from textcat.linear.model import LinearModel
-from textcat.splits import assign_folds, make_folds, split_by_fold
+from textcat.splits import assign_folds
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, read_json, write_array
 from textcat.thresholds.rules import set_thresholds
@@ -90,7 +90,7 @@ def _evaluate_grid(
 
     A learner with a path trains all values of a fold in one task; for others each value is a task.
     """
-    parts = make_folds(problem.X.shape[0], search.folds, seed=search.seed)[: search.use]
+    parts = problem.make_folds(search.folds, search.seed)[: search.use]
     together = find_learner(run.learner).has_path(search.parameter)
     values = [search.grid] if together else [[value] for value in search.grid]
     tasks = [(some, fold) for some in values for fold in range(len(parts))]
@@ -137,14 +137,17 @@ MAX_HELD_OUT_SCORES = 25_000_000
 def load_held_out_scores(
     context: RunContext, run: RunSettings, problem: LearningProblem, trained: Step, folds: int
 ) -> tuple[Floats, NDArray[np.int64]]:
-    """Return scores, documents x categories, and each document's fold; built once per model and number of folds."""
-    numbers = assign_folds(problem.shape[0], folds, seed=problem.seed)
-    parts = split_by_fold(numbers, folds)
+    """Return scores, documents x categories, and each document's fold; built once per model and number of folds.
+
+    Names of labels are no documents: they have no scores, and are learned from in each fold.
+    """
+    numbers = assign_folds(problem.documents, folds, seed=problem.seed)
+    parts = problem.make_folds(folds, problem.seed)
     recipe = _make_recipe(trained, problem.seed, folds)
 
     def make(target: Path) -> None:
         run_of_folds = _fix_searched_value(run, trained, context)
-        scores = np.empty(problem.shape, dtype=np.float64)
+        scores = np.empty((problem.documents, problem.shape[1]), dtype=np.float64)
         title = f"folds of {run.title or run.learner}"
         context.progress(0, folds, title)
         batches = _score_parts(context, run_of_folds, problem, trained, parts)
@@ -175,8 +178,8 @@ def map_held_out_blocks(
     The scores equal those of `load_held_out_scores`. They are neither stored nor sent: a collection with thousands of
     categories has too many.
     """
-    documents, categories = problem.shape
-    parts = make_folds(documents, folds, seed=problem.seed)
+    documents, categories = problem.documents, problem.shape[1]
+    parts = problem.make_folds(folds, problem.seed)
     model = load_model(trained.build_folder(context))
     run_of_folds = _fix_searched_value(run, trained, context)
     shared = _BlockInputs(run_of_folds, problem, model, context.jobs_per_task, parts, work=work)
@@ -201,9 +204,12 @@ def _use_block(shared: _BlockInputs, block: slice) -> Any:
 def score_held_out(
     run: RunSettings, problem: LearningProblem, model: Model, parts: Sequence[Fold], jobs: int
 ) -> Floats:
-    """Return the score of every document by a model trained without it; `model` was trained on all documents."""
+    """Return the score of every document, without names of labels, by a model trained without it.
+
+    `model` was trained on all rows.
+    """
     found = _score_fold_batch(_FoldInputs(run, problem, model, jobs), parts)
-    scores = np.empty(problem.shape, dtype=np.float64)
+    scores = np.empty((problem.documents, problem.shape[1]), dtype=np.float64)
     for (_, held), held_out in zip(parts, found, strict=True):
         scores[held] = held_out
     return scores

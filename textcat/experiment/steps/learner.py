@@ -19,6 +19,7 @@ from textcat.learners.parameters import LearnerParameters
 from textcat.linear.cross_validation import HyperparameterChoice
 from textcat.linear.mapped_arrays import select_rows
 from textcat.parallel import Executor
+from textcat.splits import make_folds
 
 # Rows to train on and rows to score.
 Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -30,13 +31,15 @@ class LearningProblem:
     """Training documents, their labels, the terms each category may use, and the seed.
 
     `label_matrix` is documents x categories, sparse or a bool array: all labels of a large collection do not fit
-    into memory as an array.
+    into memory as an array. The last `names` rows are names of labels: they are learned from, but neither held out nor
+    decided.
     """
 
     X: Any
     label_matrix: Any
     mask: NDArray[np.bool_] | None
     seed: int
+    names: int = 0
 
     @property
     def labels(self) -> NDArray[np.bool_]:
@@ -49,15 +52,37 @@ class LearningProblem:
         documents, categories = self.label_matrix.shape
         return documents, categories
 
+    @property
+    def documents(self) -> int:
+        """The number of documents without names of labels."""
+        return self.shape[0] - self.names
+
+    @property
+    def own(self) -> LearningProblem:
+        """The documents without names of labels."""
+        return self.rows(np.arange(self.documents)) if self.names else self
+
     def restrict(self, categories: NDArray[Any]) -> LearningProblem:
         """Return the same documents with some of the categories."""
         mask = None if self.mask is None else np.ascontiguousarray(self.mask[:, categories])
-        return LearningProblem(self.X, self.label_matrix[:, categories], mask, self.seed)
+        return LearningProblem(self.X, self.label_matrix[:, categories], mask, self.seed, self.names)
 
     def rows(self, documents: NDArray[Any]) -> LearningProblem:
-        """Return some of the documents with all categories."""
+        """Return some of the rows, in ascending order, with all categories."""
         chosen = self.label_matrix[documents]
-        return LearningProblem(select_rows(self.X, documents), chosen, self.mask, self.seed)
+        names = int(np.count_nonzero(documents >= self.documents)) if self.names else 0
+        return LearningProblem(select_rows(self.X, documents), chosen, self.mask, self.seed, names)
+
+    def add_names(self, documents: NDArray[Any]) -> NDArray[Any]:
+        """Return rows of documents followed by those of the names of labels."""
+        return (
+            np.concatenate([documents, np.arange(self.documents, self.shape[0])]) if self.names else documents
+        )
+
+    def make_folds(self, folds: int, seed: int) -> list[Fold]:
+        """Return folds of the documents; names of labels are in the training part of each."""
+        parts = make_folds(self.documents, folds, seed=seed)
+        return [(self.add_names(kept), held) for kept, held in parts]
 
 
 @dataclass(frozen=True)

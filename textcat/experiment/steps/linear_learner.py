@@ -32,7 +32,6 @@ from textcat.linear.cross_validation import (
 from textcat.linear.model import LinearModel, make_dense
 from textcat.linear.regularization import lam_from_c, lam_from_laplace_rate, lam_from_variance
 from textcat.parallel import Executor
-from textcat.splits import assign_folds
 
 # Parameters that say how strong the prior is.
 STRENGTHS = frozenset({"lam", "cost", "variance", "rate"})
@@ -220,10 +219,9 @@ def choose_prune_threshold(
     problem: LearningProblem, train: Callable[[LearningProblem], LinearModel]
 ) -> ParameterChoice:
     """Return the largest threshold that costs no more than MAX_LOSS; `train` returns a model without pruning."""
-    numbers = assign_folds(problem.X.shape[0], FOLDS, seed=problem.seed)
+    kept, held_out = problem.make_folds(FOLDS, problem.seed)[0]
     part = problem.restrict(_sample_categories(count_positives(problem.label_matrix)))
-    model = train(part.rows(np.flatnonzero(numbers != 0)))
-    held = part.rows(np.flatnonzero(numbers == 0))
+    model, held = train(part.rows(kept)), part.rows(held_out)
     weights, labels = np.array(make_dense(model.coef)), held.labels
     thresholds = _list_thresholds(weights)
     if not thresholds or not held.shape[0]:

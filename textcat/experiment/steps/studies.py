@@ -32,7 +32,7 @@ class StudyInput:
     @property
     def train_labels(self) -> Bools:
         """The labels of training documents."""
-        return make_dense_labels(self.vectors.train_labels)
+        return make_dense_labels(self.vectors.own_labels)
 
     @property
     def columns(self) -> NDArray[np.int64]:

@@ -29,8 +29,10 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 log = logging.getLogger(__name__)
 
-# Rises when values of tables are read in another way.
-TABLE_READER_VERSION = 2
+# They rise when values of tables are read in another way.
+READER_VERSIONS = {"csv": 2, "tsv": 3, "jsonl": 3, "fasttext": 2}
+# Rises when names of labels are read or learned from in another way.
+LABEL_NAMES_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.dump_for_counting(),
-            **({"reader": TABLE_READER_VERSION} if corpus.name in TABLES else {}),
+            **({"reader": READER_VERSIONS[corpus.name]} if corpus.name in TABLES else {}),
+            **({"names": LABEL_NAMES_VERSION} if corpus.options.get("label_names") else {}),
             **stop_list_identity(text.stop_list),
             **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
         },

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from textcat.corpora.own.documents import count_label_documents
 from textcat.errors import StageFailedError, UsageError
 from textcat.evaluation.measures import SparseLabels, count_positives, make_dense_labels, take_columns
 from textcat.evaluation.one_label import find_columns
@@ -47,18 +48,23 @@ from textcat.store.arrays import (
 from textcat.text.counting import CountedDocuments
 from textcat.text.vectorizer import Vectorizer
 
+# Only in artifacts of documents with names of labels.
+NAMES_FILE = "names"
+
 
 @dataclass(frozen=True)
 class Division:
     """Rows of training and test documents, the chosen categories, and the labels of all documents in them.
 
-    Labels are sparse: documents x categories of a large collection do not fit into memory.
+    Labels are sparse: documents x categories of a large collection do not fit into memory. The last `names` training
+    documents are names of labels.
     """
 
     train: RowNumbers
     test: RowNumbers
     categories: list[str]
     labels: SparseLabels
+    names: int = 0
 
 
 def divide_documents(
@@ -68,7 +74,8 @@ def divide_documents(
     _require_documents(counts, corpus)
     _require_categories(counts.categories, counts, corpus)
     labels = counts.documents.make_sparse_labels(counts.categories)
-    train, test = _split_rows(counts, labels, resample, repeat)
+    named = count_label_documents(counts.documents.ids) if corpus.options.get("label_names") else 0
+    train, test = _split_rows(counts, labels, resample, repeat, named)
     _require_both_sides(train, test, corpus)
     kept = _choose_categories(counts, corpus, labels[train], labels[test])
     _require_categories(kept, counts, corpus)
@@ -81,7 +88,7 @@ def divide_documents(
     if corpus.learn is not None:
         learned = _find_columns(names, corpus.learn)
         names, labels = corpus.learn, take_columns(labels, learned)
-    return Division(train, test, names, labels)
+    return Division(train, test, names, labels, int(np.sum(train >= labels.shape[0] - named)))
 
 
 def _require_documents(counts: Counts, corpus: CorpusSettings) -> None:
@@ -111,16 +118,20 @@ def _require_categories(categories: Sized, counts: Counts, corpus: CorpusSetting
 
 
 def _split_rows(
-    counts: Counts, labels: SparseLabels, resample: ResampleSettings | None, repeat: int
+    counts: Counts, labels: SparseLabels, resample: ResampleSettings | None, repeat: int, named: int
 ) -> tuple[RowNumbers, RowNumbers]:
+    """Return training and test rows; the last `named` rows, which are names of labels, are training rows."""
     if resample is None:
         split = np.asarray(counts.documents.split)
         return np.flatnonzero(split == "train"), np.flatnonzero(split == "test")
-    strata = np.maximum(find_columns(labels), 0) if resample.stratify else None
+    own = labels.shape[0] - named
+    strata = np.maximum(find_columns(labels[:own]), 0) if resample.stratify else None
     if resample.kind == "folds":
-        return make_folds(labels.shape[0], resample.number, seed=resample.seed, strata=strata)[repeat]
-    share = resample.train_share
-    return draw_random_split(labels.shape[0], repeat, train_share=share, seed=resample.seed, strata=strata)
+        train, test = make_folds(own, resample.number, seed=resample.seed, strata=strata)[repeat]
+    else:
+        share = resample.train_share
+        train, test = draw_random_split(own, repeat, train_share=share, seed=resample.seed, strata=strata)
+    return np.concatenate([train, np.arange(own, labels.shape[0])]), test
 
 
 def _choose_categories(counts: Counts, corpus: CorpusSettings, train: Any, test: Any) -> RowNumbers:
@@ -149,7 +160,10 @@ def _find_columns(categories: Sequence[str], wanted: list[str]) -> RowNumbers:
 
 @dataclass(frozen=True)
 class Vectors:
-    """Vectors and labels of training and test documents, all sparse."""
+    """Vectors and labels of training and test documents, all sparse.
+
+    The last `names` training documents are names of labels, which are learned from but not counted.
+    """
 
     train: sparse.csr_array[Any]
     test: sparse.csr_array[Any]
@@ -159,16 +173,27 @@ class Vectors:
     terms: Sequence[str]
     train_ids: Sequence[str]
     test_ids: Sequence[str]
+    names: int = 0
+
+    @property
+    def train_documents(self) -> int:
+        """The number of training documents."""
+        return int(self.train_labels.shape[0]) - self.names
+
+    @property
+    def own_labels(self) -> SparseLabels:
+        """The labels of the training documents without names of labels."""
+        return self.train_labels[: self.train_documents] if self.names else self.train_labels
 
     @cached_property
     def train_counts(self) -> NDArray[np.int64]:
         """Training documents of each category."""
-        return count_positives(self.train_labels)
+        return count_positives(self.own_labels)
 
     @property
     def priors(self) -> NDArray[np.float64]:
         """Share of each category in the training documents."""
-        return self.train_counts / max(self.train_labels.shape[0], 1)
+        return self.train_counts / max(self.train_documents, 1)
 
 
 def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, tokenized: Step) -> Step:
@@ -198,6 +223,8 @@ def make_vectorize_step(experiment: Experiment, run: RunSettings, repeat: int, t
             write_matrix(target, f"{part}.labels", division.labels[rows].astype(np.int8))
             write_json(target, f"{part}.ids", chosen.ids)
         save_vectorizer(target, vectorizer)
+        if division.names:
+            write_json(target, NAMES_FILE, division.names)
         write_json(target, "categories", division.categories)
         write_json(target, "terms", documents.terms if counts.weighted else vectorizer.terms)
 
@@ -216,7 +243,13 @@ def read_vectors(folder: Path) -> Vectors:
         terms=read_json(folder, "terms"),
         train_ids=read_json(folder, "train.ids"),
         test_ids=read_json(folder, "test.ids"),
+        names=count_names(folder),
     )
+
+
+def count_names(folder: Path) -> int:
+    """Return how many of the last training documents of a vectorize artifact are names of labels."""
+    return int(read_json(folder, NAMES_FILE)) if (folder / f"{NAMES_FILE}.json").exists() else 0
 
 
 def read_labels(folder: Path, part: str) -> SparseLabels:
@@ -337,12 +370,16 @@ class LearningSteps:
         X: Any = vectors.train
         if self.projected:
             X = read_projection(self.projected.build_folder(context), "train", self.settings)
-        problem = LearningProblem(X, vectors.train_labels, read_selection(self.selected, context), self.seed)
-        if self.settings.train_documents is None:
-            return problem
-        # A smaller sample is part of a larger one.
-        order = np.random.default_rng(self.seed).permutation(problem.X.shape[0])
-        return problem.rows(np.sort(order[: self.settings.train_documents]))
+        mask = read_selection(self.selected, context)
+        problem = LearningProblem(X, vectors.train_labels, mask, self.seed, vectors.names)
+        wanted = self.settings.train_documents
+        return problem if wanted is None else _sample_documents(problem, wanted)
+
+
+def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
+    """Draw documents by the seed and keep their order; a smaller sample is part of a larger one."""
+    order = np.random.default_rng(problem.seed).permutation(problem.documents)
+    return problem.rows(problem.add_names(np.sort(order[:documents])))
 
 
 def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:

@@ -92,6 +92,8 @@ def extrapolate(documents: Sequence[int], values: Sequence[float]) -> float | No
 
 def answer_more_labels(value: float, twice: float | None, metric: str) -> str:
     """Return the answer to whether more labels would help, as a sentence."""
+    if value >= 100.0:
+        return f"More labels cannot raise {metric} here: no held-out document is wrong."
     if twice is None:
         return (
             "The curve does not rise with more documents: more labels of this kind are not expected to help."

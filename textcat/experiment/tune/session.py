@@ -197,7 +197,9 @@ def _make_report(
             "name": best.configuration.name,
             "cost": cost,
             "threshold": held_out.rule,
-            "value": value,
+            # The value of this threshold rule on all folds; the search may have compared others, on some folds.
+            "value": held_out.values[held_out.rule],
+            "search_value": value,
             "held_out": held_out.values,
             "measured_folds": len(best.folds),
         },
