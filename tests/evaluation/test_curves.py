@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -130,17 +131,27 @@ def test_each_point_of_the_curve_is_counted_by_hand(problem, points):
     present = [k for k in range(labels.shape[1]) if labels[:, k].any()]
     positives = {k: int(labels[:, k].sum()) for k in present}
     beyond = np.geomspace(1.0, len(labels) / min(positives.values()), points)[1:]
-    multiples = [*(np.arange(1, points + 1) / points), *beyond]
+    multiples = [*(Fraction(k, points) for k in range(1, points + 1)), *beyond]
     assert len(curve.recall) == len(curve.precision) == len(multiples) == 2 * points - 1
     for multiple, recall, precision in zip(multiples, curve.recall, curve.precision, strict=True):
         found = accepted = 0
         for k in present:
-            size = int(min(max(math.ceil(multiple * positives[k]), 1), len(labels)))
+            wanted = multiple * positives[k]
+            size = min(
+                max(math.ceil(wanted if isinstance(wanted, Fraction) else round(wanted, 9)), 1), len(labels)
+            )
             ranked = sorted(range(len(labels)), key=lambda d, k=k: (-scores[d, k], d))
             found += sum(labels[d, k] for d in ranked[:size])
             accepted += size
         assert recall == pytest.approx(100 * found / sum(positives.values()))
         assert precision == pytest.approx(100 * found / accepted)
+
+
+def test_a_whole_number_of_documents_is_not_rounded_up() -> None:
+    """28 percent of 25 positive documents are 7, although 0.28 * 25 is a little more."""
+    labels = np.arange(100)[:, None] < 25
+    curve = compute_micro_curve(labels.astype(float), labels)
+    assert curve.recall[27] == 28.0
 
 
 @given(problems())

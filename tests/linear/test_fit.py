@@ -163,6 +163,12 @@ def test_features_whose_squares_overflow_never_give_a_model_of_nan(
 
 
 @pytest.mark.parametrize("algorithm", ["column", "row", "conjugate_gradient", "fast"])
+def test_a_model_without_any_weight_is_refused(algorithm: str) -> None:
+    with pytest.raises(UsageError, match="no weight to train"):
+        fit(np.zeros((40, 0)), SMALL.Y, algorithm=algorithm, bias=0.0)
+
+
+@pytest.mark.parametrize("algorithm", ["column", "row", "conjugate_gradient", "fast"])
 @pytest.mark.parametrize("loss", ["logistic", "squared_hinge"])
 def test_documents_without_any_feature_leave_all_weights_zero(loss: str, algorithm: str) -> None:
     model = fit(sp.csr_matrix((40, 3)), SMALL.Y, loss=loss, algorithm=algorithm, bias=0.0)

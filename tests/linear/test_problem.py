@@ -157,8 +157,10 @@ def test_weights_of_sides_and_of_documents_are_multiplied() -> None:
     assert compute_document_weights(positive, by_category, None).tolist() == by_category.tolist()
 
 
-@pytest.mark.parametrize("wrong", [[1.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf]])
-def test_weights_that_are_none_are_refused(wrong: list[float]) -> None:
+@pytest.mark.parametrize(
+    "wrong", [[1.0], [1.0, -1.0], [1.0, np.nan], [1.0, np.inf], 2.0, [[1.0, 1.0, 1.0]] * 2, [[1.0, 1.0]]]
+)
+def test_weights_that_are_none_are_refused(wrong: Any) -> None:
     with pytest.raises(UsageError, match="one weight of 0 or more per document"):
         compute_document_weights(np.zeros((2, 1), dtype=bool), wrong, None)
 

@@ -97,6 +97,15 @@ def test_it_can_be_cloned_searched_pickled_and_put_in_a_pipeline(rows: Any) -> N
     assert (again.predict(texts) == search.best_estimator_.predict(texts)).all()
 
 
+def test_all_cores_train_the_same_label_tree(rows: Any) -> None:
+    texts, y = rows
+    one, all_cores = (
+        TextCategorizer("label_tree", parameters={"leaf_labels": 2}, n_jobs=jobs).fit(texts, y)
+        for jobs in (1, -1)
+    )
+    assert np.array_equal(one.decision_function(texts), all_cores.decision_function(texts))
+
+
 def test_wrong_input_is_a_value_error(rows: Any) -> None:
     texts, y = rows
     with pytest.raises(NotFittedError):

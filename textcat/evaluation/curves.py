@@ -85,7 +85,8 @@ class MicroCurve:
         if not present.any():
             return
         hits = np.cumsum(ranked[:, present], axis=0, dtype=np.int32)
-        wanted = np.ceil(self._multiples * positives[present])
+        # A whole number that misses itself by rounding errors is rounded first.
+        wanted = np.ceil((self._multiples * positives[present]).round(9))
         accepted = np.clip(wanted, 1, self._documents).astype(np.int64)
         self._found += np.take_along_axis(hits, accepted - 1, axis=0).sum(axis=1, dtype=np.int64)
         self._accepted += accepted.sum(axis=1)

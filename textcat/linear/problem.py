@@ -227,7 +227,8 @@ def compute_document_weights(
     weights = np.ones(positive.shape)
     if sample_weight is not None:
         given = np.asarray(sample_weight, dtype=np.float64)
-        if given.shape[0] != n or not np.isfinite(given).all() or (given < 0).any():
+        fits = given.shape == (n,) or given.shape in ((n, 1), positive.shape)
+        if not fits or not np.isfinite(given).all() or (given < 0).any():
             raise make_fit_error(
                 "sample_weight must hold one weight of 0 or more per document",
                 "Give as many weights as there are documents.",

@@ -306,6 +306,10 @@ def make_problem(X: Any, Y: ArrayLike, settings: FitSettings, options: Options) 
     rows = matrix.rows
     positive = labels_as_columns(Y, rows.shape[0])
     shape, constant = (rows.shape[1], positive.shape[1]), settings.bias != 0.0
+    if not rows.shape[1]:
+        raise make_fit_error(
+            "there is no weight to train: X has no features, and bias is 0", "Leave `bias` out."
+        )
     penalty = make_penalty(
         settings.prior, settings.lam, shape, rows.shape[0], constant, settings.penalize_bias
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
@@ -71,7 +72,7 @@ class TextCategorizer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 [names[k] for k in numbers],
                 self._make_settings(),
                 seed=self.random_state,
-                jobs=self.n_jobs,
+                jobs=effective_n_jobs(self.n_jobs),
             )
         # The categories of the model are sorted as texts, classes by their own order.
         order = {name: column for column, name in enumerate(self.categorizer_.categories)}
