@@ -178,6 +178,8 @@ def test_a_damaged_quote_is_one_malformed_row() -> None:
         (['"say ""no"""\tx', '"a\tb"\ty'], ['say "no"', "a\tb"]),
         (['x\t"one', "two", '', 'three"', 'y\tlast'], ["one\ntwo\n\nthree", "last"]),
         (['"one', 'two"\tx', "last\ty"], ["one\ntwo", "last"]),
+        (['x\t"one', "a\tb", 'three"', 'y\tlast'], ["one\na\tb\nthree", "last"]),
+        (['x\t"one', *["y\ttwo"] * 30, 'x\tthree"'], ['"one', *["two"] * 30, 'three"']),
     ],
 )  # fmt: skip
 def test_quotes_of_tables_with_tabs_are_quoting_only_where_they_are_closed(

@@ -278,12 +278,12 @@ class _QuoteIsTextError(Exception):
 class _TabReader(_DelimitedReader):
     """Reads the rows of a table with tabs between its columns, in which a quote may be a character of the text.
 
-    Fields in quotes are read as in CSV. In a line with all of its fields, a quote that nothing closes before the next
-    such line is part of the text: many programs write texts with tabs between them as they are.
+    Fields in quotes are read as in CSV. Where a line and all lines that its open quote would join have all fields, the
+    quote is part of the text: many programs write texts with tabs between them as they are.
     """
 
-    # Lines that one record may have.
-    MOST_LINES = 10_000
+    # Lines that one record may have, and lines with all fields that follow one another in it.
+    MOST_LINES, MOST_WHOLE = 10_000, 20
 
     def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
         super().__init__(lines, name, encoding, problems)
@@ -325,7 +325,9 @@ class _TabReader(_DelimitedReader):
                 found = next(
                     csv.reader(self._take_quoted(lines, delimiter, width), delimiter=delimiter, strict=True)
                 )
-                is_quoted = len(found) == width
+                is_quoted = len(found) == width and not (
+                    len(lines) > 1 < width and all(line.text.count(delimiter) == width - 1 for line in lines)
+                )
             except _QuoteIsTextError:
                 is_quoted = False
             except csv.Error as problem:
@@ -340,11 +342,12 @@ class _TabReader(_DelimitedReader):
 
     def _take_quoted(self, lines: list[_Line], delimiter: str, width: int) -> Iterator[str]:
         """Yield the lines of a record as they are needed, and add them to `lines`; raise if a quote is no quoting."""
-        is_whole = width > 1 and lines[0].text.count(delimiter) == width - 1
+        whole = 0
         yield lines[0].text
         while (line := self._take_line()) is not None:
             lines.append(line)
-            if (is_whole and line.text.count(delimiter) == width - 1) or len(lines) > self.MOST_LINES:
+            whole = whole + 1 if width > 1 and line.text.count(delimiter) == width - 1 else 0
+            if whole > self.MOST_WHOLE or len(lines) > self.MOST_LINES:
                 raise _QuoteIsTextError
             yield line.text
 
