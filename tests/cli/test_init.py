@@ -465,5 +465,5 @@ def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, 
     assert found == (
         [("word", (1, 2), None), ("char_wb", (2, 5), None)]
         if short
-        else [("word", (1, 1), None), ("word", (2, 2), None), ("word", (1, 2), 40)]
+        else [("word", (1, 1), None), ("word", (2, 2), None), ("word", (1, 2), 10), ("word", (1, 2), 40)]
     )
