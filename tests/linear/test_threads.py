@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from threading import Event
+from typing import Any
 
 import pytest
 import threadpoolctl  # type: ignore[import-untyped]
@@ -63,9 +64,9 @@ def test_finishing_on_support_vectors_is_done_by_one_thread(monkeypatch: pytest.
     seen: list[int] = []
     settle = finish._solve_category
 
-    def watched(*arguments: object) -> None:
+    def watched(*arguments: Any) -> bool:
         seen.extend(pools())
-        settle(*arguments)
+        return settle(*arguments)
 
     monkeypatch.setattr(finish, "_solve_category", watched)
     X, Y = make(2, 60, 20, 3)

@@ -102,9 +102,9 @@ def _solve_block(ascent: DualAscent, objectives: Array, rule: StoppingRule) -> C
 def _finish_on_support_vectors(ascent: DualAscent, rule: StoppingRule) -> CertifiedBlock:
     ascent.alpha = ascent.alpha.astype(np.float64)
     ascent.exact = True
-    found = solve_on_support_vectors(ascent, rule.tol)
-    ascent.rebuild_weights(np.float64)
-    return found
+    # The weights of float64 are computed when passes go on.
+    ascent.dtype = np.float64
+    return solve_on_support_vectors(ascent, rule.tol)
 
 
 def _refine_until_gap(ascent: DualAscent, found: CertifiedBlock, rule: StoppingRule) -> CertifiedBlock:
@@ -138,7 +138,7 @@ def _improve_block(
         found = _finish_on_support_vectors(ascent, rule)
         if goal.reached(found.gap[: len(objectives)]):
             return found
-    elif ascent.dtype is np.float32:
+    if sparse or ascent.dtype is np.float32:
         ascent.rebuild_weights(np.float64)
     ascent.run_passes(goal, rule.max_passes)
     return ascent.certify()

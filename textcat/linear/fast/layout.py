@@ -67,6 +67,28 @@ def add_row(spans: Any, indices: Any, data: Any, i: int, step: Any, W: Any) -> N
         store(W, place, fused_multiply_add(splat(W, entry(data, j)), step, load(W, place)))
 
 
+@compile_part
+def multiply_entries(indices: Any, data: Any, start: int, end: int, w: Any) -> float:
+    """Return the entries from `start` to `end` times the weights of one category."""
+    a = 0.0
+    b = 0.0
+    t = start
+    while t + 1 < end:
+        a += entry(data, t) * entry(w, entry(indices, t))
+        b += entry(data, t + 1) * entry(w, entry(indices, t + 1))
+        t += 2
+    if t < end:
+        a += entry(data, t) * entry(w, entry(indices, t))
+    return a + b
+
+
+@compile_part
+def add_entries(indices: Any, data: Any, start: int, end: int, step: float, w: Any) -> None:
+    """Add the entries from `start` to `end` times `step` to the weights of one category."""
+    for t in range(start, end):
+        w[np.uint32(entry(indices, t))] += step * entry(data, t)
+
+
 # Documents are prefetched this many visits ahead; a cache line holds this many entries in single precision.
 _PREFETCH_DISTANCE = 4
 _ENTRIES_PER_CACHE_LINE = 16

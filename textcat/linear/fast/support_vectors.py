@@ -1,8 +1,10 @@
 """Hinge and squared hinge: solve each category on its support vectors once passes slow down.
 
 A round certifies the category in float64, adds to the working set the documents with a margin below one, and
-solves the dual on the working set. It does so in float32, whose rounding errors the next certificate corrects,
-until that makes no more progress.
+solves the dual on the working set: by conjugate gradients, which need no Gram matrix, or by Newton steps on one.
+Conjugate gradients are quick where few variables meet their bounds. They are tried until they have taken
+half of the work of Newton steps in vain; then Newton steps finish the category, and the others of the block.
+These run in float32, whose rounding errors the next certificate corrects, until that makes no more progress.
 
 A margin moves by at most |x_i| times the move of the weights. A document far enough beyond its margin keeps a
 loss of zero and needs no product: a lower bound is kept in place of its margin.
@@ -17,12 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from textcat.compile import compile_kernel
+from textcat.linear.fast.conjugate_steps import copy_documents, maximise_on_documents
 from textcat.linear.fast.dual_ascent import CertifiedBlock, DualAscent
 from textcat.linear.fast.gram import GramMatrix
 from textcat.linear.fast.lane_losses import LaneLoss
-from textcat.linear.fast.layout import PackedRows
+from textcat.linear.fast.layout import PackedRows, add_entries, multiply_entries
 from textcat.linear.fast.working_set import BoundedNewton, DualChange, maximise_on_working_set
-from textcat.linear.simd import entry
 
 Array = NDArray[np.float64]
 
@@ -31,35 +33,32 @@ _ROUNDING = 1e-9
 
 
 @compile_kernel
-def _add_scaled_documents(spans: Any, indices: Any, data: Any, documents: Any, steps: Any, w: Any) -> None:
-    """Add documents times `steps` to the weights."""
-    for i in documents:
-        for t in range(spans[i, 0], spans[i, 1]):
-            w[np.uint32(entry(indices, t))] += steps[i] * entry(data, t)
+def _combine_documents(spans: Any, indices: Any, data: Any, signs: Any, alpha: Any, w: Any) -> None:
+    """Compute the weights from the dual variables."""
+    w[:] = 0.0
+    for i in range(len(alpha)):
+        if alpha[i] != 0.0:
+            add_entries(indices, data, spans[i, 0], spans[i, 1], signs[i] * alpha[i], w)
 
 
 @compile_kernel
 def _update_margins(
-    spans: Any, indices: Any, data: Any, documents: Any, signs: Any, w: Any, margins: Any
+    spans: Any, indices: Any, data: Any, signs: Any, lengths: Any, w: Any, moved: float, margins: Any
 ) -> None:
-    """Signed products of documents with the weights."""
-    for i in documents:
-        a = 0.0
-        b = 0.0
-        t = spans[i, 0]
-        end = spans[i, 1]
-        while t + 1 < end:
-            a += entry(data, t) * entry(w, entry(indices, t))
-            b += entry(data, t + 1) * entry(w, entry(indices, t + 1))
-            t += 2
-        if t < end:
-            a += entry(data, t) * entry(w, entry(indices, t))
-        margins[i] = signs[i] * (a + b)
+    """Lower the margins by the most that they can fall; compute those that may be below 1."""
+    for i in range(len(margins)):
+        margins[i] -= moved * lengths[i]
+        if margins[i] < 1.0:
+            margins[i] = signs[i] * multiply_entries(indices, data, spans[i, 0], spans[i, 1], w)
 
 
 @dataclass
 class CategoryState:
-    """One category with its objectives. `margins` are exact where below 1, and lower bounds elsewhere."""
+    """One category with its objectives. `margins` are exact where below 1, and lower bounds elsewhere.
+
+    `alpha`, `margins` and `w` are changed in place. `ceilings` are the largest values of the dual variables, `ridges`
+    the loss's part of the diagonal of the dual's matrix.
+    """
 
     rows: PackedRows
     loss: LaneLoss
@@ -69,10 +68,15 @@ class CategoryState:
     margins: Array
     w: Array
     lengths: Array
+    ceilings: Array = field(init=False)
+    ridges: Array = field(init=False)
     objective: float = field(init=False)
     dual_objective: float = field(init=False)
 
     def __post_init__(self) -> None:
+        bounded = self.loss.name == "hinge"
+        self.ceilings = self.limits if bounded else np.full_like(self.limits, np.inf)
+        self.ridges = np.zeros_like(self.limits) if bounded else 1 / (2 * self.limits)
         self._update_objectives()
 
     @property
@@ -80,37 +84,24 @@ class CategoryState:
         """The duality gap, at least zero."""
         return max(self.objective - self.dual_objective, 0.0)
 
-    @property
-    def ceilings(self) -> Array:
-        """The largest value of each dual variable."""
-        return self.limits if self.loss.name == "hinge" else np.full_like(self.limits, np.inf)
-
-    @property
-    def ridges(self) -> Array:
-        """The loss's part of the diagonal of the dual's matrix."""
-        return np.zeros_like(self.limits) if self.loss.name == "hinge" else 1 / (2 * self.limits)
-
     def move(self, documents: NDArray[np.int64], values: Array) -> None:
         """Set the dual variables of some documents and zero all others; update weights, margins, objectives.
 
         Margins are recomputed for these documents and for those whose lower bound falls below 1.
         """
-        alpha = np.zeros_like(self.alpha)
-        alpha[documents] = values
-        matrix = (self.rows.spans, self.rows.indices, self.rows.data)
-        w = np.zeros_like(self.w)
-        _add_scaled_documents(*matrix, np.flatnonzero(alpha), self.signs * alpha, w)
-        moved = float(np.linalg.norm(w - self.w)) + _ROUNDING * float(np.linalg.norm(w))
-        self.margins -= moved * self.lengths
-        unsure = self.margins < 1
-        unsure[documents] = True
-        _update_margins(*matrix, np.flatnonzero(unsure), self.signs, w, self.margins)
-        self.alpha, self.w = alpha, w
+        self.alpha[:] = 0.0
+        self.alpha[documents] = values
+        matrix, step = (self.rows.spans, self.rows.indices, self.rows.data), self.w.copy()
+        _combine_documents(*matrix, self.signs, self.alpha, self.w)
+        step -= self.w
+        moved = float(np.linalg.norm(step)) + _ROUNDING * float(np.linalg.norm(self.w))
+        self.margins[documents] = -np.inf
+        _update_margins(*matrix, self.signs, self.lengths, self.w, moved, self.margins)
         self._update_objectives()
 
     def _update_objectives(self) -> None:
         penalty = 0.5 * float(self.w @ self.w)
-        below, used = np.flatnonzero(self.margins < 1), np.flatnonzero(self.alpha)
+        below, used = np.flatnonzero(self.margins < 1), np.flatnonzero(self.alpha > 0)
         losses = self.loss.value(self.margins[below], self.limits[below])
         self.objective = penalty + float(losses.sum())
         self.dual_objective = float(self.loss.dual_value(self.alpha[used], self.limits[used]).sum()) - penalty
@@ -123,6 +114,9 @@ _MAX_ROUNDS = 30
 # Cost of finishing a category with s thousand support vectors, in document visits of a pass: a constant part,
 # a part times s^2 and a part times s^3.
 _VISIT_COSTS = (6_000.0, 60_000.0, 30_000.0)
+# Conjugate gradients may take so many products with a document for each visit that a Gram matrix would cost. A
+# visit takes as long as four.
+_PRODUCTS_PER_VISIT = 2.0
 # Rows of a block that are copied together, so that they stay in the cache.
 _ROWS_PER_TILE = 512
 # The working set is solved to a gap of this share of the category's target, or of its present gap.
@@ -155,9 +149,13 @@ class FinishTiming:
         sizes = np.count_nonzero(self.ascent.alpha, axis=0)[: len(lanes)] / 1000.0
         if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
             return np.inf
-        fixed, square, cube = _VISIT_COSTS
-        sizes = sizes[lanes]
-        return float((fixed + square * sizes**2 + cube * sizes**3).sum())
+        return _estimate_visits(sizes[lanes])
+
+
+def _estimate_visits(sizes: Array) -> float:
+    """Return the cost of Newton steps on working sets of so many thousand documents, in document visits of a pass."""
+    fixed, square, cube = _VISIT_COSTS
+    return float((fixed + square * sizes**2 + cube * sizes**3).sum())
 
 
 def solve_on_support_vectors(ascent: DualAscent, tol: float) -> CertifiedBlock:
@@ -167,12 +165,12 @@ def solve_on_support_vectors(ascent: DualAscent, tol: float) -> CertifiedBlock:
     blocks = (ascent.alpha, found.margins, found.W)
     signs, *values = (_split_lanes(block, lanes) for block in (ascent.block.signs, *blocks))
     lengths = np.sqrt(ascent.rows.norms)
+    iterative = True
     for k, lane in enumerate(lanes):
         limits = ascent.block.limits[lane] * ascent.rows.importance
         alpha, margins, w = (part[k] for part in values)
         category = CategoryState(ascent.rows, ascent.loss, signs[k], limits, alpha, margins, w, lengths)
-        _solve_category(category, tol)
-        alpha[:], w[:] = category.alpha, category.w
+        iterative = _solve_category(category, tol, iterative)
         found.objective[lane], found.dual_objective[lane] = category.objective, category.dual_objective
     for block, part in zip(blocks, values, strict=True):
         _join_lanes(part, lanes, block)
@@ -202,23 +200,47 @@ def _make_tiles(size: int) -> list[slice]:
     return [slice(start, start + _ROWS_PER_TILE) for start in range(0, size, _ROWS_PER_TILE)]
 
 
-def _solve_category(category: CategoryState, tol: float) -> None:
-    """Run rounds until the gap is at most `tol` of the objective or the working set gets too large."""
+def _solve_category(category: CategoryState, tol: float, iterative: bool) -> bool:
+    """Run rounds until the gap is at most `tol` of the objective or the working set gets too large.
+
+    Return whether conjugate gradients led to their target, if they were tried.
+    """
     gram, newton = GramMatrix(category.rows, category.signs, category.ridges, np.float32), BoundedNewton()
     for _ in range(_MAX_ROUNDS):
         gap, target = category.gap, tol * category.objective
         if gap <= target:
-            return
+            break
         wanted = _choose_working_set(category)
-        if not 0 < int(wanted.sum()) <= _MAX_DOCUMENTS:
-            return
+        size = np.count_nonzero(wanted)
+        if not 0 < size <= _MAX_DOCUMENTS:
+            break
+        aim = max(_INNER_SHARE * target, _ROUND_SHARE * gap)
+        if iterative:
+            iterative = _take_conjugate_steps(category, np.flatnonzero(wanted), aim)
+            continue
         grown = gram.grow(wanted)
-        led = _solve_working_set(category, gram, newton, max(_INNER_SHARE * target, _ROUND_SHARE * gap))
+        led = _solve_working_set(category, gram, newton, aim)
         if category.gap > _FLOAT32_GAP_RATIO * gap and not (led and grown) and gram.dtype is np.float32:
             gram, newton = (
                 GramMatrix(category.rows, category.signs, category.ridges, np.float64),
                 BoundedNewton(),
             )
+    return iterative
+
+
+def _take_conjugate_steps(category: CategoryState, own: NDArray[np.int64], aim: float) -> bool:
+    """Move the category towards the optimum on its working set by conjugate gradients; return whether these led there.
+
+    They may take half of the work that Newton steps on a Gram matrix would.
+    """
+    rows = category.rows
+    matrix, features = copy_documents(rows, own, category.signs)
+    alpha, w = category.alpha[own], category.w[features]
+    bounds = (rows.norms[own], category.ceilings[own], category.ridges[own])
+    most = _PRODUCTS_PER_VISIT * _estimate_visits(np.array([len(own) / 1000.0]))
+    gap, _ = maximise_on_documents(matrix, *bounds, alpha, w, aim, most)
+    category.move(own, alpha)
+    return bool(gap <= aim)
 
 
 def _solve_working_set(category: CategoryState, gram: GramMatrix, newton: BoundedNewton, aim: float) -> bool:
