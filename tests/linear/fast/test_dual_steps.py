@@ -14,6 +14,7 @@ from textcat.linear.fast.layout import (
     pack_block,
     pack_rows,
     place_columns,
+    sum_lanes,
     sum_squares,
     take_columns,
 )
@@ -168,3 +169,13 @@ def test_squares_are_summed_by_lane_in_double_precision() -> None:
     sums = np.zeros((1, WIDTH))
     sum_squares(W, sums)
     np.testing.assert_allclose(sums[0], (W.astype(np.float64) ** 2).sum(axis=0), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_lanes_are_summed_in_double_precision_and_their_values_counted(dtype: type[np.floating]) -> None:
+    rng = np.random.default_rng(2)
+    values = (rng.random((1000, WIDTH)) * (rng.random((1000, WIDTH)) < 0.3)).astype(dtype)
+    sums, counts = np.zeros((1, WIDTH)), np.zeros(WIDTH, np.int64)
+    sum_lanes(values, sums, counts)
+    np.testing.assert_allclose(sums[0], values.sum(axis=0, dtype=np.float64), rtol=1e-13)
+    assert np.array_equal(counts, np.count_nonzero(values, axis=0))

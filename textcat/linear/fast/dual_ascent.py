@@ -21,6 +21,7 @@ from textcat.linear.fast.layout import (
     add_rows,
     make_visiting_order,
     multiply_all_rows,
+    sum_lanes,
     sum_squares,
 )
 from textcat.linear.simd import WIDTH
@@ -211,8 +212,14 @@ class DualAscent:
     def has_drift(self, target: float) -> bool:
         """Return whether rounding errors that the weights collect during passes matter for such a gap."""
         lost = float(np.finfo(self.dtype).eps) * self.rows.documents * float(self.block.limits.max())
-        bend = float(self.alpha.sum(axis=0, dtype=np.float64).max(initial=0.0))
+        bend = float(self.sum_dual_variables()[0].max())
         return 0.5 * lost * lost * bend > _SKIPPED_GAP_SHARE * target
+
+    def sum_dual_variables(self) -> tuple[Array, NDArray[np.int64]]:
+        """Return the sum of the dual variables by lane, and how many of them are not zero."""
+        sums, counts = np.zeros((1, WIDTH)), np.zeros(WIDTH, np.int64)
+        sum_lanes(self.alpha, sums, counts)
+        return sums[0], counts
 
     def _polish(self, negligible: float, before: float, goal: GapTarget) -> Array:
         """Make a few passes over the candidates; return the gap of the last pass, by lane."""

@@ -126,10 +126,16 @@ def add_rows(spans: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
             add_row(spans, indices, data, i, step, W)
 
 
+# Rows of weights are prefetched this many features ahead.
+_PLACE_DISTANCE = 12
+
+
 @compile_kernel
 def place_columns(W: Any, place: Any, columns: Any, out: Any) -> None:
     """Copy lane k of feature place[j] to row j and column columns[k] of `out`."""
+    last = len(place) - 1
     for j in range(len(place)):
+        prefetch(W, place[min(j + _PLACE_DISTANCE, last)])
         row = W[place[j]]
         for k in range(len(columns)):
             out[j, columns[k]] = row[k]
@@ -151,6 +157,17 @@ def sum_squares(W: Any, sums: Any) -> None:
     for j in range(len(W)):
         value = widen(load(W, j))
         total = fused_multiply_add(value, value, total)
+    store(sums, 0, total)
+
+
+@compile_kernel
+def sum_lanes(values: Any, sums: Any, counts: Any) -> None:
+    """Write the sum of each lane in float64, and how many of its values are not zero."""
+    total = load(sums, 0)
+    for i in range(len(values)):
+        total = total + widen(load(values, i))
+        for k in range(WIDTH):
+            counts[k] += values[i, k] != 0.0
     store(sums, 0, total)
 
 

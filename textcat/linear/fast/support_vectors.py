@@ -146,7 +146,7 @@ class FinishTiming:
 
     def _estimate_cost(self, lanes: NDArray[np.bool_]) -> float:
         """Return the cost of finishing the lanes, in document visits; infinity if one has too many support vectors."""
-        sizes = np.count_nonzero(self.ascent.alpha, axis=0)[: len(lanes)] / 1000.0
+        sizes = self.ascent.sum_dual_variables()[1][: len(lanes)] / 1000.0
         if sizes.max(initial=0) * 1000.0 > _MAX_DOCUMENTS:
             return np.inf
         return _estimate_visits(sizes[lanes])
