@@ -132,17 +132,14 @@ def place(written: Written) -> Place:
 @pytest.mark.parametrize("name", DAMAGES)
 def test_the_next_run_repairs_the_folder(written: Written, place: Place, name: str) -> None:
     DAMAGES[name](place.report, written.older)
-    before = _stages(place.report)
     place.textcat("run", str(place.experiment))
     assert report_contents(place.report) == report_contents(written.report)
-    after = _stages(place.report)
-    assert set(after) == set(_stages(written.report))
-    assert before in ({}, after)
+    assert _stages(place.report) == _stages(written.report)
 
 
 def _stages(folder: Path) -> dict[str, float]:
-    """The seconds of stages, as far as timings.json can be read."""
-    return dict(read_timings(folder / "timings.json").get("stages", {}))
+    """The seconds of stages but of the fetch, which is measured again."""
+    return {k: v for k, v in read_timings(folder / "timings.json")["stages"].items() if k != "fetch"}
 
 
 def test_a_whole_folder_is_not_written_again(place: Place) -> None:

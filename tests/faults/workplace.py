@@ -94,17 +94,18 @@ class Place:
 
 # Seconds differ from run to run: this row of the page's table of facts, all of timings.json, and their hashes.
 TIME = re.compile(rb"<tr><th>time</th><td[^>]*>[^<]*</td></tr>")
+COMMAND = re.compile(rb"<pre>textcat run [^<]*</pre>")
 HASHES = re.compile(rb'"(report\.html|timings\.json)": "[0-9a-f]{64}"')
 
 
 def report_contents(folder: Path) -> dict[str, bytes]:
-    """Every file of a results folder by its name, without what depends on the seconds that a run took."""
+    """Every file of a results folder by its name, without the seconds that a run took and the experiment's path."""
     found = {
         path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()
     }
     found["timings.json"] = b""
     if page := found.get("report.html"):
-        found["report.html"] = TIME.sub(b"", page)
+        found["report.html"] = COMMAND.sub(b"", TIME.sub(b"", page))
         assert found["report.html"] != page
     if manifest := found.get("manifest.json"):
         found["manifest.json"] = HASHES.sub(rb"\1", manifest)
