@@ -108,22 +108,30 @@ def plot_history(report: Mapping[str, Any]) -> Figure | None:
 
 
 def plot_effects(report: Mapping[str, Any]) -> Figure | None:
-    """Plot the effect of each option against the chosen option; None if no other option has a known effect."""
+    """Plot the effect of each option against the chosen option; None if no other option has a known effect.
+
+    A choice without a known effect of another option is left out.
+    """
+    chosen = report["best"]["options"]
+    known = {
+        choice: {option: effect for option, effect in options.items() if effect is not None}
+        for choice, options in report["effects"].items()
+    }
     rows = [
         (choice, option, effect)
-        for choice, options in report["effects"].items()
+        for choice, options in known.items()
         for option, effect in options.items()
-        if effect is not None
+        if set(options) - {chosen[choice]}
     ]
-    if not any(effect for _, _, effect in rows):
+    if not rows:
         return None
     with make_axes(height=0.27 * len(rows) + 1.0) as (figure, axes):
         choices = list(report["effects"])
-        for place, (choice, _, effect) in enumerate(rows):
+        for place, (choice, option, effect) in enumerate(rows):
             colour = COLOURS[choices.index(choice) % len(COLOURS)]
             axes.barh(place, effect, color=colour, height=0.6)
             axes.annotate(
-                f"{effect:+.2f}" if effect else "chosen",
+                "chosen" if option == chosen[choice] else f"{effect:+.2f}",
                 (max(effect, 0.0), place),
                 xytext=(4, -3),
                 textcoords="offset points",

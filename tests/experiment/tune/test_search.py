@@ -215,11 +215,27 @@ def test_effects_that_the_candidates_do_not_determine_are_unknown(number: int, t
         for option, effect in options.items():
             expected = worth.get(option, 0.0) - worth.get(chosen[choice], 0.0)
             assert effect is None or effect == pytest.approx(expected, abs=0.02), (choice, option)
-    drawn = plot_effects({"effects": effects, "metric": "accuracy"})
-    assert (drawn is None) == (not any(effect for options in effects.values() for effect in options.values()))
+    drawn = plot_effects({"effects": effects, "metric": "accuracy", "best": {"options": chosen}})
+    compared = [
+        choice
+        for choice, options in effects.items()
+        if any(effect is not None and option != chosen[choice] for option, effect in options.items())
+    ]
+    assert (drawn is None) == (not compared)
+    if drawn is not None:
+        words = [text.get_text() for text in drawn.axes[0].texts]
+        assert words.count("chosen") == len(compared)
     tried = [each.configuration.chosen for each in search.candidates]
     known = [option for option, effect in effects["loss"].items() if effect is not None]
     assert set(known) <= {each["loss"] for each in tried}
+
+
+def test_options_that_are_worth_nothing_are_not_called_chosen() -> None:
+    effects = {"words": {"1": 0.0, "1-2": 0.0, "2": None}, "loss": {"hinge": 0.0, "logistic": None}}
+    report = {"metric": "accuracy", "best": {"options": {"words": "1-2", "loss": "hinge"}}}
+    drawn = plot_effects({**report, "effects": effects})
+    assert drawn is not None
+    assert [text.get_text() for text in drawn.axes[0].texts] == ["+0.00", "chosen"]
 
 
 def test_a_power_law_is_continued() -> None:

@@ -182,8 +182,8 @@ def estimate_effects(search: Search) -> dict[str, dict[str, float | None]]:
     whose term the candidates do not determine has None: none of them has it, or only together with another one.
     """
     best = search.best
-    first: int | None = search.rungs[0][0]
-    measured = [each for each in search.candidates if first in each.paths]
+    folds = search.rungs[0]
+    measured = [each for each in search.candidates if set(folds) <= set(each.paths)]
     choices = {choice: list(options) for choice, options in search.evaluator.space.choices.items()}
     chosen = {choice: best.configuration.chosen[choice] for choice in choices} if best else {}
     columns = [
@@ -195,12 +195,12 @@ def estimate_effects(search: Search) -> dict[str, dict[str, float | None]]:
     design = np.array(
         [[1.0, *(_has_option(each, *column) for column in columns)] for each in measured], dtype=np.float64
     ).reshape(len(measured), len(columns) + 1)
-    values = np.array([each.find_best([first])[2] for each in measured])
+    values = np.array([each.find_best(folds)[2] for each in measured])
     inverse = np.linalg.pinv(design)
     terms = (inverse @ values)[1:]
     determined = np.isclose(np.diag(inverse @ design), 1.0, atol=1e-6)[1:]
     worth = {
-        column: round(float(term), 3) if known else None
+        column: round(float(term), 3) + 0.0 if known else None
         for column, term, known in zip(columns, terms, determined, strict=True)
     }
     return {
