@@ -54,7 +54,7 @@ def _update_margins(
 
 @dataclass
 class CategoryState:
-    """One category with its objectives. `margins` are exact where below 1, and lower bounds elsewhere.
+    """One category with its objectives. `margins` are exact below 1, and lower bounds above.
 
     `alpha`, `margins` and `w` are changed in place. `ceilings` are the largest values of the dual variables, `ridges`
     the loss's part of the diagonal of the dual's matrix.
