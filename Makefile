@@ -37,10 +37,10 @@ $(LATEST): pyproject.toml $(if $(LOCKED),.ci/requirements.txt) | $(VENV)/bin/pyt
 	$(if $(LOCKED),.ci/install $(BIN),$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[test,lint]')
 	touch $@ $(READY)
 
-# Run every experiment of the five papers; finished stages are taken from the cache. Experiments whose data is not
-# available (exit code 3) are skipped; any other failure stops here, after the other experiments have run.
+# Run every experiment of the five papers, two at a time; finished stages are taken from the cache. Experiments whose
+# data is not available (exit code 3) are skipped; any other failure stops here, after the other experiments have run.
 reproduce-tables: $(READY) $(GENERATED)
-	$(BIN)/textcat run --all --keep-going || [ $$? -eq 3 ]
+	$(BIN)/textcat run --all --keep-going --at-once 2 || [ $$? -eq 3 ]
 	$(BIN)/textcat report --matrix
 	$(BIN)/textcat check
 

@@ -20,11 +20,11 @@ case "$1" in run) exit {run};; check) exit {check};; esac
 @pytest.mark.parametrize(
     ("run", "check", "succeeds", "calls"),
     [
-        (0, 0, True, ["run --all --keep-going", "report --matrix", "check"]),
-        (3, 0, True, ["run --all --keep-going", "report --matrix", "check"]),
-        (4, 0, False, ["run --all --keep-going"]),
-        (2, 0, False, ["run --all --keep-going"]),
-        (0, 1, False, ["run --all --keep-going", "report --matrix", "check"]),
+        (0, 0, True, ["run --all --keep-going --at-once 2", "report --matrix", "check"]),
+        (3, 0, True, ["run --all --keep-going --at-once 2", "report --matrix", "check"]),
+        (4, 0, False, ["run --all --keep-going --at-once 2"]),
+        (2, 0, False, ["run --all --keep-going --at-once 2"]),
+        (0, 1, False, ["run --all --keep-going --at-once 2", "report --matrix", "check"]),
     ],
 )
 def test_reproduce_tables(run: int, check: int, succeeds: bool, calls: list[str], tmp_path: Path) -> None:

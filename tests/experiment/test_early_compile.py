@@ -1,9 +1,11 @@
-"""Kernels of learners are compiled in a thread while documents are read, and only where models are missing."""
+"""Kernels of learners are compiled while documents are read, and before training is timed."""
 
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +13,11 @@ import pytest
 
 from tests.experiment.small import write_small_collection
 from textcat.experiment.context import RunContext
-from textcat.experiment.run import runner
 from textcat.experiment.run.runner import run_experiment
+from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps import compile_early, train
+from textcat.store.arrays import read_json
 
 
 class NeverSet(threading.Event):
@@ -27,36 +31,79 @@ class NeverSet(threading.Event):
 def trained(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
     """The learners that are trained early, with the name of the thread."""
     found: list[tuple[str, str]] = []
-    find = runner.find_learner
+    find = compile_early.find_learner
 
     def watched(name: str) -> Any:
         found.append((name, threading.current_thread().name))
         return find(name)
 
-    monkeypatch.setattr(runner, "find_learner", watched)
+    monkeypatch.setattr(compile_early, "find_learner", watched)
     return found
 
 
 def test_learners_with_kernels_are_trained_early_once_and_only_if_models_are_missing(
     tmp_path: Path, trained: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "Event", NeverSet)
+    monkeypatch.setattr(compile_early, "Event", NeverSet)
     experiment = load_experiment(str(write_small_collection(tmp_path)))
     context = RunContext(tmp_path / "data", jobs=2, offline=True)
     run_experiment(experiment, context)
-    assert trained == [(name, "compile early") for name in ("CLS", "CLG", "smo")]
+    in_thread = [name for name, thread in trained if thread == "compile early"]
+    assert in_thread == ["CLS", "CLG", "smo"]
     assert "compile early" not in {thread.name for thread in threading.enumerate()}
     trained.clear()
     run_experiment(experiment, context)
-    run_experiment(experiment, replace(context, data=tmp_path / "other", jobs=1))
     assert trained == []
+    run_experiment(experiment, replace(context, data=tmp_path / "other", jobs=1))
+    assert "compile early" not in {thread for _, thread in trained}
 
 
 def test_an_error_in_the_thread_leaves_the_run_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(name: str) -> Any:
         raise ValueError(f"cannot train {name}")
 
-    monkeypatch.setattr(runner, "find_learner", fail)
+    monkeypatch.setattr(compile_early, "find_learner", fail)
     experiment = load_experiment(str(write_small_collection(tmp_path)))
     plan, timings = run_experiment(experiment, RunContext(tmp_path / "data", jobs=2, offline=True))
     assert timings.built["evaluate"] == len(plan.chains)
+
+
+def use_processor(run: object) -> None:
+    """Work for 0.3 s of processor."""
+    began = time.thread_time()
+    while time.thread_time() - began < 0.3:
+        pass
+
+
+def measure_training(folder: Path, **settings: Any) -> dict[str, float]:
+    """The processor seconds of each model."""
+    context = RunContext(folder / "data", jobs=1, offline=True, **settings)
+    plan, _ = run_experiment(load_experiment(str(write_small_collection(folder))), context)
+    models = {chain.run: chain.trained.build_folder(context) for chain in plan.chains}
+    return {run: read_json(model, "processor")["seconds"] for run, model in models.items()}
+
+
+def test_training_time_holds_no_compiling(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(train, "compile_kernels", use_processor)
+    seconds = measure_training(tmp_path)
+    assert 0 < seconds["bayes"] < 0.3
+
+
+def test_training_time_holds_no_work_of_other_threads(tmp_path: Path) -> None:
+    background = count(step=1000)
+    seconds = measure_training(tmp_path, measure_background=lambda: float(next(background)))
+    assert all(-1000 < value < -900 for value in seconds.values())
+
+
+def test_the_seconds_of_the_thread_are_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compile_early, "compile_kernels", use_processor)
+    settings = RunSettings.model_construct(learner="smo")
+    with compile_early.compile_early([settings], RunContext(Path(), jobs=2)) as context:
+        measured = [context.measure_background()]
+        until = time.monotonic() + 60
+        while measured[-1] < 0.3 and time.monotonic() < until:
+            use_processor(None)
+            measured.append(context.measure_background())
+    measured.append(context.measure_background())
+    assert measured == sorted(measured)
+    assert 0.3 <= measured[-1] < 0.6

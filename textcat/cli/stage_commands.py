@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Mapping, Sequence
+from contextlib import closing, nullcontext, redirect_stderr, redirect_stdout
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 
 import click
 
@@ -16,11 +19,14 @@ from textcat.cli.options import (
     CommandSettings,
     add_backend_options,
     add_work_options,
+    make_progress_bar,
     read_command_settings,
+    set_up_logging,
     start_context,
 )
 
 if TYPE_CHECKING:
+    from textcat.errors import TextcatError
     from textcat.experiment.run.plan import Plan
     from textcat.experiment.run.runner import Timings
     from textcat.experiment.spec.experiment import Experiment
@@ -58,9 +64,9 @@ def run_experiments(
     Missing data counts only when nothing else failed. `rebuild` writes the report again even if it is up to date;
     `quote` is whether reports quote documents (None: only the user's own).
     """
-    from textcat.errors import DataNotAvailableError, TextcatError
+    from textcat.errors import TextcatError
 
-    worst = 0
+    failures: list[TextcatError] = []
     with nullcontext(settings) if settings.dry_run else start_context(settings) as context:
         for name in experiments:
             try:
@@ -68,11 +74,76 @@ def run_experiments(
             except TextcatError as error:
                 if not keep_going or len(experiments) == 1:
                     raise
-                message = str(error)
-                click.echo(message if message.startswith(f"{name}:") else f"{name}: {message}", err=True)
-                if worst in (0, DataNotAvailableError.exit_code):
-                    worst = error.exit_code
-    return worst
+                failures.append(error)
+                _print_failure(name, error)
+    return _choose_exit_code(failures)
+
+
+def _print_failure(name: str, error: TextcatError) -> None:
+    message = str(error)
+    click.echo(message if message.startswith(f"{name}:") else f"{name}: {message}", err=True)
+
+
+def _choose_exit_code(failures: Sequence[TextcatError]) -> int:
+    """Return the exit code of the first failure other than missing data, or else of the first failure, or 0."""
+    from textcat.errors import DataNotAvailableError
+
+    codes = [error.exit_code for error in failures]
+    missing = DataNotAvailableError.exit_code
+    return next((code for code in codes if code != missing), missing if codes else 0)
+
+
+@dataclass(frozen=True)
+class _FinishedRun:
+    """What an experiment printed in a worker process, and its error."""
+
+    name: str
+    output: str
+    messages: str
+    error: TextcatError | None
+
+
+def run_experiments_at_once(
+    experiments: tuple[str, ...], settings: CommandSettings, at_once: int, *, keep_going: bool
+) -> int:
+    """Run all stages of several experiments at a time, each in a process with `jobs` threads; print in their order.
+
+    Return as `run_experiments` does. An artifact that two experiments need is made once: the other one waits for it.
+    """
+    from textcat.parallel.executors import LocalExecutor, open_shared_folder, remove_abandoned_folders
+
+    failures: list[TextcatError] = []
+    progress = make_progress_bar()
+    progress(0, len(experiments), "experiments")
+    remove_abandoned_folders()
+    with open_shared_folder() as folder, catch_warnings():
+        # joblib warns of running tasks that are stopped, because the first failure ends the command.
+        filterwarnings("ignore", message=".* have been cancelled", category=UserWarning)
+        executor = LocalExecutor("processes", at_once, folder)
+        with closing(executor.map_items(_run_in_worker, settings, experiments)) as runs:
+            for done, run in enumerate(runs, start=1):
+                click.echo(run.messages, err=True, nl=False)
+                click.echo(run.output, nl=False)
+                progress(done, len(experiments), "experiments")
+                if run.error is not None:
+                    if not keep_going:
+                        raise run.error
+                    failures.append(run.error)
+                    _print_failure(run.name, run.error)
+    return _choose_exit_code(failures)
+
+
+def _run_in_worker(settings: CommandSettings, name: str) -> _FinishedRun:
+    from textcat.errors import TextcatError
+
+    output, messages, error = io.StringIO(), io.StringIO(), None
+    with redirect_stdout(output), redirect_stderr(messages):
+        set_up_logging(int(settings.verbose), settings.quiet)
+        try:
+            _run_experiment(name, settings, "report", rebuild=False, quote=None)
+        except TextcatError as caught:
+            error = caught
+    return _FinishedRun(name, output.getvalue(), messages.getvalue(), error)
 
 
 def _run_experiment(
@@ -213,9 +284,18 @@ evaluate_command = make_stage_command(
 @click.argument("experiments", nargs=-1, metavar="EXPERIMENT...", shell_complete=complete_experiments)
 @click.option("--all", "all_papers", is_flag=True, help="Run every experiment of the five papers.")
 @click.option("--keep-going", is_flag=True, help="Continue with the other experiments if one fails.")
+@click.option(
+    "--at-once",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Run N experiments at a time, each in its own process with --jobs threads.  [default: 1]",
+)
 @add_backend_options
 @add_work_options
-def run_command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool, **settings: Any) -> int:
+def run_command(
+    experiments: tuple[str, ...], all_papers: bool, keep_going: bool, at_once: int, **settings: Any
+) -> int:
     """Run all stages: fetch, tokenize, select, train, evaluate and report.
 
     EXPERIMENT is a YAML file or a name from `textcat list experiments`. Finished steps are read from the cache;
@@ -229,9 +309,14 @@ def run_command(experiments: tuple[str, ...], all_papers: bool, keep_going: bool
         chosen += [name for name, path in find_experiment_files().items() if load_experiment(path).paper]
     if not chosen:
         raise click.UsageError("Give an experiment, or use --all.")
-    return run_experiments(
-        tuple(dict.fromkeys(chosen)), read_command_settings(settings), until="report", keep_going=keep_going
-    )
+    names, context = tuple(dict.fromkeys(chosen)), read_command_settings(settings)
+    if at_once == 1 or context.dry_run:
+        return run_experiments(names, context, until="report", keep_going=keep_going)
+    if context.backend or context.scheduler:
+        raise click.UsageError(
+            "--at-once is for runs without --backend and --scheduler: leave one of them out."
+        )
+    return run_experiments_at_once(names, context, at_once, keep_going=keep_going)
 
 
 @click.command("report", epilog=STAGE_EPILOG.format(stage="report"))

@@ -24,6 +24,11 @@ class ProgressReporter(Protocol):
         ...
 
 
+def measure_no_background() -> float:
+    """Return the processor seconds of background threads where there are none."""
+    return 0.0
+
+
 def ignore_progress(done: int, total: int | None, what: str) -> None:
     """Show no progress."""
 
@@ -33,8 +38,9 @@ class RunContext:
     """Where experiments are run and what they may use.
 
     Without an executor, folds, grid points and blocks of categories run one after another, each on `jobs`
-    threads. An executor runs several of them at the same time, each on one thread. `logged` holds the warnings that
-    are not repeated.
+    threads. An executor runs several of them at the same time, each on one thread. `measure_background` returns the
+    processor seconds that threads have used for other work than the current step. `logged` holds the warnings that are
+    not repeated.
     """
 
     data: Path
@@ -46,6 +52,7 @@ class RunContext:
     download_progress: ProgressCallback | None = None
     executor: Executor | None = None
     store_class: type[Store] = Store
+    measure_background: Callable[[], float] = measure_no_background
     logged: set[str] = field(default_factory=set)
 
     @cached_property

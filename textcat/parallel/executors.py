@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, contextmanager, nullcontext, suppress
@@ -193,7 +193,7 @@ class LocalExecutor:
 
     def map_items(
         self, function: Callable[[Shared, Item], Result], shared: Shared, items: Iterable[Item]
-    ) -> Iterator[Result]:
+    ) -> Generator[Result, None, None]:
         """Yield the results in order; raise `StageFailedError` if a process was killed."""
         from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from textcat.learners.parameters import (
     LabelTreeParameters,
@@ -132,3 +132,9 @@ def validate_parameters(learner: str, given: dict[str, Any]) -> LearnerParameter
         usual = USUAL_NAMES.get(learner.lower().replace("-", "_"))
         raise KeyError(f"Write {usual}." if usual else suggest_names(learner, LEARNERS))
     return LEARNERS[learner].parameters.model_validate(given)
+
+
+def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:
+    """Return the names in a learner's parameters that may be a plugin's, each with its kind."""
+    kinds = {"loss": "losses", "prior": "priors", "algorithm": "algorithms"}
+    return [(kind, getattr(parameters, key, None)) for key, kind in kinds.items()]

@@ -9,11 +9,11 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from pydantic import BaseModel
 
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
+from textcat.experiment.spec.learner_table import LEARNERS, list_method_names, validate_parameters
+from textcat.experiment.steps.compile_early import compile_kernels
 from textcat.experiment.steps.held_out import search_parameter
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
@@ -59,7 +59,9 @@ def make_train_step(source: LearningSteps) -> Step:
 
     def make(context: RunContext, target: Path) -> None:
         problem = source.assemble_problem(context)
-        began = time.process_time()
+        if context.executor is None:
+            compile_kernels(run)
+        began = _measure_processor(context)
         if run.search:
             found = search_parameter(run, problem, context)
             write_json(target, "search", found.as_dict())
@@ -68,9 +70,14 @@ def make_train_step(source: LearningSteps) -> Step:
             save_model(target, _train_checkpoint(context, recipe, problem, run))
         else:
             _train_in_blocks(context, target, recipe, problem, _fix_parameters(context, target, problem, run))
-        write_json(target, "processor", {"seconds": time.process_time() - began})
+        write_json(target, "processor", {"seconds": _measure_processor(context) - began})
 
     return Step("train", f"train {run.title or run.learner}", recipe, make, tuple(needs.values()))
+
+
+def _measure_processor(context: RunContext) -> float:
+    """Return the processor seconds of this process, without those of threads that do other work."""
+    return time.process_time() - context.measure_background()
 
 
 def _fix_parameters(
@@ -83,12 +90,6 @@ def _fix_parameters(
         write_json(target, name, {"value": choice.value, "grid": choice.grid})
     fixed = {name: choice.value for name, choice in chosen.items()}
     return run.model_copy(update={"parameters": run.parameters | fixed}) if fixed else run
-
-
-def list_method_names(parameters: BaseModel) -> list[tuple[str, str | None]]:
-    """Return the names in a learner's parameters that may be a plugin's, each with its kind."""
-    kinds = {"loss": "losses", "prior": "priors", "algorithm": "algorithms"}
-    return [(kind, getattr(parameters, key, None)) for key, kind in kinds.items()]
 
 
 def _train_checkpoint(
