@@ -15,8 +15,7 @@ from textcat.experiment.steps.linear_learner import LinearLearner
 from textcat.experiment.steps.models import Model, join_models
 from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.mfom import fit_mfom, fit_mfom_at
-from textcat.learners.mfom_multicategory import fit_multicategory_mfom
+from textcat.learners.mfom import fit_mfom, fit_mfom_at, fit_multicategory_mfom
 from textcat.learners.mmlr_cg import fit_mmlr_cg
 from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
 from textcat.learners.parameters import (
