@@ -24,16 +24,23 @@ from textcat.linear.algorithm_options import (
     RowOptions,
     read_options,
 )
-from textcat.linear.certificate import BlockResult
-from textcat.linear.division import (
+from textcat.linear.blocks import (
     PassCost,
+    PrunedBlock,
+    SolveBlock,
+    check_finite,
+    check_solver,
     divide_block,
     divide_blocks,
     estimate_column_pass,
     estimate_row_pass,
+    join_pruned,
+    prune_block,
     solve_on_used_features,
     solve_part,
+    split_blocks,
 )
+from textcat.linear.certificate import BlockResult
 from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel, make_dense
 from textcat.linear.priors import Prior, make_penalty
@@ -47,17 +54,7 @@ from textcat.linear.problem import (
     make_matrix_with_bias,
     split_into_blocks,
 )
-from textcat.linear.solved_blocks import (
-    PrunedBlock,
-    check_finite,
-    check_solver,
-    join_pruned,
-    prune_block,
-    split_blocks,
-)
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
-
-SolveBlock = Callable[..., BlockResult]
 
 
 def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
@@ -83,7 +80,7 @@ class Algorithm:
     models are trained again; None leaves it out of the keys of artifacts.
     """
 
-    solve_block: Callable[..., BlockResult]
+    solve_block: SolveBlock
     options: type[Options]
     starts_from_dual: bool = False
     blocks: Callable[..., list[slice]] = make_lane_blocks

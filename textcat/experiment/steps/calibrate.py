@@ -20,8 +20,7 @@ from textcat.experiment.steps.held_out import (
     load_held_out_scores,
     map_held_out_blocks,
 )
-from textcat.experiment.steps.models import Model
-from textcat.experiment.steps.score_blocks import is_too_large
+from textcat.experiment.steps.models import Model, is_too_large
 from textcat.experiment.steps.vectorize import LearningSteps
 from textcat.store import Recipe
 from textcat.store.arrays import read_array, write_array

@@ -22,8 +22,7 @@ from textcat.experiment.steps.held_out import (
     map_held_out_blocks,
 )
 from textcat.experiment.steps.learner import LearningProblem
-from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.score_blocks import is_too_large, map_score_blocks
+from textcat.experiment.steps.models import Model, is_too_large, load_model, map_score_blocks
 from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
