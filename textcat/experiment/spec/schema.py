@@ -33,7 +33,7 @@ from textcat.linear.losses import LOSS_NAMES, LOSSES, modified_logistic
 from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import PLUGIN_KINDS, Plugin, find_plugin, list_plugins, load_plugin
-from textcat.selection.scores import SCORES
+from textcat.selection import SCORES
 from textcat.text.tokenizers import TOKENIZERS
 from textcat.thresholds.rules import THRESHOLD_RULES
 from textcat.yaml_reader import read_packaged_yaml
