@@ -17,7 +17,6 @@ from textcat.errors import UsageError
 from textcat.evaluation.measures import Floats, make_dense_labels
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.experiment.steps.held_out import (
     can_score_held_out_blocks,
     load_held_out_scores,
@@ -26,6 +25,7 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, is_too_large, load_model, map_score_blocks
 from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
+from textcat.learners.learner_table import LEARNERS
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
 from textcat.store import Recipe
