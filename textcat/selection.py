@@ -224,18 +224,18 @@ def _select_among_positive(
 
     Even with one set for all categories, a category keeps only the terms in its dictionary.
     """
-    own = csr_array(mark_presence(X).T @ csr_array(Y.astype(np.float64))).toarray() > 0
-    own &= candidates[:, None]
+    dictionary = csr_array(mark_presence(X).T @ csr_array(Y.astype(np.float64))).toarray() > 0
+    dictionary &= candidates[:, None]
     if settings.features == "all":
-        return own
-    scores = np.where(own, score_features(settings.score, X, Y), -np.inf)
-    any_category: NDArray[np.bool_] = np.asarray(own.any(axis=1))
+        return dictionary
+    scores = np.where(dictionary, score_features(settings.score, X, Y), -np.inf)
+    any_category: NDArray[np.bool_] = np.asarray(dictionary.any(axis=1))
     if settings.scope == "category":
-        return own & select_best(scores, candidates, settings.features)
+        return dictionary & select_best(scores, candidates, settings.features)
     if settings.scope == "common":
-        return own & select_above_common_threshold(scores, any_category, settings.features)
-    pooled = pool_scores(np.where(own, scores, 0.0), settings.scope, Y.sum(axis=0, dtype=np.float64))
-    return own & select_best(pooled[:, None], any_category, settings.features)
+        return dictionary & select_above_common_threshold(scores, any_category, settings.features)
+    pooled = pool_scores(np.where(dictionary, scores, 0.0), settings.scope, Y.sum(axis=0, dtype=np.float64))
+    return dictionary & select_best(pooled[:, None], any_category, settings.features)
 
 
 def select_above_common_threshold(

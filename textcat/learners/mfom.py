@@ -178,11 +178,11 @@ def _mean_f1(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, F
 
 def _mean_error(measure: Floats, Y: Bools, settings: GpdSettings) -> tuple[float, Floats]:
     """Return equation 4.10 and its slope: the mean over documents of the loss of their own category."""
-    own = measure[Y]
-    beta = float(compute_window_offset(own.sum(), own.size, settings.offset))
-    loss = compute_sigmoid_loss(own, settings.alpha, beta)
+    measures = measure[Y]
+    beta = float(compute_window_offset(measures.sum(), measures.size, settings.offset))
+    loss = compute_sigmoid_loss(measures, settings.alpha, beta)
     slope = np.zeros(measure.shape)
-    slope[Y] = settings.alpha * loss * (1 - loss) / own.size
+    slope[Y] = settings.alpha * loss * (1 - loss) / measures.size
     return float(loss.mean()), slope
 
 
@@ -248,6 +248,6 @@ def _backpropagate_measure(
     spread = competitors.backpropagate(slope * rival)
     if score == "exponential":
         return np.asarray(spread - slope)
-    own = scipy.special.expit(values)
+    slope_of_score = scipy.special.expit(values)
     relative = np.exp(-np.logaddexp(0, -values) - _log_softplus(values))
-    return np.asarray(spread * relative - slope * own)
+    return np.asarray(spread * relative - slope * slope_of_score)

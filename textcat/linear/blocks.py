@@ -75,7 +75,7 @@ def _find_cheapest_division(
         _find_cheapest_division(mask, sizes, documents, half)
         for half in (slice(block.start, middle), slice(middle, block.stop))
     ]
-    apart = sum(each for each, _ in halves)
+    apart = sum(cost_of_half for cost_of_half, _ in halves)
     return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
 
 
@@ -99,10 +99,10 @@ def _solve_restricted(
     dual: bool,
 ) -> BlockResult:
     """Solve a block of a problem on the features `used`; return the weights of all features."""
-    found = solve_block(problem, block, options, start if dual else start[used])
-    weights = np.zeros((len(used), found.weights.shape[1]))
-    weights[used] = found.weights
-    return replace(found, weights=weights)
+    result = solve_block(problem, block, options, start if dual else start[used])
+    weights = np.zeros((len(used), result.weights.shape[1]))
+    weights[used] = result.weights
+    return replace(result, weights=weights)
 
 
 def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
@@ -227,8 +227,10 @@ def divide_block(
 
 
 def _divide_where_cheaper(part: Part, make_part: Callable[[NDArray[np.int64]], Part]) -> list[Part]:
-    found = [each for half in _halve(part, make_part) for each in _divide_where_cheaper(half, make_part)]
-    return found if found and sum(each.cost for each in found) < part.cost else [part]
+    parts = [
+        smaller for half in _halve(part, make_part) for smaller in _divide_where_cheaper(half, make_part)
+    ]
+    return parts if parts and sum(smaller.cost for smaller in parts) < part.cost else [part]
 
 
 def _halve(part: Part, make_part: Callable[[NDArray[np.int64]], Part]) -> list[Part]:

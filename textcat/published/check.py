@@ -98,13 +98,13 @@ def find_cell_values(
     published: Iterable[PublishedCell], results: MeasuresByExperiment
 ) -> dict[str, float | None]:
     """Map cell ids to values: None if the run has no such number, no entry if the run does not exist."""
-    found: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     for cell in published:
         runs = results.get(cell.experiment, {})
         needed = [cell.run] if cell.over is None else [cell.run, cell.over]
         if all(run in runs for run in needed):
-            found[cell.id] = _find_value(cell, runs)
-    return found
+            values[cell.id] = _find_value(cell, runs)
+    return values
 
 
 def _find_value(cell: PublishedCell, runs: MeasuresByRun) -> float | None:
@@ -129,20 +129,20 @@ def find_document_counts(
     documents. For F1 it is half of the sum of the category's documents and the accepted documents, which is exact when
     only correct decisions are added.
     """
-    found: dict[str, float] = {}
+    documents: dict[str, float] = {}
     for cell in published:
         runs = results.get(cell.experiment, {})
         prefix, _, name = cell.measure.rpartition(".")
         if not prefix.startswith("category.") or cell.over is not None or cell.run not in runs:
             continue
-        counts = [runs[cell.run].get(f"{prefix}.{each}") for each in ("tp", "fn", "fp", "tn")]
+        counts = [runs[cell.run].get(f"{prefix}.{kind}") for kind in ("tp", "fn", "fp", "tn")]
         if any(count is None for count in counts):
             continue
         tp, fn, fp, tn = (float(count or 0) for count in counts)
         scales = {"bep": tp + fn, "f1": tp + (fn + fp) / 2, "error_rate": tp + fn + fp + tn}
         if name in scales:
-            found[cell.id] = scales[name]
-    return found
+            documents[cell.id] = scales[name]
+    return documents
 
 
 CellState = Literal["run", "not run", "cannot run"]
@@ -218,8 +218,8 @@ class CellVerdict:
         """The figures of the variants that were tried, or an empty text."""
         variants = self.deviation.evidence if self.deviation else ()
         return "; ".join(
-            f"{each.variant}: " + ", ".join(f"{name} {value:g}" for name, value in each.figures.items())
-            for each in variants
+            f"{variant.variant}: " + ", ".join(f"{name} {value:g}" for name, value in variant.figures.items())
+            for variant in variants
         )
 
 
@@ -258,7 +258,7 @@ def _judge_cell(
     partner: PublishedCell | None,
 ) -> CellVerdict:
     value, kind = measured.get(cell.id), find_measure_kind(cell.kind)
-    found = _judge_value(cell, measured, partner)
+    verdict = _judge_value(cell, measured, partner)
     before = _judge_value(cell, pinned, partner)
     state: CellState = "cannot run" if cell.cannot_run else "not run"
     if cell.id in measured and not (cell.not_run and value is None):
@@ -268,11 +268,11 @@ def _judge_cell(
         state=state,
         measured=value,
         difference=subtract_printed(value, cell.printed, cell.unit),
-        verdict=found,
+        verdict=verdict,
         gated=kind.gated and cell.printed is not None,
         pinned=pinned.get(cell.id),
         drifted=_has_drifted(cell, measured, pinned),
-        lost=kind.gated and cell.id in measured and before == "reproduced" and found != "reproduced",
+        lost=kind.gated and cell.id in measured and before == "reproduced" and verdict != "reproduced",
         deviation=next((entry for entry in deviations if entry.covers(cell.id)), None),
     )
 
@@ -378,7 +378,7 @@ def _place_in_headline(entry: CellVerdict) -> str:
 
 def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] | None:
     """Return the mean signed and the mean absolute difference in points over cells judged in points, or None."""
-    found = [
+    differences = [
         entry.difference
         for entry in verdicts
         if entry.cell.counted
@@ -386,13 +386,13 @@ def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] |
         and entry.cell.unit in ("percent", "fraction")
         and find_measure_kind(entry.cell.kind).gated
     ]
-    if not found:
+    if not differences:
         return None
-    absolute = [abs(each) for each in found]
+    absolute = [abs(difference) for difference in differences]
     return {
-        "cells": len(found),
-        "signed": round(sum(found) / len(found), 4),
-        "absolute": round(sum(absolute) / len(found), 4),
+        "cells": len(differences),
+        "signed": round(sum(differences) / len(differences), 4),
+        "absolute": round(sum(absolute) / len(differences), 4),
     }
 
 

@@ -111,7 +111,7 @@ class Readings(StrictSettings):
         for name, question in self.questions.items():
             for path in {path for option in question.options.values() for path in option.patch}:
                 other = owner.setdefault(path, name)
-                both = [self.questions[each].experiments for each in (other, name)]
+                both = [self.questions[question_name].experiments for question_name in (other, name)]
                 # Patterns are compared as names of each other.
                 overlap = any(fnmatchcase(a, b) or fnmatchcase(b, a) for a in both[0] for b in both[1])
                 if other != name and overlap:
@@ -180,15 +180,17 @@ def choose_compared_cells(cells: Sequence[PublishedCell]) -> list[PublishedCell]
 
 def compute_mean_difference(cells: Sequence[PublishedCell], values: CellValues) -> float | None:
     """Return the mean absolute difference from print over the compared cells."""
-    found = [measure_distance(cell, values.get(cell.id)) for cell in choose_compared_cells(cells)]
-    known = [abs(each) for each in found if each is not None]
+    distances = [measure_distance(cell, values.get(cell.id)) for cell in choose_compared_cells(cells)]
+    known = [abs(distance) for distance in distances if distance is not None]
     return sum(known) / len(known) if known else None
 
 
 def find_nearest(cells: Sequence[PublishedCell], measured: Sequence[MeasuredReading]) -> int | None:
     """Return the position of the reading with the least mean absolute difference; the first of equal ones."""
-    found = [compute_mean_difference(cells, each.values) for each in measured]
-    known = [(difference, position) for position, difference in enumerate(found) if difference is not None]
+    differences = [compute_mean_difference(cells, reading.values) for reading in measured]
+    known = [
+        (difference, position) for position, difference in enumerate(differences) if difference is not None
+    ]
     return min(known)[1] if known else None
 
 
@@ -198,12 +200,14 @@ def summarize_cells(cells: Sequence[PublishedCell], measured: Sequence[MeasuredR
     The first reading is the default.
     """
     nearest = find_nearest(cells, measured)
-    verdicts = [{v.cell.id: v.verdict for v in judge_cells(each.values, cells, {})} for each in measured]
+    verdicts = [
+        {v.cell.id: v.verdict for v in judge_cells(reading.values, cells, {})} for reading in measured
+    ]
     summary = {}
     for cell in cells:
-        values = [each.values.get(cell.id) for each in measured]
+        values = [reading.values.get(cell.id) for reading in measured]
         known = [value for value in values if value is not None]
-        judged = [found[cell.id] for found in verdicts]
+        judged = [by_cell[cell.id] for by_cell in verdicts]
         gated = cell.printed is not None and find_measure_kind(cell.kind).gated
         summary[cell.id] = {
             "table": cell.table_id,
@@ -248,7 +252,7 @@ def compute_main_effects(
         if all(m.values.get(cell.id) is not None for m in measured)
     ]
     # The default's option is first, since its reading is.
-    seen = {name: list(dict.fromkeys(each.reading[name] for each in measured)) for name in questions}
+    seen = {name: list(dict.fromkeys(reading.reading[name] for reading in measured)) for name in questions}
     columns = [(name, option) for name, options in seen.items() for option in options[1:]]
     unknown: dict[str, Any] = {name: {"effect": None, "options": {}} for name in seen}
     if not compared or not columns:
@@ -278,26 +282,26 @@ def _describe_effect(
     by_option = np.array([shifts.get((name, option), zero) for option in options])
     spread = by_option.max(axis=0) - by_option.min(axis=0)
     tables: dict[str, list[float]] = {}
-    for cell, each in zip(cells, spread, strict=True):
-        tables.setdefault(cell.table_id, []).append(float(each))
+    for cell, cell_spread in zip(cells, spread, strict=True):
+        tables.setdefault(cell.table_id, []).append(float(cell_spread))
     return {
         "effect": round(float(spread.mean()), 4),
         "options": {
             option: round(float(row.mean()), 4) for option, row in zip(options, by_option, strict=True)
         },
-        "tables": {table: round(sum(each) / len(each), 4) for table, each in tables.items()},
+        "tables": {table: round(sum(spreads) / len(spreads), 4) for table, spreads in tables.items()},
     }
 
 
 def summarize_claims(claims: Iterable[Claim], readings: Sequence[MeasuresByExperiment]) -> dict[str, Any]:
     """Return for each claim that these results can answer the share of readings in which it holds."""
     summary = {}
-    available = set().union(*(set(each) for each in readings)) if readings else set()
+    available = set().union(*(set(results) for results in readings)) if readings else set()
     for claim in claims:
         needed = list_claim_experiments(claim)
         if not needed or not set(needed) <= available:
             continue
-        outcomes = [evaluate_claim(claim, each).outcome for each in readings]
+        outcomes = [evaluate_claim(claim, results).outcome for results in readings]
         decided = [outcome for outcome in outcomes if outcome != "not run"]
         if decided:
             summary[claim.id] = {

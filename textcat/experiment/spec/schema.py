@@ -44,10 +44,10 @@ def make_experiment_schema() -> dict[str, Any]:
     run["allOf"] = [_make_parameters_condition(name) for name in sorted(LEARNERS)]
     for name in sorted(LEARNERS):
         model = LEARNERS[name].parameters
-        own = model.model_json_schema()
-        own.pop("required", None)
-        schema["$defs"].update(own.pop("$defs", {}))
-        schema["$defs"][model.__name__] = own
+        parameters = model.model_json_schema()
+        parameters.pop("required", None)
+        schema["$defs"].update(parameters.pop("$defs", {}))
+        schema["$defs"][model.__name__] = parameters
     return schema
 
 
@@ -78,13 +78,14 @@ def list_methods() -> Iterator[dict[str, str]]:
     """
     here = f"textcat {textcat.__version__}"
     for kind in PLUGIN_KINDS:
-        own = OWN_METHODS[kind]()
-        found = [(name, _describe_own_method(kind, name), here) for name in own]
-        found += [
-            (each.name, _describe_plugin_method(each, own), each.identity) for each in list_plugins(kind)
+        names = OWN_METHODS[kind]()
+        methods = [(name, _describe_own_method(kind, name), here) for name in names]
+        methods += [
+            (plugin.name, _describe_plugin_method(plugin, names), plugin.identity)
+            for plugin in list_plugins(kind)
         ]
         yield from (
-            {"kind": kind, "name": name, "what": what, "source": source} for name, what, source in found
+            {"kind": kind, "name": name, "what": what, "source": source} for name, what, source in methods
         )
 
 
@@ -103,8 +104,8 @@ def _describe_own_method(kind: str, name: str) -> str:
 
 @cache
 def _read_descriptions() -> dict[str, dict[str, str]]:
-    found: dict[str, dict[str, str]] = read_packaged_yaml("experiment/methods.yaml")
-    return found
+    descriptions: dict[str, dict[str, str]] = read_packaged_yaml("experiment/methods.yaml")
+    return descriptions
 
 
 OWN_METHODS: dict[str, Callable[[], Collection[str]]] = {
@@ -120,9 +121,9 @@ OWN_METHODS: dict[str, Callable[[], Collection[str]]] = {
 }
 
 
-def _describe_plugin_method(plugin: Plugin, own: Collection[str]) -> str:
+def _describe_plugin_method(plugin: Plugin, builtin: Collection[str]) -> str:
     try:
-        find_plugin(plugin.kind, plugin.name, own)
+        find_plugin(plugin.kind, plugin.name, builtin)
         return _get_first_line(load_plugin(plugin, object))
     except TextcatError as error:
         return f"cannot be used: {' '.join(str(error).split())}"

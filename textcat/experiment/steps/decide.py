@@ -183,8 +183,8 @@ class DecisionRule:
             return False
         if self.most_categories is not None or not self.run.threshold.needs_all_documents:
             return True
-        own = model.describe().get("settings", {}).get("loss") == "logistic"
-        return self.run.threshold.rule == "expected-f1" and (own or self.calibration is not None)
+        is_logistic = model.describe().get("settings", {}).get("loss") == "logistic"
+        return self.run.threshold.rule == "expected-f1" and (is_logistic or self.calibration is not None)
 
     @property
     def compares_scores(self) -> bool:
@@ -288,23 +288,23 @@ def _can_tune_blocks(run: RunSettings) -> bool:
 
 def _tune_in_blocks(context: RunContext, run: RunSettings, trained: Step, problem: LearningProblem) -> Floats:
     """Return the thresholds of all categories from blocks of their scores."""
-    rule, own = run.threshold, problem.own
+    rule, documents = run.threshold, problem.own
     if not rule.cross_validated:
         model = load_model(trained.build_folder(context))
-        work = partial(_set_block_thresholds, rule, own.label_matrix, None)
-        return np.concatenate(list(map_score_blocks(context, model, own.X, work)))
+        work = partial(_set_block_thresholds, rule, documents.label_matrix, None)
+        return np.concatenate(list(map_score_blocks(context, model, documents.X, work)))
     numbers = assign_folds(problem.documents, rule.folds, seed=problem.seed)
-    held_out = partial(_set_block_thresholds, rule, own.label_matrix, numbers)
-    found = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
-    return np.concatenate(list(found))
+    held_out = partial(_set_block_thresholds, rule, documents.label_matrix, numbers)
+    thresholds = map_held_out_blocks(context, run, problem, trained, rule.folds, held_out)
+    return np.concatenate(list(thresholds))
 
 
 def _set_block_thresholds(
     rule: ThresholdSettings, labels: Any, folds: NDArray[np.int64] | None, first: int, scores: Floats
 ) -> Floats:
     """Return the thresholds of a block of categories."""
-    own = make_dense_labels(labels, first, first + scores.shape[1])
-    return set_thresholds(rule, scores, own, folds)
+    block_labels = make_dense_labels(labels, first, first + scores.shape[1])
+    return set_thresholds(rule, scores, block_labels, folds)
 
 
 def _fit_rejection(

@@ -316,7 +316,7 @@ def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64]) -> ColumnLan
             kernels.take_lanes(values, moving, taken[id(values)])
         return taken[id(values)]
 
-    return ColumnLanes(**{each.name: select(getattr(lanes, each.name)) for each in fields(lanes)})
+    return ColumnLanes(**{field.name: select(getattr(lanes, field.name)) for field in fields(lanes)})
 
 
 def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOptions) -> Any:
