@@ -19,9 +19,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 
 @click.group(
-    "cache",
-    invoke_without_command=True,
-    epilog="Example:  textcat cache clear --older-than 30d --dry-run",
+    "cache", invoke_without_command=True, epilog="Example:  textcat cache clear --older-than 30d --dry-run"
 )
 @add_data_option
 @_json_option

@@ -7,11 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import (
-    CommandSettings,
-    add_common_options,
-    read_command_settings,
-)
+from textcat.cli.options import CommandSettings, add_common_options, read_command_settings
 from textcat.cli.output import print_json
 
 if TYPE_CHECKING:

@@ -30,9 +30,7 @@ if TYPE_CHECKING:
 )
 @click.option("--from", "source", help="Folder, archive or URL to fetch from.")
 @click.option(
-    "--export",
-    type=FolderToWrite(),
-    help="Also copy the collection to this folder, for use as a mirror.",
+    "--export", type=FolderToWrite(), help="Also copy the collection to this folder, for use as a mirror."
 )
 @add_work_options
 def fetch_command(corpora: tuple[str, ...], source: str | None, export: Path | None, **settings: Any) -> None:

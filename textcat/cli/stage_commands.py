@@ -185,8 +185,7 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
 
 
 tokenize_command = make_stage_command(
-    "tokenize",
-    "Writes a documents x terms count matrix to the cache; all later stages share it.",
+    "tokenize", "Writes a documents x terms count matrix to the cache; all later stages share it."
 )
 
 
@@ -204,8 +203,7 @@ train_command = make_stage_command(
 
 
 evaluate_command = make_stage_command(
-    "evaluate",
-    "Writes scores, decisions and all measures of each run to the cache.",
+    "evaluate", "Writes scores, decisions and all measures of each run to the cache."
 )
 
 

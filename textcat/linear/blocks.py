@@ -27,14 +27,7 @@ from textcat.linear.certificate import BlockResult, Certificate
 from textcat.linear.losses import LOSS_NAMES
 from textcat.linear.mapped_arrays import convert_dtype
 from textcat.linear.priors import ALL_PRIORS
-from textcat.linear.problem import (
-    LANE_STEP,
-    Bools,
-    Floats,
-    LinearProblem,
-    ProblemMatrix,
-    compute_lane_width,
-)
+from textcat.linear.problem import LANE_STEP, Bools, Floats, LinearProblem, ProblemMatrix, compute_lane_width
 from textcat.parallel.executors import run_in_threads
 from textcat.plugins import Plugin, find_plugin, report_plugin_errors
 

@@ -220,8 +220,7 @@ class Multiverse:
         cells = list_experiment_cells(experiment, next(iter(measured.measured.values())))
         found = [
             MeasuredReading(
-                dict(zip(names, options, strict=True)),
-                find_cell_values(cells, {experiment.name: measures}),
+                dict(zip(names, options, strict=True)), find_cell_values(cells, {experiment.name: measures})
             )
             for options, measures in measured.measured.items()
         ]

@@ -135,12 +135,7 @@ class Learner(ABC, Generic[Parameters]):
         return False
 
     def score_folds(
-        self,
-        problem: LearningProblem,
-        parameters: Parameters,
-        model: Model,
-        folds: Sequence[Fold],
-        jobs: int,
+        self, problem: LearningProblem, parameters: Parameters, model: Model, folds: Sequence[Fold], jobs: int
     ) -> list[NDArray[np.float64]]:
         """Return the scores of each fold's held-out rows by a model trained on its other rows.
 
