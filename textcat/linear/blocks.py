@@ -72,16 +72,6 @@ def _find_cheapest_division(
     return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
 
 
-def solve_on_used_features(
-    solve_block: SolveBlock, problem: LinearProblem, block: slice, options: Any, start: Floats, *, dual: bool
-) -> BlockResult:
-    """Solve a block on the features that it uses; with `dual`, `start` holds dual variables, not weights."""
-    used = np.asarray(problem.free(block).any(axis=1))
-    if used.all():
-        return solve_block(problem, block, options, start)
-    return _solve_restricted(solve_block, _restrict_problem(problem, used), block, options, start, used, dual)
-
-
 def _solve_restricted(
     solve_block: SolveBlock,
     problem: LinearProblem,
