@@ -14,7 +14,6 @@ from textcat.cli.options import (
     FolderToWrite,
     add_common_options,
     add_work_options,
-    make_download_bar,
     make_progress_bar,
     read_command_settings,
 )
@@ -69,7 +68,7 @@ def _fetch_collection(name: str, source: str | None, export: Path | None, option
         source=source,
         offline=options.offline,
         mirror=options.mirror,
-        progress=make_download_bar(),
+        progress=make_progress_bar(),
     )
     options.print_unless_quiet(
         f"{name}: {'fetched from' if report.fresh else 'available, from'} {report.source}"
@@ -101,7 +100,7 @@ def export_command(corpus: str, file: Path, split: str, offline: bool, **setting
 
     options = read_command_settings(settings)
     fetched = fetch_corpus(
-        corpus, options.data, mirror=options.mirror, offline=offline, progress=make_download_bar()
+        corpus, options.data, mirror=options.mirror, offline=offline, progress=make_progress_bar()
     )
     documents = open_corpus(corpus, fetched.folder, split=split or None).documents()
     with open_output(file) as stream:
