@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping
 from contextlib import nullcontext
@@ -19,6 +20,7 @@ from textcat.cli.options import (
     read_command_settings,
     start_context,
 )
+from textcat.errors import DataNotAvailableError, TextcatError
 
 if TYPE_CHECKING:
     from textcat.experiment.run.plan import Plan
@@ -58,7 +60,6 @@ def run_experiments(
     Missing data counts only when nothing else failed. `rebuild` writes the report again even if it is up to date;
     `quote` is whether reports quote documents (None: only the user's own).
     """
-    from textcat.errors import DataNotAvailableError, TextcatError
 
     worst = 0
     with nullcontext(settings) if settings.dry_run else start_context(settings) as context:
@@ -121,7 +122,6 @@ def _warn_of_other_experiment(
     experiment: Experiment, path: Path, context: CommandSettings, until: str
 ) -> None:
     """Warn where the files of another experiment with the same name will be replaced."""
-    import logging
 
     from textcat.store.files import find_other_source
 
