@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import PROJECT
+from tests.documents.generated_pages import make_configuration_page
 from textcat.corpora import OWN_FORMATS, list_corpora
 from textcat.corpora.registry import list_reader_options, load_option_descriptions
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.schema import make_configuration_page
 
 
 def test_page_is_up_to_date() -> None:
     page = (PROJECT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert page == make_configuration_page(), (
-        "run: python -m textcat.experiment.spec.schema > docs/configuration.md"
+        "run: python -m tests.documents.generated_pages configuration > docs/configuration.md"
     )
 
 

@@ -19,9 +19,9 @@ from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import held_out, score_blocks, train
+from textcat.experiment.steps import held_out, models, train
 from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.parameters import LabelTreeParameters
+from textcat.learners.learner_table import LabelTreeParameters
 from textcat.linear import fit
 from textcat.parallel import Executor, SerialExecutor, start_workers
 
@@ -90,11 +90,11 @@ def write_vectors(folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def small_blocks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_blocks, "MAX_DENSE_SCORES", 0)
-        patch.setattr(score_blocks, "MAX_BLOCK_CATEGORIES", 40)
+        patch.setattr(models, "MAX_DENSE_SCORES", 0)
+        patch.setattr(models, "MAX_BLOCK_CATEGORIES", 40)
         patch.setattr(held_out, "MAX_HELD_OUT_SCORES", 20_000)
         patch.setattr(train, "PRUNED_AT_ONCE", 40)
-        patch.setattr(score_blocks, "CHUNK", 150)
+        patch.setattr(models, "CHUNK", 150)
         yield
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from pydantic import Field, ValidationError
 
-from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters, validate_parameters
 from textcat.experiment.spec.schema import list_methods, make_experiment_schema
+from textcat.learners.learner_table import LEARNERS, LinearParameters, validate_parameters
 from textcat.linear import load_named_learners
 from textcat.plugins import PLUGIN_KINDS
 from textcat.selection import SelectionSettings

@@ -14,7 +14,7 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.results_file import read_results
 from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import held_out, score_blocks
+from textcat.experiment.steps import held_out, models
 from textcat.experiment.steps.block_outcome import (
     holds_all_scores,
     read_decisions,
@@ -63,8 +63,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Place:
 def parts(tmp_path_factory: pytest.TempPathFactory) -> Place:
     place = make_place(tmp_path_factory.mktemp("parts"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(score_blocks, "MAX_DENSE_SCORES", 0)
-        patch.setattr(score_blocks, "MAX_BLOCK_CATEGORIES", 2)
+        patch.setattr(models, "MAX_DENSE_SCORES", 0)
+        patch.setattr(models, "MAX_BLOCK_CATEGORIES", 2)
         place.textcat("run", str(place.experiment))
     return place
 
@@ -141,8 +141,8 @@ def test_mistakes_are_the_same(whole: Place, parts: Place) -> None:
 
 def test_blocks_are_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = make_place(tmp_path)
-    monkeypatch.setattr(score_blocks, "MAX_DENSE_SCORES", 0)
-    monkeypatch.setattr(score_blocks, "MAX_BLOCK_CATEGORIES", 2)
+    monkeypatch.setattr(models, "MAX_DENSE_SCORES", 0)
+    monkeypatch.setattr(models, "MAX_BLOCK_CATEGORIES", 2)
     monkeypatch.setattr(held_out, "load_held_out_scores", None)
     kept = ("default:", "scut:", "         threshold", "apart:", "counted:", "platt:")
     text = place.experiment.read_text()

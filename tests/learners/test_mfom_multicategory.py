@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.learners.test_softmax import problem
 from textcat.errors import BadDataError, UsageError
 from textcat.learners.gpd import GpdSettings, Merit
-from textcat.learners.mfom_multicategory import (
+from textcat.learners.mfom import (
     ScoreKind,
     compute_multicategory_objective,
     fit_multicategory_mfom,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC
 
 from textcat.errors import UsageError
-from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import LearningProblem, find_learner
+from textcat.learners.learner_table import validate_parameters
 from textcat.learners.smo import fit_svm
 
 

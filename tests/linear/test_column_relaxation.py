@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from tests.linear.problems import make
 from textcat.linear import cross_validation, fit, fit_path
 from textcat.linear.cross_validation import choose_lam_by_cross_validation
-from textcat.linear.papers import column_kernels, column_relaxation, sparse_kernels
+from textcat.linear.papers import column_kernels, column_relaxation
 from textcat.parallel import start_workers
 
 LASSO: dict[str, Any] = {"prior": "laplace", "tol": 1e-5, "max_passes": 200}
@@ -49,7 +49,7 @@ def test_slopes_are_kept_where_most_weights_stay_0(monkeypatch: pytest.MonkeyPat
     """A lasso on weighted text uses the pass for it; ridge and 0/1 features use the other one."""
     small, binary = make(72, documents=40, binary=False), make(72, documents=40)
     used: list[str] = []
-    for module, name in ((sparse_kernels, "run_sparse_pass"), (column_kernels, "run_column_pass")):
+    for module, name in ((column_relaxation, "run_sparse_pass"), (column_kernels, "run_column_pass")):
         original = getattr(module, name)
 
         def record(*arguments: Any, original: Any = original, name: str = name) -> None:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from tests.linear.problems import make
 from textcat.linear import fit
 from textcat.linear import training as narrow
-from textcat.linear.division import BlockProblem, divide_block, estimate_column_pass, estimate_row_pass
+from textcat.linear.blocks import BlockProblem, divide_block, estimate_column_pass, estimate_row_pass
 from textcat.linear.problem import LANE_STEP, make_matrix_with_bias, split_into_blocks
 from textcat.linear.training import ALGORITHMS, FitSettings, make_problem
 

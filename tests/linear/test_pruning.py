@@ -9,7 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 from textcat.errors import BadDataError, UsageError
-from textcat.linear import fit, fit_path, solved_blocks
+from textcat.linear import blocks, fit, fit_path
 from textcat.linear.model import LinearModel
 
 GENERATOR = np.random.default_rng(11)
@@ -42,7 +42,7 @@ def test_small_weights_are_dropped_and_the_cost_is_certified(algorithm: str, bia
 def test_blocks_do_not_change_the_model(monkeypatch: pytest.MonkeyPatch) -> None:
     settings = {**SETTINGS, "algorithm": "column", "prune": LIMIT}
     whole = fit(X, Y, **settings)
-    monkeypatch.setattr(solved_blocks, "MAX_BLOCK", 5)
+    monkeypatch.setattr(blocks, "MAX_BLOCK", 5)
     parts = fit(X, Y, **settings, n_jobs=2)
     assert np.array_equal(whole.coef.toarray(), parts.coef.toarray())
     assert [each.pruned_change for each in whole.certificate] == [

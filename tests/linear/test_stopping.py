@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from tests.linear.problems import make
 from textcat.errors import UsageError
 from textcat.linear import fit, fit_path
+from textcat.linear.blocks import MAX_BLOCK, READING_COST, divide_blocks, split_blocks
 from textcat.linear.certificate import OptimalityMeasures, Progress, sum_changes
-from textcat.linear.division import READING_COST, divide_blocks
 from textcat.linear.problem import split_into_blocks
-from textcat.linear.solved_blocks import MAX_BLOCK, split_blocks
 from textcat.linear.training import FitSettings, make_problem
 
 SMALL = make(21, documents=40, features=12, categories=3)

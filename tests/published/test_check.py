@@ -9,11 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
-from textcat.published.accepted import Deviation, load_deviations, load_pinned, render_pinned
 from textcat.published.check import (
+    Deviation,
     find_cell_values,
     find_document_counts,
     judge_cells,
+    load_deviations,
+    load_pinned,
+    render_pinned,
     summarize_differences,
     summarize_verdicts,
 )

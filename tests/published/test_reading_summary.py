@@ -8,7 +8,7 @@ import pytest
 
 from textcat.published.claims import validate_claims
 from textcat.published.printed_tables import PublishedCell
-from textcat.published.reading_summary import (
+from textcat.published.readings import (
     MeasuredReading,
     compute_main_effects,
     find_nearest,

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from textcat.experiment.run.results_file import read_results
-from textcat.published.accepted import Deviation, Variant
-from textcat.published.check import judge_cells
+from textcat.published.check import Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
 from textcat.report.comparison_tables import compare_tables, make_compared_table, number_notes
 from textcat.report.experiment_page import group_deviations

@@ -11,11 +11,9 @@ import pytest
 
 from textcat.experiment.run.multiverse import FORMAT, describe_questions
 from textcat.experiment.run.reading_plan import ReadableExperiment
-from textcat.published.accepted import Deviation, Variant
-from textcat.published.check import CellVerdict, judge_cells
+from textcat.published.check import CellVerdict, Deviation, Variant, judge_cells
 from textcat.published.printed_tables import load_all_cells
-from textcat.published.reading_summary import FITTED
-from textcat.published.readings import load_readings
+from textcat.published.readings import FITTED, load_readings
 from textcat.published.verdicts import read_printed
 from textcat.report import reading_headlines
 from textcat.report.comparison_tables import format_cell, make_compared_table, number_notes

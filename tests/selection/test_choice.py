@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from scipy.sparse import csr_array
 
-from textcat.selection import SelectionSettings, pool_scores, score_features, select_best, select_features
-from textcat.selection.choice import SelectionScope, select_above_common_threshold
+from textcat.selection import (
+    SelectionScope,
+    SelectionSettings,
+    pool_scores,
+    score_features,
+    select_above_common_threshold,
+    select_best,
+    select_features,
+)
 
 X = csr_array(np.array([[1, 1, 0, 0, 1], [1, 0, 1, 0, 1], [0, 0, 1, 1, 1], [0, 0, 0, 0, 1]], dtype=float))
 Y = np.array([[1, 0], [1, 0], [0, 1], [0, 0]], dtype=bool)

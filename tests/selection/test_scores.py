@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.feature_selection import mutual_info_classif
 
-from textcat.selection import score_features
-from textcat.selection.scores import SCORES
+from textcat.selection import SCORES, score_features
 
 NAMES = tuple(SCORES)
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from textcat.cli.options import Duration, add_data_option
+from textcat.errors import UsageError
 
 if TYPE_CHECKING:
     from textcat.store.housekeeping import Clearing, StoredArtifact
@@ -19,9 +21,7 @@ _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.
 
 
 @click.group(
-    "cache",
-    invoke_without_command=True,
-    epilog="Example:  textcat cache clear --older-than 30d --dry-run",
+    "cache", invoke_without_command=True, epilog="Example:  textcat cache clear --older-than 30d --dry-run"
 )
 @add_data_option
 @_json_option
@@ -119,7 +119,6 @@ def _choose_root(context: click.Context, data: Path) -> Path:
 
 def _check_experiment(name: str, root: Path, artifacts: list[StoredArtifact]) -> None:
     """Raise UsageError for an experiment that never used this cache."""
-    from textcat.errors import UsageError
     from textcat.store.housekeeping import read_uses
     from textcat.yaml_reader import suggest_names
 
@@ -158,8 +157,6 @@ def _print_sizes(root: Path, as_json: bool) -> None:
 
 
 def _format_artifact(artifact: StoredArtifact) -> str:
-    from datetime import datetime
-
     built = datetime.fromtimestamp(artifact.built).strftime("%Y-%m-%d %H:%M")
     users = ", ".join(artifact.experiments) or _UNKNOWN
     state = "  unfinished" if artifact.unfinished else ""

@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from textcat.cli.options import (
-    CommandSettings,
-    add_common_options,
-    read_command_settings,
-)
+from textcat.cli.options import CommandSettings, add_common_options, read_command_settings
 from textcat.cli.output import print_json
+from textcat.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +30,6 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     The exit code is 1 if a number moved from its pinned value, or if a cell that was reproduced before is not
     reproduced now. Cells that were not run are listed and never pass.
     """
-    from textcat.errors import UsageError
     from textcat.published.baselines import count_marks, describe_counts
     from textcat.published.check import summarize_verdicts
     from textcat.report.gate import (

@@ -14,7 +14,6 @@ from textcat.cli.options import (
     FolderToWrite,
     add_common_options,
     add_work_options,
-    make_download_bar,
     make_progress_bar,
     read_command_settings,
 )
@@ -30,9 +29,7 @@ if TYPE_CHECKING:
 )
 @click.option("--from", "source", help="Folder, archive or URL to fetch from.")
 @click.option(
-    "--export",
-    type=FolderToWrite(),
-    help="Also copy the collection to this folder, for use as a mirror.",
+    "--export", type=FolderToWrite(), help="Also copy the collection to this folder, for use as a mirror."
 )
 @add_work_options
 def fetch_command(corpora: tuple[str, ...], source: str | None, export: Path | None, **settings: Any) -> None:
@@ -71,7 +68,7 @@ def _fetch_collection(name: str, source: str | None, export: Path | None, option
         source=source,
         offline=options.offline,
         mirror=options.mirror,
-        progress=make_download_bar(),
+        progress=make_progress_bar(),
     )
     options.print_unless_quiet(
         f"{name}: {'fetched from' if report.fresh else 'available, from'} {report.source}"
@@ -103,7 +100,7 @@ def export_command(corpus: str, file: Path, split: str, offline: bool, **setting
 
     options = read_command_settings(settings)
     fetched = fetch_corpus(
-        corpus, options.data, mirror=options.mirror, offline=offline, progress=make_download_bar()
+        corpus, options.data, mirror=options.mirror, offline=offline, progress=make_progress_bar()
     )
     documents = open_corpus(corpus, fetched.folder, split=split or None).documents()
     with open_output(file) as stream:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import click
@@ -10,6 +12,7 @@ import click
 from textcat.cli.completion import complete_cited_names, complete_shown_names
 from textcat.cli.options import add_common_options, read_command_settings
 from textcat.cli.output import print_json
+from textcat.errors import TextcatError
 
 KINDS = ("corpora", "experiments", "tables", "learners", "methods")
 
@@ -35,7 +38,6 @@ def list_command(kind: str, as_json: bool, **settings: Any) -> None:
     if as_json:
         print_json(rows, ensure_ascii=True)
         return
-    from textwrap import fill
 
     from tabulate import tabulate
 
@@ -63,7 +65,6 @@ def _list_corpora(data: Path) -> list[dict[str, Any]]:
 
 
 def _list_experiments(_data: Path) -> list[dict[str, Any]]:
-    from textcat.errors import TextcatError
     from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment
 
@@ -88,8 +89,6 @@ def _list_experiments(_data: Path) -> list[dict[str, Any]]:
 
 
 def _list_tables(_data: Path) -> list[dict[str, Any]]:
-    from collections import Counter
-
     from textcat.published.printed_tables import PAPERS, load_all_cells, load_paper
 
     printed = Counter(cell.table_id for cell in load_all_cells() if cell.printed is not None)
@@ -106,7 +105,7 @@ def _list_tables(_data: Path) -> list[dict[str, Any]]:
 
 
 def _list_learners(_data: Path) -> list[dict[str, Any]]:
-    from textcat.experiment.spec.learner_table import LEARNERS
+    from textcat.learners.learner_table import LEARNERS
 
     return [
         {"learner": name, "what": entry.title, "parameters": ", ".join(entry.parameters.model_fields)}
@@ -152,7 +151,7 @@ def show_command(name: str | None, schema: bool, as_json: bool, **settings: Any)
 def _collect_facts(name: str, data: Path) -> dict[str, Any]:
     from textcat.corpora import list_corpora
     from textcat.corpora.registry import OWN_FORMATS
-    from textcat.experiment.spec.learner_table import LEARNERS
+    from textcat.learners.learner_table import LEARNERS
     from textcat.published.printed_tables import load_all_cells
 
     if name in list_corpora():

@@ -17,6 +17,7 @@ from textcat.cli.options import (
     start_context,
 )
 from textcat.cli.output import print_json
+from textcat.errors import DataNotAvailableError, UsageError
 
 if TYPE_CHECKING:
     from textcat.experiment.run.multiverse import Multiverse, Selection
@@ -84,7 +85,6 @@ def _group_targets(
     targets: tuple[str, ...], own: Path | None, place: CommandSettings
 ) -> list[tuple[Readings, list[str]]]:
     """Return the readings of each paper with its experiments."""
-    from textcat.errors import UsageError
     from textcat.experiment.spec.loading import load_experiment
     from textcat.published.printed_tables import PAPERS
     from textcat.published.readings import load_readings, read_readings
@@ -106,7 +106,6 @@ def _group_targets(
 
 def _list_runnable(paper: str, place: CommandSettings) -> list[str]:
     """Return the experiments of a paper's tables whose collection is here or can be fetched."""
-    from textcat.errors import DataNotAvailableError
     from textcat.experiment.spec.config_files import find_experiment_files
     from textcat.experiment.spec.loading import load_experiment
     from textcat.experiment.steps.fetch import explain_unavailable, fetch_documents

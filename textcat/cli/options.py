@@ -61,17 +61,6 @@ class _ProgressBar:
         self._bar.stop()
 
 
-def make_download_bar() -> Any:
-    """Return a progress bar for downloads: bytes done, rate and time left."""
-    bar = make_progress_bar()
-
-    def show(progress: Any) -> None:
-        left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
-        bar(progress.done, progress.total, f"{progress.what} at {progress.rate / 1e6:.1f} MB/s{left}")
-
-    return show
-
-
 CommandFunction = Callable[..., Any]
 
 
@@ -225,9 +214,7 @@ def start_context(settings: CommandSettings) -> Iterator[CommandSettings]:
     from textcat.parallel import start_workers
 
     with start_workers(settings.backend, settings.jobs, settings.scheduler) as executor:
-        yield replace(
-            settings, progress=make_progress_bar(), download_progress=make_download_bar(), executor=executor
-        )
+        yield replace(settings, progress=make_progress_bar(), executor=executor)
 
 
 def set_up_logging(verbose: int, quiet: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import closing, nullcontext, redirect_stderr, redirect_stdout
@@ -24,9 +25,9 @@ from textcat.cli.options import (
     set_up_logging,
     start_context,
 )
+from textcat.errors import DataNotAvailableError, TextcatError
 
 if TYPE_CHECKING:
-    from textcat.errors import TextcatError
     from textcat.experiment.run.plan import Plan
     from textcat.experiment.run.runner import Timings
     from textcat.experiment.spec.experiment import Experiment
@@ -64,7 +65,6 @@ def run_experiments(
     Missing data counts only when nothing else failed. `rebuild` writes the report again even if it is up to date;
     `quote` is whether reports quote documents (None: only the user's own).
     """
-    from textcat.errors import TextcatError
 
     failures: list[TextcatError] = []
     with nullcontext(settings) if settings.dry_run else start_context(settings) as context:
@@ -86,8 +86,6 @@ def _print_failure(name: str, error: TextcatError) -> None:
 
 def _choose_exit_code(failures: Sequence[TextcatError]) -> int:
     """Return the exit code of the first failure other than missing data, or else of the first failure, or 0."""
-    from textcat.errors import DataNotAvailableError
-
     codes = [error.exit_code for error in failures]
     missing = DataNotAvailableError.exit_code
     return next((code for code in codes if code != missing), missing if codes else 0)
@@ -134,8 +132,6 @@ def run_experiments_at_once(
 
 
 def _run_in_worker(settings: CommandSettings, name: str) -> _FinishedRun:
-    from textcat.errors import TextcatError
-
     output, messages, error = io.StringIO(), io.StringIO(), None
     with redirect_stdout(output), redirect_stderr(messages):
         set_up_logging(int(settings.verbose), settings.quiet)
@@ -192,7 +188,6 @@ def _warn_of_other_experiment(
     experiment: Experiment, path: Path, context: CommandSettings, until: str
 ) -> None:
     """Warn where the files of another experiment with the same name will be replaced."""
-    import logging
 
     from textcat.store.files import find_other_source
 
@@ -256,8 +251,7 @@ def _print_plan(experiment: Experiment, context: CommandSettings, until: str) ->
 
 
 tokenize_command = make_stage_command(
-    "tokenize",
-    "Writes a documents x terms count matrix to the cache; all later stages share it.",
+    "tokenize", "Writes a documents x terms count matrix to the cache; all later stages share it."
 )
 
 
@@ -275,8 +269,7 @@ train_command = make_stage_command(
 
 
 evaluate_command = make_stage_command(
-    "evaluate",
-    "Writes scores, decisions and all measures of each run to the cache.",
+    "evaluate", "Writes scores, decisions and all measures of each run to the cache."
 )
 
 

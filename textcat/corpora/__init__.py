@@ -3,7 +3,6 @@
 from textcat.corpora.cards import CorpusCard, list_corpora, load_card
 from textcat.corpora.document import CategoryCounts, Corpus, Document, Split, count_categories
 from textcat.corpora.fetch.collection import FetchReport, fetch_corpus, is_fetched, locate_corpus
-from textcat.corpora.fetch.download import TransferProgress
 from textcat.corpora.registry import (
     OWN_FORMATS,
     OWN_TEXT_FORMATS,
@@ -22,7 +21,6 @@ __all__ = [
     "Document",
     "FetchReport",
     "Split",
-    "TransferProgress",
     "VectorCorpus",
     "count_categories",
     "fetch_corpus",

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 from textcat.store import Artifact, Recipe, Store
 
 if TYPE_CHECKING:
-    from textcat.corpora.fetch.download import ProgressCallback
     from textcat.parallel import Executor
     from textcat.parallel.executors import Item, Result, Shared
 
@@ -49,7 +48,6 @@ class RunContext:
     offline: bool = False
     results: Path = Path("results")
     progress: ProgressReporter = ignore_progress
-    download_progress: ProgressCallback | None = None
     executor: Executor | None = None
     store_class: type[Store] = Store
     measure_background: Callable[[], float] = measure_no_background

@@ -158,12 +158,5 @@ def fit_nb_svm(
         coef[:, column] = weights * ratios[:, column]
         intercept[column] = found.intercept[0]
         certificates += list(found.certificate)
-    settings = {
-        "learner": "nb_svm",
-        "loss": loss,
-        "cost": cost,
-        "alpha": alpha,
-        "beta": beta,
-        "tol": tol,
-    }
+    settings = {"learner": "nb_svm", "loss": loss, "cost": cost, "alpha": alpha, "beta": beta, "tol": tol}
     return LinearModel(coef, intercept, certificates, settings)

@@ -47,13 +47,7 @@ class DualResult:
 
 
 def ascend_softmax_dual(
-    X: Features,
-    Y: Bools,
-    lam: float,
-    bias: float,
-    weights: Floats | None,
-    tol: float,
-    max_passes: int,
+    X: Features, Y: Bools, lam: float, bias: float, weights: Floats | None, tol: float, max_passes: int
 ) -> DualResult:
     """Return weights whose duality gap is at most `tol` times min(1, objective), or after `max_passes`."""
     rows = scipy.sparse.csr_matrix(X, dtype=np.float64)

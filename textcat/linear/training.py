@@ -24,16 +24,22 @@ from textcat.linear.algorithm_options import (
     RowOptions,
     read_options,
 )
-from textcat.linear.certificate import BlockResult
-from textcat.linear.division import (
+from textcat.linear.blocks import (
     PassCost,
+    PrunedBlock,
+    SolveBlock,
+    check_finite,
+    check_solver,
     divide_block,
     divide_blocks,
     estimate_column_pass,
     estimate_row_pass,
-    solve_on_used_features,
+    join_pruned,
+    prune_block,
     solve_part,
+    split_blocks,
 )
+from textcat.linear.certificate import BlockResult
 from textcat.linear.losses import find_loss
 from textcat.linear.model import LinearModel, make_dense
 from textcat.linear.priors import Prior, make_penalty
@@ -47,17 +53,7 @@ from textcat.linear.problem import (
     make_matrix_with_bias,
     split_into_blocks,
 )
-from textcat.linear.solved_blocks import (
-    PrunedBlock,
-    check_finite,
-    check_solver,
-    join_pruned,
-    prune_block,
-    split_blocks,
-)
 from textcat.plugins import find_plugin, load_plugin, wrap_plugin_function
-
-SolveBlock = Callable[..., BlockResult]
 
 
 def make_lane_blocks(problem: LinearProblem, options: Options) -> list[slice]:
@@ -83,7 +79,7 @@ class Algorithm:
     models are trained again; None leaves it out of the keys of artifacts.
     """
 
-    solve_block: Callable[..., BlockResult]
+    solve_block: SolveBlock
     options: type[Options]
     starts_from_dual: bool = False
     blocks: Callable[..., list[slice]] = make_lane_blocks
@@ -228,70 +224,43 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     problem = make_problem(X, Y, settings, options)
     start = make_start(problem, settings.init, algorithm.starts_from_dual)
     blocks = algorithm.blocks(problem, options)
-    if settings.prune:
-        return _train_pruned(problem, blocks, algorithm, options, settings, start)
     if algorithm.narrow:
         blocks = divide_blocks(problem, blocks)
+    estimate, threads = algorithm.estimate_pass_cost, settings.n_jobs
+    solve: Callable[..., Any] = partial(solve_part, algorithm.solve_block, dual=algorithm.starts_from_dual)
+    if settings.prune:
+        blocks, estimate = split_blocks(blocks), None
+        # Blocks of the fast algorithm use all threads themselves.
+        inner, threads = (options.jobs, 1) if settings.algorithm == "fast" else (1, threads)
+        solve = partial(_solve_and_prune, solve, problem, settings.prune, inner)
     parts = [
         part
         for block in blocks
-        for part in divide_block(
-            problem, block, algorithm.estimate_pass_cost, options.jobs, narrow=algorithm.narrow
-        )
+        for part in divide_block(problem, block, estimate, options.jobs, narrow=algorithm.narrow)
     ]
-    solve = partial(solve_part, algorithm.solve_block, dual=algorithm.starts_from_dual)
     from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
     order = sorted(range(len(parts)), key=lambda place: -parts[place].cost)
     jobs = (
-        delayed(solve)(parts[place], options, np.take(start, parts[place].categories, axis=1))
-        for place in order
+        # Blocks to prune are undivided; the start of thousands of categories is not copied.
+        delayed(solve)(part, options, start[:, part.block.block])
+        if settings.prune
+        else delayed(solve)(part, options, np.take(start, part.categories, axis=1))
+        for part in (parts[place] for place in order)
     )
-    results = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if parts else []
+    results = Parallel(n_jobs=threads, prefer="threads")(jobs) if parts else []
     check_finite(results, settings.loss, settings.prior.name)
+    if settings.prune and results:
+        return _make_pruned_model(problem, results, settings.describe())
     categories = np.concatenate([np.arange(0), *(parts[place].categories for place in order)])
     return _make_model(problem, results, categories, settings.describe())
 
 
-def _train_pruned(
-    problem: LinearProblem,
-    blocks: list[slice],
-    algorithm: Algorithm,
-    options: Options,
-    settings: FitSettings,
-    start: Floats,
-) -> LinearModel:
-    """Solve blocks and drop small weights of each as soon as it is solved."""
-    outer = settings.n_jobs
-    solve_block: Callable[..., Any] = algorithm.solve_block
-    if algorithm.narrow and problem.mask is not None:
-        blocks = divide_blocks(problem, blocks)
-        solve_block = partial(solve_on_used_features, solve_block, dual=algorithm.starts_from_dual)
-    # Blocks of the fast algorithm use all threads themselves.
-    inner, outer = (options.jobs, 1) if settings.algorithm == "fast" else (1, outer)
-    blocks = split_blocks(blocks)
-    solve = partial(_solve_and_prune, solve_block, settings.prune, inner)
-    from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
-
-    jobs = (delayed(solve)(problem, block, options, start[:, block]) for block in blocks)
-    results: list[PrunedBlock] = Parallel(n_jobs=outer, prefer="threads")(jobs) if blocks else []
-    check_finite(results, settings.loss, settings.prior.name)
-    if results:
-        return _make_pruned_model(problem, results, settings.describe())
-    return _make_model(problem, [], np.arange(0), settings.describe())
-
-
 def _solve_and_prune(
-    solve_block: SolveBlock,
-    threshold: float,
-    jobs: int,
-    problem: LinearProblem,
-    block: slice,
-    options: Any,
-    start: Floats,
+    solve: Callable[..., BlockResult], problem: LinearProblem, threshold: float, jobs: int, *arguments: Any
 ) -> PrunedBlock:
     """Solve a block and drop its small weights, so that its dense weights are freed before the next."""
-    return prune_block(problem, solve_block(problem, block, options, start), threshold, jobs)
+    return prune_block(problem, solve(*arguments), threshold, jobs)
 
 
 def make_matrix(X: Any, settings: FitSettings) -> ProblemMatrix:

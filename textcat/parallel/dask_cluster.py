@@ -134,8 +134,7 @@ class DaskExecutor:
                 yield result
         except ModuleNotFoundError as error:
             raise StageFailedError(
-                f"a worker cannot import {error.name}",
-                hint="Install the same textcat on every worker.",
+                f"a worker cannot import {error.name}", hint="Install the same textcat on every worker."
             ) from error
         finally:
             self.client.cancel(list(futures))

@@ -1,19 +1,21 @@
 """Judge every printed cell: its measured value, the verdict, and whether it moved from the pinned value.
 
-These are pure functions; `report.gate` reads the results, `cli.check_command` sets the exit code. A cell that was
-not run is listed as such and never counts as reproduced.
+Pinned values and known deviations from print, with their evidence, are what was accepted last. A cell that was not run
+is listed as such and never counts as reproduced. `report.gate` reads the results, `cli.check_command` sets the exit
+code.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
 
-from textcat.published.accepted import Deviation
-from textcat.published.printed_tables import PublishedCell
+from textcat.published.printed_tables import PublishedCell, validate_contents
 from textcat.published.verdicts import (
     ROUNDING_MARGIN,
     Verdict,
@@ -22,6 +24,65 @@ from textcat.published.verdicts import (
     judge_number,
     subtract_printed,
 )
+from textcat.settings import StrictSettings
+from textcat.yaml_reader import read_packaged_yaml, read_yaml
+
+PINNED_HEADER = """# The measured value of each cell that was accepted last, in the unit of our measures.
+# A value that moves by more than its kind allows (0.05 unless tolerances.yaml says otherwise) fails.
+"""
+
+
+class Variant(StrictSettings):
+    """A variant that was tried, and its figures."""
+
+    variant: str
+    figures: dict[str, float]
+
+
+class Deviation(StrictSettings):
+    """Explanation of cells that differ from print; `*` in `cells` matches any characters."""
+
+    cells: str
+    reason: str
+    evidence: tuple[Variant, ...]
+
+    def covers(self, cell_id: str) -> bool:
+        """Return whether a cell id matches `cells`; brackets are plain characters."""
+        pattern = ".*".join(re.escape(part) for part in self.cells.split("*"))
+        return re.fullmatch(pattern, cell_id) is not None
+
+
+def load_deviations(path: Path | None = None) -> list[Deviation]:
+    """Load the known deviations from the package, or from `path`."""
+    return list(_load(list[Deviation], "deviations.yaml", path, []))
+
+
+def load_pinned(path: Path | None = None) -> dict[str, float]:
+    """Load the pinned values from the package, or from `path`."""
+    return dict(_load(dict[str, float], "pinned.yaml", path, {}))
+
+
+def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
+    """Return the text of pinned.yaml with these values, in the given order; values that are not finite are left out."""
+    lines = [
+        f'"{cell_id}": {_format_value(value)}'
+        for cell_id in order
+        if (value := measured.get(cell_id)) is not None and math.isfinite(value)
+    ]
+    return PINNED_HEADER + ("\n".join(lines) if lines else "{}") + "\n"
+
+
+def _format_value(value: float) -> str:
+    """Format with four decimals, far below any tolerated drift; small numbers such as p-values keep four digits."""
+    text = repr(round(value, 4)) if abs(value) >= 0.1 or value == 0 else f"{value:.4g}"
+    # YAML 1.1 reads 1e-05 as a string; a float needs a decimal point.
+    return text if "e" not in text or "." in text else text.replace("e", ".0e")
+
+
+def _load(kind: Any, packaged_name: str, path: Path | None, empty: Any) -> Any:
+    data = read_packaged_yaml(f"published/{packaged_name}") if path is None else read_yaml(path).data
+    return validate_contents(kind, data or empty, "contents", str(path or packaged_name))
+
 
 MeasureValues = Mapping[str, float | None]
 MeasuresByRun = Mapping[str, MeasureValues]
@@ -37,13 +98,13 @@ def find_cell_values(
     published: Iterable[PublishedCell], results: MeasuresByExperiment
 ) -> dict[str, float | None]:
     """Map cell ids to values: None if the run has no such number, no entry if the run does not exist."""
-    found: dict[str, float | None] = {}
+    values: dict[str, float | None] = {}
     for cell in published:
         runs = results.get(cell.experiment, {})
         needed = [cell.run] if cell.over is None else [cell.run, cell.over]
         if all(run in runs for run in needed):
-            found[cell.id] = _find_value(cell, runs)
-    return found
+            values[cell.id] = _find_value(cell, runs)
+    return values
 
 
 def _find_value(cell: PublishedCell, runs: MeasuresByRun) -> float | None:
@@ -68,20 +129,20 @@ def find_document_counts(
     documents. For F1 it is half of the sum of the category's documents and the accepted documents, which is exact when
     only correct decisions are added.
     """
-    found: dict[str, float] = {}
+    documents: dict[str, float] = {}
     for cell in published:
         runs = results.get(cell.experiment, {})
         prefix, _, name = cell.measure.rpartition(".")
         if not prefix.startswith("category.") or cell.over is not None or cell.run not in runs:
             continue
-        counts = [runs[cell.run].get(f"{prefix}.{each}") for each in ("tp", "fn", "fp", "tn")]
+        counts = [runs[cell.run].get(f"{prefix}.{kind}") for kind in ("tp", "fn", "fp", "tn")]
         if any(count is None for count in counts):
             continue
         tp, fn, fp, tn = (float(count or 0) for count in counts)
         scales = {"bep": tp + fn, "f1": tp + (fn + fp) / 2, "error_rate": tp + fn + fp + tn}
         if name in scales:
-            found[cell.id] = scales[name]
-    return found
+            documents[cell.id] = scales[name]
+    return documents
 
 
 CellState = Literal["run", "not run", "cannot run"]
@@ -157,8 +218,8 @@ class CellVerdict:
         """The figures of the variants that were tried, or an empty text."""
         variants = self.deviation.evidence if self.deviation else ()
         return "; ".join(
-            f"{each.variant}: " + ", ".join(f"{name} {value:g}" for name, value in each.figures.items())
-            for each in variants
+            f"{variant.variant}: " + ", ".join(f"{name} {value:g}" for name, value in variant.figures.items())
+            for variant in variants
         )
 
 
@@ -197,7 +258,7 @@ def _judge_cell(
     partner: PublishedCell | None,
 ) -> CellVerdict:
     value, kind = measured.get(cell.id), find_measure_kind(cell.kind)
-    found = _judge_value(cell, measured, partner)
+    verdict = _judge_value(cell, measured, partner)
     before = _judge_value(cell, pinned, partner)
     state: CellState = "cannot run" if cell.cannot_run else "not run"
     if cell.id in measured and not (cell.not_run and value is None):
@@ -207,11 +268,11 @@ def _judge_cell(
         state=state,
         measured=value,
         difference=subtract_printed(value, cell.printed, cell.unit),
-        verdict=found,
+        verdict=verdict,
         gated=kind.gated and cell.printed is not None,
         pinned=pinned.get(cell.id),
         drifted=_has_drifted(cell, measured, pinned),
-        lost=kind.gated and cell.id in measured and before == "reproduced" and found != "reproduced",
+        lost=kind.gated and cell.id in measured and before == "reproduced" and verdict != "reproduced",
         deviation=next((entry for entry in deviations if entry.covers(cell.id)), None),
     )
 
@@ -317,7 +378,7 @@ def _place_in_headline(entry: CellVerdict) -> str:
 
 def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] | None:
     """Return the mean signed and the mean absolute difference in points over cells judged in points, or None."""
-    found = [
+    differences = [
         entry.difference
         for entry in verdicts
         if entry.cell.counted
@@ -325,13 +386,13 @@ def summarize_differences(verdicts: Iterable[CellVerdict]) -> dict[str, float] |
         and entry.cell.unit in ("percent", "fraction")
         and find_measure_kind(entry.cell.kind).gated
     ]
-    if not found:
+    if not differences:
         return None
-    absolute = [abs(each) for each in found]
+    absolute = [abs(difference) for difference in differences]
     return {
-        "cells": len(found),
-        "signed": round(sum(found) / len(found), 4),
-        "absolute": round(sum(absolute) / len(found), 4),
+        "cells": len(differences),
+        "signed": round(sum(differences) / len(differences), 4),
+        "absolute": round(sum(absolute) / len(differences), 4),
     }
 
 

@@ -11,8 +11,14 @@ from math import isclose
 from typing import Any
 
 from textcat.experiment.run.results_file import get_run_measures
-from textcat.published.accepted import load_deviations
-from textcat.published.check import REPEATS_SIGN, SIGNS, CellVerdict, find_cell_values, judge_cells
+from textcat.published.check import (
+    REPEATS_SIGN,
+    SIGNS,
+    CellVerdict,
+    find_cell_values,
+    judge_cells,
+    load_deviations,
+)
 from textcat.published.printed_tables import load_all_cells, load_paper
 from textcat.report.escaping import escape_markdown, format_markdown_table
 

@@ -327,10 +327,7 @@ def _make_word_finder(
 
 
 def _describe_mistake(
-    decided: ScoredDecisions,
-    location: MistakeLocation,
-    words: tuple[DecidingWord, ...] | None,
-    others: int,
+    decided: ScoredDecisions, location: MistakeLocation, words: tuple[DecidingWord, ...] | None, others: int
 ) -> Mistake:
     names = decided.categories
     return Mistake(

@@ -29,11 +29,7 @@ from textcat.report.category_tables import (
     make_class_tables,
 )
 from textcat.report.citations import join_unique_entries, list_used_entries
-from textcat.report.comparison_tables import (
-    ComparedTable,
-    choose_headline_columns,
-    format_headline_numbers,
-)
+from textcat.report.comparison_tables import ComparedTable, choose_headline_columns, format_headline_numbers
 from textcat.report.diagnostics import Diagnostics
 
 # More lines cannot be distinguished: only the runs with the highest break-even points are drawn.

@@ -11,7 +11,6 @@ import yaml
 
 from textcat.errors import UsageError
 from textcat.experiment.run.results_file import get_run_measures, read_results
-from textcat.published.accepted import load_deviations, load_pinned, render_pinned
 from textcat.published.baselines import (
     JudgedMark,
     judge_marks,
@@ -19,7 +18,15 @@ from textcat.published.baselines import (
     load_pinned_baselines,
     render_pinned_baselines,
 )
-from textcat.published.check import CellVerdict, find_cell_values, find_document_counts, judge_cells
+from textcat.published.check import (
+    CellVerdict,
+    find_cell_values,
+    find_document_counts,
+    judge_cells,
+    load_deviations,
+    load_pinned,
+    render_pinned,
+)
 from textcat.published.printed_tables import load_all_cells
 from textcat.store.files import write_atomically
 from textcat.yaml_reader import read_packaged_yaml

@@ -17,13 +17,7 @@ from tabulate import tabulate
 from textcat.corpora import list_corpora
 from textcat.experiment.run.results_file import TIMINGS_FILE, get_run_measures, read_timings
 from textcat.published.baselines import describe_counts
-from textcat.published.check import (
-    HEADLINE,
-    VERDICTS,
-    CellVerdict,
-    summarize_differences,
-    summarize_verdicts,
-)
+from textcat.published.check import HEADLINE, VERDICTS, CellVerdict, summarize_differences, summarize_verdicts
 from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claim, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
 from textcat.report.baseline_table import (
@@ -35,12 +29,7 @@ from textcat.report.baseline_table import (
     summarize_baselines,
 )
 from textcat.report.citations import cite, join_unique_entries
-from textcat.report.comparison_tables import (
-    format_legend,
-    make_compared_table,
-    number_notes,
-    table_as_text,
-)
+from textcat.report.comparison_tables import format_legend, make_compared_table, number_notes, table_as_text
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
 from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
 from textcat.report.paper_figures import FIGURES
@@ -253,10 +242,7 @@ def read_seconds(folder: Path, results: ResultsByExperiment) -> dict[str, float]
 
 
 def make_matrix(
-    verdicts: Sequence[CellVerdict],
-    claims: Sequence[ClaimResult],
-    seconds: Mapping[str, float],
-    folder: Path,
+    verdicts: Sequence[CellVerdict], claims: Sequence[ClaimResult], seconds: Mapping[str, float], folder: Path
 ) -> dict[str, Any]:
     """Return totals, counts by reading, tables with their cells, and claims as plain values."""
     facts = summarize_verdicts(verdicts)
@@ -339,11 +325,7 @@ def _format_differences(differences: Mapping[str, float] | None) -> tuple[str, s
 
 
 def _format_table_section(table: Mapping[str, Any], verdicts: Sequence[CellVerdict]) -> list[str]:
-    parts = [
-        f"## {table['table']}\n",
-        f"{table['caption']}. `{table['command']}`\n",
-        f"{table['choices']}\n",
-    ]
+    parts = [f"## {table['table']}\n", f"{table['caption']}. `{table['command']}`\n", f"{table['choices']}\n"]
     if any(entry.cell.printed is not None for entry in verdicts):
         numbered, notes = number_notes(make_compared_table(verdicts))
         parts.append(table_as_text(numbered) + "\n")

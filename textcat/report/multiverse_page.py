@@ -76,11 +76,7 @@ def merge_summaries(before: Mapping[str, Any] | None, new: Mapping[str, Any]) ->
         return dict(new)
     experiments = {**before["experiments"], **new["experiments"]}
     claims = {**before["claims"], **new["claims"]}
-    return {
-        **new,
-        "experiments": dict(sorted(experiments.items())),
-        "claims": dict(sorted(claims.items())),
-    }
+    return {**new, "experiments": dict(sorted(experiments.items())), "claims": dict(sorted(claims.items()))}
 
 
 def draw_curves(folder: Path, summary: Mapping[str, Any]) -> dict[str, list[Picture]]:

@@ -19,8 +19,7 @@ from textcat.experiment.run.reading_plan import ReadableExperiment
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.published.check import HEADLINE, CellVerdict, count_verdicts
 from textcat.published.printed_tables import PAPERS
-from textcat.published.reading_summary import FITTED
-from textcat.published.readings import load_readings
+from textcat.published.readings import FITTED, load_readings
 from textcat.report.multiverse_page import read_summary
 
 COMPARED = HEADLINE[:3]

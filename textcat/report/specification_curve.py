@@ -124,11 +124,7 @@ def _group_by_colour(colours: Sequence[str]) -> list[tuple[str, list[int]]]:
 
 
 def _draw_matrix(
-    axes: Any,
-    curve: Curve,
-    order: NDArray[np.intp],
-    rows: Sequence[tuple[str, str]],
-    colours: Sequence[str],
+    axes: Any, curve: Curve, order: NDArray[np.intp], rows: Sequence[tuple[str, str]], colours: Sequence[str]
 ) -> None:
     width = 3.7 if len(order) <= 60 else 2.2
     names = list(dict.fromkeys(name for name, _ in rows))

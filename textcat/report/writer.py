@@ -33,12 +33,7 @@ if TYPE_CHECKING:
 # Endings of the files that decide what a report looks like.
 REPORT_CODE = (".py", ".html", ".css", ".js", ".yaml", ".bib")
 BOOKTABS_NOTE = r"% In the preamble: \usepackage{booktabs}" + "\n"
-LATEX_SIGNS = {
-    "reproduced": "$=$",
-    "close": r"$\sim$",
-    "differs": "!",
-    "above": "$+$",
-}
+LATEX_SIGNS = {"reproduced": "$=$", "close": r"$\sim$", "differs": "!", "above": "$+$"}
 
 
 def as_latex(results: Mapping[str, Any], tables: Sequence[ComparedTable]) -> str:

@@ -25,8 +25,12 @@ from scipy.sparse import csr_array
 
 from textcat.errors import BadDataError, TextcatError, UsageError
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.steps.calibrate import save_calibration
-from textcat.experiment.steps.decide import PER_DOCUMENT_RULES, DecisionRule, load_decision_rule
+from textcat.experiment.steps.decide import (
+    PER_DOCUMENT_RULES,
+    DecisionRule,
+    load_decision_rule,
+    save_calibration,
+)
 from textcat.experiment.steps.models import Model, load_model, save_model
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer, scale_projection
 from textcat.plugins import collect_identities

@@ -21,14 +21,13 @@ from pydantic import ValidationError
 from textcat.errors import UsageError
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import Experiment, RunSettings
-from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps.calibrate import check_probabilities
-from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, fit_thresholds
+from textcat.experiment.steps.decide import DecisionRule, HeldOutScores, check_probabilities, fit_thresholds
 from textcat.experiment.steps.held_out import score_held_out
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
+from textcat.learners.learner_table import validate_parameters
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer, list_labels, list_texts
 from textcat.serving.document_files import NewDocument, read_fields

@@ -189,11 +189,7 @@ def sum_sizes(
 
 
 def clear_artifacts(
-    root: Path,
-    *,
-    experiment: str | None = None,
-    older_than: float | None = None,
-    dry_run: bool = False,
+    root: Path, *, experiment: str | None = None, older_than: float | None = None, dry_run: bool = False
 ) -> Clearing:
     """Delete the artifacts of an experiment, those built more than `older_than` seconds ago, or all.
 

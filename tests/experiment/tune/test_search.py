@@ -11,8 +11,7 @@ import pytest
 
 from textcat.experiment.tune.evaluation import PathResult, PathTask
 from textcat.experiment.tune.findings import answer_more_labels, estimate_effects, extrapolate
-from textcat.experiment.tune.journal import Journal
-from textcat.experiment.tune.search import Search
+from textcat.experiment.tune.search import Journal, Search
 from textcat.experiment.tune.space import Configuration, Space
 from textcat.report.tune_page import plot_effects
 

@@ -13,18 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from textcat.corpora.cards import fingerprint_files
-from textcat.corpora.collection_files import (
-    TreeCorpus,
-    find_files,
-    make_damage_error,
-    read_smart_records,
-)
-from textcat.corpora.document import (
-    CategoryCounts,
-    CountingCorpus,
-    Document,
-    Split,
-)
+from textcat.corpora.collection_files import TreeCorpus, find_files, make_damage_error, read_smart_records
+from textcat.corpora.document import CategoryCounts, CountingCorpus, Document, Split
 from textcat.errors import BadDataError
 from textcat.yaml_reader import read_packaged_yaml
 

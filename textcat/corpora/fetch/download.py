@@ -29,18 +29,8 @@ if TYPE_CHECKING:
     import urllib.error
 
 
-@dataclass(frozen=True, slots=True)
-class TransferProgress:
-    """The progress of one transfer: bytes done and in total, bytes per second."""
-
-    what: str
-    done: int
-    total: int | None
-    rate: float
-    seconds_left: float | None
-
-
-ProgressCallback = Callable[[TransferProgress], None]
+# Receives the bytes done, their total if it is known, and the name of the transfer with its rate and the time left.
+ProgressCallback = Callable[[int, int | None, str], None]
 
 
 @dataclass(frozen=True)
@@ -82,14 +72,14 @@ class TransferMeter:
             )
         if self.report is not None:
             rate = self.received / max(time.monotonic() - self.started, 1e-9)
-            left = None if self.total is None or rate == 0 else (self.total - done) / rate
-            self.report(TransferProgress(self.what, done, self.total, rate, left))
+            known = self.total is not None and rate > 0
+            left = f", {((self.total or 0) - done) / rate:.0f} s left" if known else ""
+            self.report(done, self.total, f"{self.what} at {rate / 1e6:.1f} MB/s{left}")
 
 
 _READ_BYTES = 1 << 16
 # `str.isdigit` accepts signs that `int` refuses, and `int` refuses thousands of digits.
 _SIZE = re.compile("[0-9]{1,18}")
-__all__ = ["Download", "ProgressCallback", "RetryPolicy", "TransferProgress", "remove_note"]
 _RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 

@@ -30,16 +30,16 @@ from textcat.experiment.steps.fetch import DocumentSource, fetch_documents
 from textcat.published.check import CellValues, MeasureValues, find_cell_values
 from textcat.published.claims import load_claims
 from textcat.published.printed_tables import PublishedCell, load_all_cells
-from textcat.published.reading_summary import (
+from textcat.published.readings import (
     FITTED,
     MeasuredReading,
+    Readings,
     compute_main_effects,
     compute_mean_difference,
     find_nearest,
     summarize_cells,
     summarize_claims,
 )
-from textcat.published.readings import Readings
 from textcat.store import Recipe, Store
 from textcat.store.arrays import read_json, write_json
 from textcat.store.artifacts import RecordingStore
@@ -220,8 +220,7 @@ class Multiverse:
         cells = list_experiment_cells(experiment, next(iter(measured.measured.values())))
         found = [
             MeasuredReading(
-                dict(zip(names, options, strict=True)),
-                find_cell_values(cells, {experiment.name: measures}),
+                dict(zip(names, options, strict=True)), find_cell_values(cells, {experiment.name: measures})
             )
             for options, measures in measured.measured.items()
         ]

@@ -19,12 +19,7 @@ from textcat.evaluation.comparison import (
     describe_overall,
     describe_tests,
 )
-from textcat.evaluation.measures import (
-    Bools,
-    ContingencyTable,
-    count_contingency,
-    make_dense_labels,
-)
+from textcat.evaluation.measures import Bools, ContingencyTable, count_contingency, make_dense_labels
 from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain

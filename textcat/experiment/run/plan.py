@@ -8,8 +8,7 @@ from pathlib import Path
 
 from textcat.experiment.context import Step
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.steps.calibrate import make_calibrate_step
-from textcat.experiment.steps.decide import make_decide_step
+from textcat.experiment.steps.decide import make_calibrate_step, make_decide_step
 from textcat.experiment.steps.evaluate import make_evaluate_step
 from textcat.experiment.steps.tokenize import make_tokenize_step
 from textcat.experiment.steps.train import make_train_step

@@ -24,13 +24,13 @@ from pydantic import BaseModel
 
 from textcat.errors import UsageError
 from textcat.experiment.spec.experiment import OPTIONAL_SECTIONS, Experiment, RunSettings
-from textcat.experiment.spec.learner_table import LEARNERS
 from textcat.experiment.spec.loading import (
     derive_experiment_name,
     find_experiment,
     read_experiment_source,
     validate_experiment,
 )
+from textcat.learners.learner_table import LEARNERS
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
 from textcat.published.check import CellValues
 from textcat.published.readings import Assignment, Question, Readings

@@ -33,12 +33,12 @@ from textcat.experiment.run.plan import Chain, Plan
 from textcat.experiment.run.results_file import split_category_measure
 from textcat.experiment.run.results_schema import FORMAT
 from textcat.experiment.spec.experiment import ComparisonSettings, Experiment, RunSettings
-from textcat.experiment.spec.learner_table import list_method_names, validate_parameters
 from textcat.experiment.steps.block_outcome import read_decisions, read_scores
 from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
+from textcat.learners.learner_table import list_method_names, validate_parameters
 from textcat.plugins import collect_identities
 from textcat.store import hash_json
 from textcat.store.arrays import read_array, read_json, read_mask

@@ -10,7 +10,7 @@ from pydantic import Field, PrivateAttr, field_validator, model_validator
 from textcat.corpora.own.tables import TABLES
 from textcat.corpora.registry import OWN_TEXT_FORMATS
 from textcat.evaluation.run_measures import EvaluationSettings
-from textcat.selection.choice import SelectionSettings
+from textcat.selection import SelectionSettings
 from textcat.settings import GrowingSettings, StrictSettings
 from textcat.text.text_settings import TextSettings
 from textcat.text.vectorizer import VectorSettings

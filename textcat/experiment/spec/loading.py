@@ -13,9 +13,9 @@ from textcat.corpora.registry import OWN_FORMATS, find_option_fault, list_builti
 from textcat.errors import UsageError
 from textcat.experiment.spec.config_files import find_config_folders, find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
-from textcat.experiment.spec.learner_table import LEARNERS, validate_parameters
-from textcat.experiment.steps.calibrate import check_probabilities
+from textcat.experiment.steps.decide import check_probabilities
 from textcat.experiment.steps.vectorize import keeps_all_features
+from textcat.learners.learner_table import LEARNERS, validate_parameters
 from textcat.plugins import list_known_names
 from textcat.yaml_reader import (
     KeyPath,

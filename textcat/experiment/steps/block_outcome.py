@@ -37,8 +37,7 @@ from textcat.evaluation.ranking import TopLabels
 from textcat.evaluation.run_measures import EvaluationCounts
 from textcat.experiment.context import RunContext
 from textcat.experiment.steps.decide import DecisionRule
-from textcat.experiment.steps.models import Model
-from textcat.experiment.steps.score_blocks import find_tree_labels, map_score_blocks
+from textcat.experiment.steps.models import Model, find_tree_labels, map_score_blocks
 from textcat.learners.label_tree import UNREACHED, LabelTree
 from textcat.store.arrays import read_array, read_mask, read_matrix, write_array, write_mask, write_matrix
 from textcat.thresholds.calibration import Calibration

@@ -34,8 +34,7 @@ from textcat.experiment.steps.block_outcome import (
     write_kept_scores,
 )
 from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
-from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.score_blocks import is_too_large
+from textcat.experiment.steps.models import Model, is_too_large, load_model
 from textcat.experiment.steps.studies import STUDIES, StudyInput
 from textcat.experiment.steps.vectorize import (
     LearningSteps,

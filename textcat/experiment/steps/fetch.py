@@ -59,7 +59,7 @@ def fetch_documents(experiment: Experiment, context: RunContext) -> DocumentSour
         context.data,
         mirror=context.mirror,
         offline=context.offline,
-        progress=context.download_progress,
+        progress=context.progress,
     )
     return DocumentSource(report.folder, report.fingerprint, report.fresh)
 

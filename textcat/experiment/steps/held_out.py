@@ -18,10 +18,9 @@ from textcat.evaluation.curves import find_break_even
 from textcat.evaluation.measures import Floats, argmax_accuracy, count_contingency, micro_f1
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
-from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner, load_learner
-from textcat.experiment.steps.models import Model, load_model
-from textcat.experiment.steps.score_blocks import BlockResult, choose_block_width
+from textcat.experiment.steps.models import BlockResult, Model, choose_block_width, load_model
+from textcat.learners.learner_table import validate_parameters
 from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
 from textcat.store import Recipe

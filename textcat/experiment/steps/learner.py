@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
-from textcat.experiment.spec.learner_table import validate_parameters
 from textcat.experiment.steps.models import Model
-from textcat.learners.parameters import LearnerParameters
+from textcat.learners.learner_table import LearnerParameters, validate_parameters
 from textcat.linear.cross_validation import HyperparameterChoice
 from textcat.linear.mapped_arrays import select_rows
 from textcat.parallel import Executor
@@ -136,12 +135,7 @@ class Learner(ABC, Generic[Parameters]):
         return False
 
     def score_folds(
-        self,
-        problem: LearningProblem,
-        parameters: Parameters,
-        model: Model,
-        folds: Sequence[Fold],
-        jobs: int,
+        self, problem: LearningProblem, parameters: Parameters, model: Model, folds: Sequence[Fold], jobs: int
     ) -> list[NDArray[np.float64]]:
         """Return the scores of each fold's held-out rows by a model trained on its other rows.
 

@@ -19,9 +19,9 @@ from textcat.evaluation.curves import find_break_even
 from textcat.evaluation.measures import count_contingency, count_positives, micro_f1, sort_by_size
 from textcat.evaluation.ranking import find_top_labels, measure_ranking
 from textcat.experiment.spec.experiment import SearchSettings
-from textcat.experiment.spec.learner_table import LEARNERS, LinearParameters
 from textcat.experiment.steps.learner import Fold, Learner, LearningProblem, ParameterChoice
 from textcat.experiment.steps.models import Model
+from textcat.learners.learner_table import LEARNERS, LinearParameters
 from textcat.linear import fit, fit_path
 from textcat.linear.cross_validation import (
     HyperparameterChoice,

@@ -12,12 +12,12 @@ import numpy as np
 
 from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings
-from textcat.experiment.spec.learner_table import LEARNERS, list_method_names, validate_parameters
 from textcat.experiment.steps.compile_early import compile_kernels
 from textcat.experiment.steps.held_out import search_parameter
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.vectorize import LearningSteps
+from textcat.learners.learner_table import LEARNERS, list_method_names, validate_parameters
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
 from textcat.store import Recipe

@@ -30,8 +30,7 @@ from textcat.experiment.spec.experiment import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.tokenize import Counts, read_counts
 from textcat.plugins import collect_identities
-from textcat.selection import select_features
-from textcat.selection.choice import SelectionSettings
+from textcat.selection import SelectionSettings, select_features
 from textcat.splits import RowNumbers, draw_random_split, make_folds
 from textcat.store import Recipe
 from textcat.store.arrays import (

@@ -5,20 +5,69 @@ so far and random ones), measures them on the first rung and lets one in three g
 configuration with a loss is measured for all values of C, later ones for the best C so far, and other values are tried
 for a new best.
 What is drawn depends on the seed and on values measured before, never on the clock: time only cuts the list.
+
+The journal of a search has every measured path, so that a search that was stopped continues where it was.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
+from textcat.errors import BadDataError
 from textcat.experiment.tune.evaluation import Evaluator, PathResult, PathTask
-from textcat.experiment.tune.journal import Journal
 from textcat.experiment.tune.space import Configuration
+from textcat.store.files import write_atomically
+
+JOURNAL_FORMAT = 1
+
+
+def make_journal_key(facts: Mapping[str, Any]) -> str:
+    """Return a key of everything that decides the measured values."""
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass
+class Journal:
+    """Measured paths by configuration, fold and values of C, written to a file after each."""
+
+    path: Path
+    key: str
+    entries: dict[str, PathResult] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, path: Path, key: str) -> Journal:
+        """Return the journal in a file, or an empty one if there is none or it is of other data or settings."""
+        if not path.exists():
+            return cls(path, key)
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+            if data["format"] != JOURNAL_FORMAT or data["key"] != key:
+                return cls(path, key)
+            entries = {name: PathResult.from_dict(entry) for name, entry in data["entries"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+            hint = "Delete it; the search then starts again."
+            raise BadDataError(f"not readable as a journal: {error}", where=str(path), hint=hint) from error
+        return cls(path, key, entries)
+
+    def find(self, entry: str) -> PathResult | None:
+        """Return a measured path."""
+        return self.entries.get(entry)
+
+    def add(self, entry: str, result: PathResult) -> None:
+        """Keep a measured path and write the file."""
+        self.entries[entry] = result
+        written = {name: result.as_dict() for name, result in self.entries.items()}
+        text = json.dumps({"format": JOURNAL_FORMAT, "key": self.key, "entries": written}, indent=1)
+        write_atomically(self.path, text + "\n")
+
 
 # A configuration this far (in percent) below the best so far on the same folds does not go on.
 HOPELESS = 1.0

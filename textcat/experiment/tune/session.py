@@ -17,8 +17,7 @@ from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.tune.documents import SINGLE_WORDS, TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator, choose_metric
 from textcat.experiment.tune.findings import collect_findings
-from textcat.experiment.tune.journal import Journal, make_journal_key
-from textcat.experiment.tune.search import Candidate, Search, SearchListener
+from textcat.experiment.tune.search import Candidate, Journal, Search, SearchListener, make_journal_key
 from textcat.experiment.tune.space import SEARCH_TOLERANCE, Space
 from textcat.experiment.tune.tuned import (
     FILE,

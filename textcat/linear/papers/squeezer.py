@@ -56,9 +56,7 @@ def squeeze(
     """
     if features < 0:
         raise UsageError(
-            f"features must be 0 or more, not {features}",
-            where="squeeze",
-            hint="Give a number such as 10.",
+            f"features must be 0 or more, not {features}", where="squeeze", hint="Give a number such as 10."
         )
     settings = {**settings, "prior": "laplace"}
     labels = labels_as_columns(Y, X.shape[0])

@@ -1,30 +1,35 @@
-"""Division of categories into blocks and parts: how few numbers a pass can read, and work for several threads.
+"""Blocks of categories: division into blocks and parts for the threads, checks of solutions, dropping of small weights.
 
 A block costs the nonzeros of every feature that any of its categories may use. Where categories have different
 selected features it can be cheaper to solve them apart. A block becomes a problem on its own features; its parts keep
 these features, so that sums over a document are made in the same order, and share the matrix. The weights
 do not depend on the division: a lane never moves a feature that its category did not select.
+
+A collection with thousands of labels has most of its weights near zero: they take the memory, and change no ranking.
+Small weights of a solved block are dropped, the others kept as CSC float32, and the certificates say what that cost.
+The constants are kept as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Lock
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.linear.certificate import BlockResult
-from textcat.linear.problem import (
-    LANE_STEP,
-    Bools,
-    Floats,
-    LinearProblem,
-    ProblemMatrix,
-    compute_lane_width,
-)
+from textcat.errors import StageFailedError
+from textcat.linear.certificate import BlockResult, Certificate
+from textcat.linear.losses import LOSS_NAMES
+from textcat.linear.mapped_arrays import convert_dtype
+from textcat.linear.priors import ALL_PRIORS
+from textcat.linear.problem import LANE_STEP, Bools, Floats, LinearProblem, ProblemMatrix, compute_lane_width
+from textcat.parallel.executors import run_in_threads
+from textcat.plugins import Plugin, find_plugin, report_plugin_errors
 
 # The cost of reading a number of the matrix, in lanes of arithmetic. The division of blocks is part of a result:
 # numpy sums a single category, for its certificate, in another order.
@@ -63,18 +68,8 @@ def _find_cheapest_division(
         _find_cheapest_division(mask, sizes, documents, half)
         for half in (slice(block.start, middle), slice(middle, block.stop))
     ]
-    apart = sum(each for each, _ in halves)
+    apart = sum(cost_of_half for cost_of_half, _ in halves)
     return (apart, [part for _, parts in halves for part in parts]) if apart < cost else (cost, [block])
-
-
-def solve_on_used_features(
-    solve_block: SolveBlock, problem: LinearProblem, block: slice, options: Any, start: Floats, *, dual: bool
-) -> BlockResult:
-    """Solve a block on the features that it uses; with `dual`, `start` holds dual variables, not weights."""
-    used = np.asarray(problem.free(block).any(axis=1))
-    if used.all():
-        return solve_block(problem, block, options, start)
-    return _solve_restricted(solve_block, _restrict_problem(problem, used), block, options, start, used, dual)
 
 
 def _solve_restricted(
@@ -87,10 +82,10 @@ def _solve_restricted(
     dual: bool,
 ) -> BlockResult:
     """Solve a block of a problem on the features `used`; return the weights of all features."""
-    found = solve_block(problem, block, options, start if dual else start[used])
-    weights = np.zeros((len(used), found.weights.shape[1]))
-    weights[used] = found.weights
-    return replace(found, weights=weights)
+    result = solve_block(problem, block, options, start if dual else start[used])
+    weights = np.zeros((len(used), result.weights.shape[1]))
+    weights[used] = result.weights
+    return replace(result, weights=weights)
 
 
 def _restrict_problem(problem: LinearProblem, used: NDArray[np.bool_]) -> LinearProblem:
@@ -215,8 +210,10 @@ def divide_block(
 
 
 def _divide_where_cheaper(part: Part, make_part: Callable[[NDArray[np.int64]], Part]) -> list[Part]:
-    found = [each for half in _halve(part, make_part) for each in _divide_where_cheaper(half, make_part)]
-    return found if found and sum(each.cost for each in found) < part.cost else [part]
+    parts = [
+        smaller for half in _halve(part, make_part) for smaller in _divide_where_cheaper(half, make_part)
+    ]
+    return parts if parts and sum(smaller.cost for smaller in parts) < part.cost else [part]
 
 
 def _halve(part: Part, make_part: Callable[[NDArray[np.int64]], Part]) -> list[Part]:
@@ -239,3 +236,114 @@ def solve_part(
     if not part.block.narrow or used is None:
         return solve_block(problem, block, options, start)
     return _solve_restricted(solve_block, problem, block, options, start, used, dual)
+
+
+# Categories that are solved before their weights are pruned: their dense weights are in memory together.
+MAX_BLOCK = 512
+
+
+@dataclass(frozen=True)
+class PrunedBlock:
+    """Sparse weights of a block (features x categories, without the constant), its constants and certificates."""
+
+    coef: sp.csc_matrix
+    constants: Floats
+    certificates: Sequence[Certificate]
+    dual: None = None
+
+
+def split_blocks(blocks: Sequence[slice]) -> list[slice]:
+    """Split blocks of categories into blocks of at most MAX_BLOCK."""
+    return [
+        slice(start, min(start + MAX_BLOCK, block.stop))
+        for block in blocks
+        for start in range(block.start, block.stop, MAX_BLOCK)
+    ]
+
+
+def prune_block(problem: LinearProblem, solved: BlockResult, threshold: float, jobs: int) -> PrunedBlock:
+    """Drop weights below the threshold; add the share dropped and the largest change of a score to certificates."""
+    features = problem.features - (problem.bias != 0.0)
+    dense, width = solved.weights[:features], solved.weights.shape[1]
+    constants = solved.weights[features] if problem.bias != 0.0 else np.zeros(width)
+    coef = sp.csc_matrix(np.where(np.abs(dense) >= threshold, dense, 0.0).astype(np.float32))
+    used = np.count_nonzero(dense, axis=0)
+    shares = 1.0 - np.diff(coef.indptr) / np.maximum(used, 1)
+    changes = _measure_changes(problem, dense, coef, jobs)
+    certificates = [
+        replace(one, pruned_share=float(share) if any_used else 0.0, pruned_change=float(change))
+        for one, share, any_used, change in zip(solved.certificates, shares, used, changes, strict=True)
+    ]
+    return PrunedBlock(coef, np.array(constants), certificates)
+
+
+def _measure_changes(problem: LinearProblem, dense: Floats, coef: sp.csc_matrix, jobs: int) -> Floats:
+    """Return the largest change of a training document's score, for each category."""
+    from textcat.linear.simd import WIDTH  # noqa: PLC0415 - loads numba
+
+    rows = problem.rows
+    spans = np.stack((rows.indptr[:-1], rows.indptr[1:]), axis=1).astype(np.int64)
+    matrix = (spans, rows.indices.astype(np.int32, copy=False), convert_dtype(rows.data, np.float32))
+    starts = range(0, dense.shape[1], WIDTH)
+    work = partial(_measure_group, problem.features, matrix, dense, coef)
+    parts = run_in_threads(jobs, [partial(work, start) for start in starts])
+    return np.concatenate([np.zeros(0), *parts])
+
+
+def _measure_group(features: int, matrix: Any, dense: Floats, coef: sp.csc_matrix, start: int) -> Floats:
+    from textcat.linear.fast.layout import multiply_all_rows  # noqa: PLC0415 - loads numba
+    from textcat.linear.simd import WIDTH  # noqa: PLC0415 - loads numba
+
+    stop = min(start + WIDTH, dense.shape[1])
+    dropped = np.zeros((features, WIDTH), np.float32)
+    dropped[: len(dense), : stop - start] = dense[:, start:stop] - coef[:, start:stop].toarray()
+    changes = np.empty((len(matrix[0]), WIDTH), np.float32)
+    spans, indices, data = matrix
+    multiply_all_rows(spans, indices, data, dropped, changes)
+    return np.asarray(np.abs(changes).max(axis=0, initial=0.0)[: stop - start], dtype=np.float64)
+
+
+def join_pruned(blocks: Sequence[PrunedBlock]) -> sp.csc_matrix:
+    """Return the weights of consecutive blocks side by side."""
+    return sp.csc_matrix(sp.hstack([block.coef for block in blocks], format="csc"))
+
+
+def check_solver(plugin: Plugin, solve_block: SolveBlock) -> SolveBlock:
+    """Return the solver of a plugin with checks of what it returns; it may change its copy of the start."""
+
+    def solve(problem: LinearProblem, block: slice, options: Any, start: Floats) -> BlockResult:
+        with report_plugin_errors(plugin, "failed"):
+            result = solve_block(problem, block, options, start.copy())
+            if not isinstance(result, BlockResult):
+                raise TypeError(f"it must return a BlockResult, not {result!r:.80}")
+            weights = np.asarray(result.weights)
+            if weights.dtype.kind != "f" or weights.shape != start.shape:
+                raise TypeError(f"its weights must be numbers of shape {start.shape}, not {weights!r:.80}")
+            if len(result.certificates) != start.shape[1]:
+                raise ValueError(f"it returned {len(result.certificates)} certificates, not {start.shape[1]}")
+            if not np.isfinite(weights).all():
+                raise ValueError("its weights are not finite")
+        return result
+
+    return solve
+
+
+def check_finite(results: Sequence[Any], loss: str, prior: str) -> None:
+    """Raise StageFailedError if weights or objectives are not finite; name the plugin of the loss or the prior."""
+    if all(map(_is_finite, results)):
+        return
+    used = (find_plugin("losses", loss, LOSS_NAMES), find_plugin("priors", prior, ALL_PRIORS))
+    for plugin in filter(None, used):
+        with report_plugin_errors(plugin, "failed"):
+            raise ValueError("it led to weights or an objective that are not finite")
+    raise StageFailedError(
+        "training led to weights or an objective that are not finite",
+        where="fit",
+        hint="Scale the features, for example to documents of length 1; their squares must not overflow.",
+    )
+
+
+def _is_finite(result: BlockResult | PrunedBlock) -> bool:
+    parts = (result.weights,) if isinstance(result, BlockResult) else (result.coef.data, result.constants)
+    objectives = [certificate.objective or 0.0 for certificate in result.certificates]
+    return all(bool(np.isfinite(part).all()) for part in (*parts, objectives))
