@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.errors import UsageError
+from textcat.published import check
 from textcat.published.check import (
     Deviation,
     find_cell_values,
@@ -259,15 +260,11 @@ def test_pinned_values_and_deviations_name_published_cells():
         assert deviation.evidence
 
 
-def test_pinned_values_and_deviations_of_another_file(tmp_path):
-    pinned = tmp_path / "pinned.yaml"
-    pinned.write_text(f'"{BEP}": 86.2\n')
-    assert load_pinned(pinned) == {BEP: 86.2}
-    pinned.write_text(f'"{BEP}": high\n')
-    with pytest.raises(UsageError, match="invalid contents"):
-        load_pinned(pinned)
-    with pytest.raises(UsageError, match="cannot read"):
-        load_deviations(tmp_path / "absent.yaml")
+@pytest.mark.parametrize("load", [load_pinned, load_deviations])
+def test_wrong_pinned_values_and_deviations_are_refused(load, monkeypatch):
+    monkeypatch.setattr(check, "read_packaged_yaml", lambda name: {BEP: "high"})
+    with pytest.raises(UsageError, match=r"(pinned|deviations)\.yaml: invalid"):
+        load()
 
 
 def test_every_kind_of_tolerance_is_used():

@@ -246,7 +246,7 @@ def test_a_failing_test_decides_even_if_another_was_not_run():
     assert evaluate_claim(claim, {"e": {"r": {"a": 2.0}}}).outcome == "fails"
     result = evaluate_claim(claim, {"e": {"r": {"a": 0.5}}})
     assert result.outcome == "not run"
-    assert [(entry.measure, entry.value) for entry in result.evidence] == [("a", 0.5), ("b", None)]
+    assert [(place.measure, value) for place, value in result.evidence.items()] == [("a", 0.5), ("b", None)]
 
 
 @given(st.lists(st.sampled_from([0.5, 2.0, math.nan, None]), min_size=1, max_size=5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from textcat.report.baseline_table import baselines_as_markdown, list_baseline_rows, summarize_baselines
+from textcat.report.comparison_tables import baselines_as_markdown, list_baseline_rows, summarize_baselines
 from textcat.report.gate import find_results, judge_baselines
 from textcat.report.matrix import write_matrix
 

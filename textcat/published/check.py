@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Literal
 
 from textcat.published.printed_tables import PublishedCell, validate_contents
@@ -25,7 +24,7 @@ from textcat.published.verdicts import (
     subtract_printed,
 )
 from textcat.settings import StrictSettings
-from textcat.yaml_reader import read_packaged_yaml, read_yaml
+from textcat.yaml_reader import read_packaged_yaml
 
 PINNED_HEADER = """# The measured value of each cell that was accepted last, in the unit of our measures.
 # A value that moves by more than its kind allows (0.05 unless tolerances.yaml says otherwise) fails.
@@ -52,14 +51,16 @@ class Deviation(StrictSettings):
         return re.fullmatch(pattern, cell_id) is not None
 
 
-def load_deviations(path: Path | None = None) -> list[Deviation]:
-    """Load the known deviations from the package, or from `path`."""
-    return list(_load(list[Deviation], "deviations.yaml", path, []))
+def load_deviations() -> list[Deviation]:
+    """Load the known deviations."""
+    contents = read_packaged_yaml("published/deviations.yaml") or []
+    return list(validate_contents(list[Deviation], contents, "deviations", "deviations.yaml"))
 
 
-def load_pinned(path: Path | None = None) -> dict[str, float]:
-    """Load the pinned values from the package, or from `path`."""
-    return dict(_load(dict[str, float], "pinned.yaml", path, {}))
+def load_pinned() -> dict[str, float]:
+    """Load the pinned values by cell."""
+    contents = read_packaged_yaml("published/pinned.yaml") or {}
+    return dict(validate_contents(dict[str, float], contents, "pinned values", "pinned.yaml"))
 
 
 def render_pinned(measured: Mapping[str, float | None], order: Iterable[str]) -> str:
@@ -77,11 +78,6 @@ def _format_value(value: float) -> str:
     text = repr(round(value, 4)) if abs(value) >= 0.1 or value == 0 else f"{value:.4g}"
     # YAML 1.1 reads 1e-05 as a string; a float needs a decimal point.
     return text if "e" not in text or "." in text else text.replace("e", ".0e")
-
-
-def _load(kind: Any, packaged_name: str, path: Path | None, empty: Any) -> Any:
-    data = read_packaged_yaml(f"published/{packaged_name}") if path is None else read_yaml(path).data
-    return validate_contents(kind, data or empty, "contents", str(path or packaged_name))
 
 
 MeasureValues = Mapping[str, float | None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any, Literal
@@ -35,23 +35,13 @@ class Claim(StrictSettings):
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """A number that a claim depends on; the value is None if it is not available."""
-
-    experiment: str
-    run: str
-    measure: str
-    value: float | None
-
-
-@dataclass(frozen=True)
 class ClaimResult:
-    """Outcome of a claim, a sentence with its numbers per test, and every number used."""
+    """Outcome of a claim, a sentence with its numbers per test, and every number used (None: not available)."""
 
     claim: Claim
     outcome: ClaimOutcome
     figures: tuple[str, ...]
-    evidence: tuple[Evidence, ...]
+    evidence: Mapping[ResultPlace, float | None]
 
     def describe(self) -> dict[str, Any]:
         """Return the result as plain values for JSON."""
@@ -62,7 +52,7 @@ class ClaimResult:
             "where": self.claim.where,
             "outcome": self.outcome,
             "figures": list(self.figures),
-            "evidence": [asdict(entry) for entry in self.evidence],
+            "evidence": [{**asdict(place), "value": value} for place, value in self.evidence.items()],
             "cannot_run": self.claim.cannot_run if self.outcome == "not run" else None,
             "note": self.claim.note,
             "identity": self.claim.identity,
@@ -102,10 +92,9 @@ def evaluate_claim(claim: Claim, results: MeasuresByExperiment) -> ClaimResult:
         else:
             outcomes.append("holds" if answer.holds else "fails")
             figures.append(answer.sentence)
-    evidence = tuple(Evidence(place.experiment, place.run, place.measure, seen[place]) for place in seen)
     worst_first: tuple[ClaimOutcome, ...] = ("fails", "not run", "holds")
-    outcome: ClaimOutcome = next((each for each in worst_first if each in outcomes), "holds")
-    return ClaimResult(claim, outcome, tuple(dict.fromkeys(figures)), evidence)
+    outcome: ClaimOutcome = next((kind for kind in worst_first if kind in outcomes), "holds")
+    return ClaimResult(claim, outcome, tuple(dict.fromkeys(figures)), seen)
 
 
 def count_outcomes(results: Sequence[ClaimResult]) -> dict[str, int]:
@@ -121,7 +110,7 @@ def list_places(claim: Claim) -> list[ResultPlace]:
     selections = [
         value for test in claim.tests for value in vars(test).values() if isinstance(value, NumberSelection)
     ]
-    return list(dict.fromkeys(place for each in selections for place in each.list_all_places()))
+    return list(dict.fromkeys(place for selection in selections for place in selection.list_all_places()))
 
 
 def list_claim_experiments(claim: Claim) -> list[str]:

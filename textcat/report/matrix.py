@@ -20,16 +20,19 @@ from textcat.published.baselines import describe_counts
 from textcat.published.check import HEADLINE, VERDICTS, CellVerdict, summarize_differences, summarize_verdicts
 from textcat.published.claims import ClaimResult, count_outcomes, evaluate_claim, load_claims
 from textcat.published.printed_tables import PAPERS, load_paper
-from textcat.report.baseline_table import (
-    HEADERS,
-    RULE,
-    TITLE,
-    baselines_as_markdown,
-    list_baseline_rows,
-    summarize_baselines,
-)
 from textcat.report.citations import cite, join_unique_entries
-from textcat.report.comparison_tables import format_legend, make_compared_table, number_notes, table_as_text
+from textcat.report.comparison_tables import (
+    BASELINE_HEADERS,
+    BASELINES_RULE,
+    BASELINES_TITLE,
+    baselines_as_markdown,
+    format_legend,
+    list_baseline_rows,
+    make_compared_table,
+    number_notes,
+    summarize_baselines,
+    table_as_text,
+)
 from textcat.report.experiment_page import Picture, describe_machine, group_deviations, render_template
 from textcat.report.gate import ResultsByExperiment, judge_baselines, judge_results
 from textcat.report.paper_figures import FIGURES
@@ -157,10 +160,10 @@ def render_matrix_page(
             for paper in PAPERS
         ],
         baselines={
-            "title": TITLE,
-            "rule": RULE.replace("`", ""),
+            "title": BASELINES_TITLE,
+            "rule": BASELINES_RULE.replace("`", ""),
             "counts": describe_counts(matrix["baselines"]["counts"]),
-            "headers": HEADERS,
+            "headers": BASELINE_HEADERS,
             "collections": [
                 each | {"rows": list_baseline_rows(each)} for each in matrix["baselines"]["collections"]
             ],

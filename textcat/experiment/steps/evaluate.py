@@ -36,13 +36,7 @@ from textcat.experiment.steps.block_outcome import (
 from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.models import Model, is_too_large, load_model
 from textcat.experiment.steps.studies import STUDIES, StudyInput
-from textcat.experiment.steps.vectorize import (
-    LearningSteps,
-    Vectors,
-    read_projection,
-    read_test_matrix,
-    read_vectors,
-)
+from textcat.experiment.steps.vectorize import LearningSteps, Vectors, read_vectors
 from textcat.plugins import collect_identities
 from textcat.store import Recipe
 from textcat.store.arrays import read_json, write_json
@@ -73,15 +67,13 @@ def make_evaluate_step(
         vectors = read_vectors(vectorized.build_folder(context))
         model = load_model(trained.build_folder(context))
         rule = build_decision_rule(context, run, decided, calibrated, vectors.priors, single_label=single)
-        train: Any = vectors.train
-        if projected:
-            train = read_projection(projected.build_folder(context), "train", run)
+        train = source.read_matrix(context, vectors, "train")
         inputs = _EvaluationInputs(
             run,
             vectors,
             model,
             rule,
-            read_test_matrix(context, run, vectors, projected),
+            source.read_matrix(context, vectors, "test"),
             train[: vectors.train_documents] if vectors.names else train,
         )
         if _can_use_blocks(experiment, inputs):

@@ -9,7 +9,7 @@ from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -332,12 +332,6 @@ def make_project_step(run: RunSettings, seed: int, vectorized: Step) -> Step | N
     return Step("select", f"project on {wanted} latent dimensions", recipe, make, (vectorized,))
 
 
-def read_projection(folder: Path, part: str, run: RunSettings) -> NDArray[np.float32]:
-    """Read the leading latent dimensions of a part (train or test), scaled for the run."""
-    features = read_array(folder, part, mapped=True)
-    return scale_projection(features, run.projection, read_array(folder, "singular_values"))
-
-
 def scale_projection(
     features: NDArray[Any], settings: ProjectionSettings | None, singular_values: NDArray[Any]
 ) -> NDArray[np.float32]:
@@ -366,23 +360,24 @@ class LearningSteps:
     def assemble_problem(self, context: RunContext) -> LearningProblem:
         """Return the learning problem of the run's training documents."""
         vectors = read_vectors(self.vectorized.build_folder(context))
-        X: Any = vectors.train
-        if self.projected:
-            X = read_projection(self.projected.build_folder(context), "train", self.settings)
-        mask = read_selection(self.selected, context)
+        X, mask = self.read_matrix(context, vectors, "train"), read_selection(self.selected, context)
         problem = LearningProblem(X, vectors.train_labels, mask, self.seed, vectors.names)
         wanted = self.settings.train_documents
         return problem if wanted is None else _sample_documents(problem, wanted)
+
+    def read_matrix(self, context: RunContext, vectors: Vectors, part: Literal["train", "test"]) -> Any:
+        """Return the training or test documents as the run's learner sees them."""
+        if self.projected is None:
+            return getattr(vectors, part)
+        folder = self.projected.build_folder(context)
+        features, singular_values = (
+            read_array(folder, part, mapped=True),
+            read_array(folder, "singular_values"),
+        )
+        return scale_projection(features, self.settings.projection, singular_values)
 
 
 def _sample_documents(problem: LearningProblem, documents: int) -> LearningProblem:
     """Draw documents by the seed and keep their order; a smaller sample is part of a larger one."""
     order = np.random.default_rng(problem.seed).permutation(problem.documents)
     return problem.rows(problem.add_names(np.sort(order[:documents])))
-
-
-def read_test_matrix(context: RunContext, run: RunSettings, vectors: Vectors, projected: Step | None) -> Any:
-    """Return the test documents as the run's learner sees them."""
-    if projected:
-        return read_projection(projected.build_folder(context), "test", run)
-    return vectors.test
