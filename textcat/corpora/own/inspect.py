@@ -31,9 +31,11 @@ from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 from textcat.yaml_reader import list_first
 
-_LENIENT = {"malformed": "skip", "encoding": "replace"}
+_LENIENT = {"malformed": "skip", "open-quote": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
+# With more documents times labels than this, the scores of a document's labels are not in memory at once.
+MOST_SCORES = 20_000_000
 # Where no document has several labels, up to this share without any is taken for missing labels.
 _LEFT_OUT = 0.02
 _NO_VALUES = {"nan", "none", "null", "na", "n/a", "nat"}
@@ -182,6 +184,12 @@ class Inspection:
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
 
     @property
+    def at_least_one(self) -> bool:
+        """Whether each document has a label and so gets one; with more scores, labels are decided in blocks."""
+        counts = self.counts
+        return not counts.unlabelled and counts.used * counts.number_of_categories <= MOST_SCORES
+
+    @property
     def short_texts(self) -> bool:
         """Whether texts have so few words that n-grams of characters are added."""
         return self.counts.has_short_texts
@@ -291,7 +299,7 @@ def _make_table_policy(
     guess: ColumnGuess, table: TableSummary, problems: Problems, *, has_test_file: bool
 ) -> dict[str, str]:
     """Return the policy with which the documents can be read; ids of a second file may be those of the first."""
-    policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
+    policy = {kind: "skip" for kind in ("malformed", "open-quote") if problems.counts[kind]}
     needed = [*guess.text, *guess.labels, *([guess.side.column] if guess.side else [])]
     if any(column.present < table.rows for column in needed):
         policy["missing"] = "skip"
