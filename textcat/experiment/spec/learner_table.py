@@ -12,19 +12,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from textcat.learners.parameters import (
-    LabelTreeParameters,
-    LearnerParameters,
-    MeritParameters,
-    MulticategoryMeritParameters,
-    MulticlassParameters,
-    NaiveBayesParameters,
-    OnlineParameters,
-    RatioParameters,
-    SmoParameters,
-    SoftmaxParameters,
-    TreeParameters,
-)
+from textcat.learners import parameters as own
+from textcat.learners.parameters import LearnerParameters
 from textcat.plugins import KnownName
 from textcat.yaml_reader import read_packaged_yaml, suggest_names
 
@@ -102,22 +91,22 @@ USUAL_NAMES: dict[str, str] = _TEXTS["usual_names"]
 
 
 _OTHERS: dict[str, dict[str, Any]] = {
-    "naive_bayes": {"parameters": NaiveBayesParameters},
-    "naive_bayes_multiclass": {"parameters": NaiveBayesParameters},
-    "smo": {"parameters": SmoParameters, "categories_at_once": 16},
-    "perceptron": {"parameters": OnlineParameters},
-    "dual_svm": {"parameters": OnlineParameters},
-    "winnow": {"parameters": OnlineParameters},
-    "normalized_winnow": {"parameters": OnlineParameters},
-    "large_margin_winnow": {"parameters": OnlineParameters},
-    "normalized_large_margin_winnow": {"parameters": OnlineParameters},
-    "perceptron_tree": {"parameters": TreeParameters, "version": 3},
-    "mfom": {"parameters": MeritParameters, "version": 3},
-    "mfom_multicategory": {"parameters": MulticategoryMeritParameters},
-    "softmax": {"parameters": SoftmaxParameters, "version": 2},
-    "nb_svm": {"parameters": RatioParameters, "version": 2, "categories_at_once": 64, "solver": "fast"},
-    "label_tree": {"parameters": LabelTreeParameters, "solver": "fast"},
-    "mmlr_cg": {"parameters": MulticlassParameters},
+    "naive_bayes": {"parameters": own.NaiveBayesParameters},
+    "naive_bayes_multiclass": {"parameters": own.NaiveBayesParameters},
+    "smo": {"parameters": own.SmoParameters, "categories_at_once": 16},
+    "perceptron": {"parameters": own.OnlineParameters},
+    "dual_svm": {"parameters": own.OnlineParameters},
+    "winnow": {"parameters": own.OnlineParameters},
+    "normalized_winnow": {"parameters": own.OnlineParameters},
+    "large_margin_winnow": {"parameters": own.OnlineParameters},
+    "normalized_large_margin_winnow": {"parameters": own.OnlineParameters},
+    "perceptron_tree": {"parameters": own.TreeParameters, "version": 3},
+    "mfom": {"parameters": own.MeritParameters, "version": 3},
+    "mfom_multicategory": {"parameters": own.MulticategoryMeritParameters},
+    "softmax": {"parameters": own.SoftmaxParameters, "version": 2},
+    "nb_svm": {"parameters": own.RatioParameters, "version": 2, "categories_at_once": 64, "solver": "fast"},
+    "label_tree": {"parameters": own.LabelTreeParameters, "solver": "fast"},
+    "mmlr_cg": {"parameters": own.MulticlassParameters},
 }
 LEARNERS: dict[str, LearnerEntry] = {
     **_read_named_learners(),
