@@ -467,3 +467,32 @@ def test_short_texts_get_parts_of_words_as_features(tmp_path: Path, words: int, 
         if short
         else [("word", (1, 1), None), ("word", (2, 2), None), ("word", (1, 2), 10), ("word", (1, 2), 40)]
     )
+
+
+def write_labels(path: Path, *, without: int = 0, single: bool = False) -> Path:
+    """Write 40 documents, of which some have no label, and which otherwise have one or two."""
+    lines = ["text,label"]
+    for place, row in enumerate(rows(40, most=1 if single else 2)):
+        labels = [] if place < without else row["labels"]
+        lines.append(f'{row["body"]},"{"|".join(labels)}"')
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_thresholds_are_those_that_were_best_on_training_documents(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """docs/thresholds.md has the measurements."""
+
+    def find_threshold(**which: Any) -> dict[str, Any] | None:
+        inspection = inspect_documents(write_labels(tmp_path / "t.csv", **which))
+        (tmp_path / "t.yaml").write_text(render_first_experiment(inspection, "t", "t.csv"))
+        load_experiment(tmp_path / "t.yaml")
+        return yaml.safe_load((tmp_path / "t.yaml").read_text()).get("threshold")
+
+    shrunk = {"rule": "pcut", "per_document": "tuned", "cross_validated": True, "shrinkage": 5}
+    assert find_threshold() == {**shrunk, "at_least_one": True}
+    assert find_threshold(without=3) == shrunk
+    assert find_threshold(single=True) is None
+    monkeypatch.setattr("textcat.corpora.own.inspect.MOST_SCORES", 40 * 3 - 1)
+    assert find_threshold() == shrunk

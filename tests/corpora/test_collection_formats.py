@@ -37,7 +37,8 @@ from textcat.corpora.collections.reuters21578 import (
     read_sgml_records,
     replace_controls,
 )
-from textcat.corpora.collections.webkb import count_webkb, extract_text, extract_title, remove_header
+from textcat.corpora.collections.webkb import count_webkb
+from textcat.corpora.markup import extract_text, extract_title, remove_header
 from textcat.errors import BadDataError, UsageError
 
 pieces = st.lists(

@@ -16,7 +16,7 @@ from textcat.corpora import Corpus, fetch_corpus, load_card, open_corpus, open_v
 from textcat.corpora.collection_files import PACKED_FILE
 from textcat.corpora.collections.ohsumed import load_heart_diseases, parse_headings, read_medline_records
 from textcat.corpora.collections.rcv1 import SAMPLE_SIZE, TEST_SIZE, Rcv1Split, load_topics, read_qrels
-from textcat.corpora.collections.webkb import extract_text, extract_title, remove_header
+from textcat.corpora.markup import extract_text, extract_title, remove_header
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
 

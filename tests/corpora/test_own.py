@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 from textcat.corpora import Document, open_corpus, open_vectors
+from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.own import documents as own
+from textcat.corpora.own.inspect import inspect_documents
 from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 
@@ -79,6 +81,72 @@ def test_a_folder_for_each_class(tmp_path: Path) -> None:
     assert set(found) == {"acq/1.txt", "earn/1.txt", "earn/deep/2.txt"}
     assert found["earn/deep/2.txt"].labels == ("earn",)
     assert found["acq/1.txt"].fields == {"text": "text of acq/1.txt"}
+
+
+def write_files(folder: Path, files: dict[str, bytes]) -> Path:
+    """Write the files of a folder for each class."""
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+    return folder
+
+
+PAGE = b"<html><head><title>Prices &amp; ports</title><script>var x;</script></head><body><p>wheat</p></body>"
+
+
+def test_pages_in_folders_are_read_without_markup(tmp_path: Path) -> None:
+    files = {"a/1.html": PAGE, "a/2.HTM": b"<p>corn", "b/1.txt": b"a <b> c", "b/2": PAGE}
+    corpus = open_corpus("folders", write_files(tmp_path / "pages", files), ratio=None)
+    found = {document.id: document.fields["text"] for document in corpus.documents()}
+    assert found["a/1.html"].split() == ["Prices", "&", "ports", "wheat"]
+    assert found["a/2.HTM"] == "corn"
+    assert found["b/1.txt"] == "a <b> c"
+    assert found["b/2"] == PAGE.decode()
+    inspection = inspect_documents(tmp_path / "pages")
+    assert "HTML, read without markup: 2 files" in inspection.report
+    # Counts of earlier versions held the tags.
+    plain = DocumentTree(tmp_path / "pages").fingerprint()
+    assert corpus.fingerprint() != plain
+    (tmp_path / "pages" / "a" / "1.html").unlink()
+    (tmp_path / "pages" / "a" / "2.HTM").unlink()
+    rest = open_corpus("folders", tmp_path / "pages", ratio=None)
+    assert rest.fingerprint() == DocumentTree(tmp_path / "pages").fingerprint()
+
+
+LETTERS = "Größe, café — “naïve”"
+
+
+@pytest.mark.parametrize("others", [1, 5])
+def test_files_of_different_encodings_are_read_each_as_it_is(others: int, tmp_path: Path) -> None:
+    files = {f"a/{k}.txt": f"{LETTERS} {k}".encode() for k in range(3)}
+    files |= {f"b/{k}.txt": f"{LETTERS} {k}".encode("cp1252") for k in range(others)}
+    files |= {"b/plain.txt": b"plain", "c/latin.txt": "Größe".encode("latin-1")}
+    files["c/damaged.txt"] = f"{LETTERS} {LETTERS}".encode() + b" \xff"
+    folder = write_files(tmp_path / "mixed", files)
+    inspection = inspect_documents(folder)
+    assert inspection.options["encoding"] == "each-file"
+    (line,) = [line for line in inspection.report if line.startswith("encodings: ")]
+    assert line.startswith(f"encodings: 4 files are utf-8 and {others + 1} are cp1252 or latin-1")
+    corpus = open_corpus("folders", folder, ratio=None, **inspection.options)
+    found = {document.id: document.fields["text"] for document in corpus.documents()}
+    assert all(found[name] == f"{LETTERS} {name[2]}" for name in files if name[2].isdigit())
+    assert (found["b/plain.txt"], found["c/latin.txt"]) == ("plain", "Größe")
+    assert found["c/damaged.txt"] == f"{LETTERS} {LETTERS} \ufffd"
+    assert corpus.problems.examples == [f"{folder}/c/damaged.txt:1: a byte is not utf-8 (replace)"]
+
+
+def test_a_file_of_another_encoding_than_stated_is_named(tmp_path: Path) -> None:
+    files = {"a/1.txt": LETTERS.encode(), "b/2.txt": LETTERS.encode("cp1252"), "b/3.txt": b"plain"}
+    folder = write_files(tmp_path / "mixed", files)
+    for encoding, name in (("cp1252", "a/1.txt"), ("utf-8", "b/2.txt")):
+        corpus = open_corpus("folders", folder, ratio=None, encoding=encoding)
+        assert len(list(corpus.documents())) == 3
+        assert len(corpus.problems.examples) == 1
+        assert corpus.problems.examples[0].startswith(f"{folder}/{name}")
+        skipping = open_corpus("folders", folder, ratio=None, encoding=encoding, policy={"encoding": "skip"})
+        assert len(list(skipping.documents())) == 2
+    with pytest.raises(UsageError, match="is for folders"):
+        open_corpus("csv", tmp_path / "own.csv", encoding="each-file")
 
 
 def test_no_folder_of_documents_is_left_unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

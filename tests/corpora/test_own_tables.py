@@ -167,6 +167,78 @@ def test_a_damaged_quote_is_one_malformed_row() -> None:
     assert problems.examples[0].startswith("f:3: cannot be parsed")
 
 
+LABELLED = ["one,x", "two,y", "three,x", "four,y", "five,x"]
+
+
+@pytest.mark.parametrize(
+    ("header", "before", "joined", "after", "bad", "kept"),
+    [
+        # The last line closes the quote, and all are one row without an error.
+        ("text,label", LABELLED, ['"Open,x', "a,y", 'disk 5",x'], ["b,y"], "7: the quoted", ["a", 'disk 5"', "b"]),
+        ("text,label", [], ['"Open,x', "a,y", 'disk 5",x'], LABELLED, "2: the quoted",
+         ["a", 'disk 5"', "one", "two", "three", "four", "five"]),
+        ("label,text", ["x,1 2", "y,3", "x,5"], ['y,"Open', "x,a", 'y,5"'], ["x,b"], "5: the quoted", ["a", '5"', "b"]),
+        ("id,text", ["6,one"], ['7,"Open', "8,a", '9,5"'], ["10,b"], "3: the quoted", ["a", '5"', "b"]),
+        ("text;label", ["one;x", "two;x"], ['"Open;x', 'a 5";x'], ["b;x"], "4: the quoted", ['a 5"', "b"]),
+        # A field of several lines, then rows.
+        ("text,label", LABELLED, ['"Dear Sir,', "hello", "a,y", 'b 5",x'], ["c,y"], "7: the quoted",
+         ["a", 'b 5"', "c"]),
+        # It cannot be parsed: the rows that follow are not lost.
+        ("text,label", LABELLED, ['"Open,x', "a,y"], ["b,y"], "7: cannot be parsed: a quote is not closed", ["a", "b"]),
+        ("text,label", LABELLED, ['"Open,x', '"a",y'], ["b,y"], "7: cannot be parsed: ',' expected", ["a", "b"]),
+        ("text,label", LABELLED, ['"Open', "more", "a,y", '"b",y'], ["c,y"], "7: cannot be parsed", ["a", "b", "c"]),
+    ],
+)  # fmt: skip
+def test_an_open_quote_joins_no_rows(
+    header: str, before: list[str], joined: list[str], after: list[str], bad: str, kept: list[str]
+) -> None:
+    lines = [f"{line}\n".encode() for line in (header, *before, *joined, *after)]
+    problems = Problems.with_policy({"malformed": "skip", "open-quote": "skip"})
+    found = read(lines, "csv", problems)
+    assert [row.values["text"] for row in found][len(before) :] == kept
+    assert [row.number for row in found][len(before) :] == list(
+        range(len(before) + 2, len(before) + 2 + len(kept))
+    )
+    assert problems.counts.total() == 1
+    assert problems.examples[0].startswith(f"f:{bad}")
+    with pytest.raises(BadDataError) as caught:
+        read(lines, "csv")
+    assert caught.value.where == f"f:{bad.partition(':')[0]}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Dear Sir,\nI paid, but\nno, nothing came",
+        "one\ntwo\n\nthree",
+        'He said "x,y"\nand "left",\nafter all',
+        "a list:\nx\ny\nx",
+        " x,y \n y , x",
+        "8\n9, ten",
+        "\n",
+        "\n".join(f"line {k}, still the same text" for k in range(200)),
+    ],
+)
+@pytest.mark.parametrize("place", [0, 3, 6])
+def test_quoted_fields_may_have_many_lines(text: str, place: int) -> None:
+    for header in (["text", "label"], ["label", "text"], ["id", "text", "label"]):
+        rows = [{"text": f"word {k}", "label": "xy"[k % 2], "id": str(k + 7)} for k in range(6)]
+        rows.insert(place, {"text": text, "label": "y", "id": "3"})
+        stream = io.StringIO()
+        writer = csv.DictWriter(stream, header, extrasaction="ignore", lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        found = read(stream.getvalue().encode().splitlines(keepends=True), "csv")
+        assert [row.values["text"] for row in found] == [row["text"] for row in rows]
+
+
+def test_a_field_with_lines_like_rows_can_be_kept() -> None:
+    lines = [f"{line}\n".encode() for line in ("text,label", *LABELLED, '"see,x', 'one,y",x', "six,y")]
+    problems = Problems.with_policy({"open-quote": "keep"})
+    assert [row.values["text"] for row in read(lines, "csv", problems)][-2:] == ["see,x\none,y", "six"]
+    assert problems.counts == {"open-quote": 1}
+
+
 @pytest.mark.parametrize(
     ("lines", "texts"),
     [

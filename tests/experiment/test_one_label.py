@@ -15,17 +15,22 @@ from tests.browser import dom
 from tests.conftest import PROJECT
 from tests.experiment.own_table import carried_out
 from textcat.errors import UsageError
-from textcat.evaluation.one_label import compute_calibration_error, measure_reliability
+from textcat.evaluation.one_label import compute_calibration_error, find_columns, measure_reliability
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.results_file import encode_results, read_results
 from textcat.experiment.spec.loading import load_experiment
+from textcat.experiment.steps import decide
+from textcat.experiment.steps.models import load_model
+from textcat.experiment.steps.vectorize import read_vectors
 from textcat.report.category_tables import make_class_tables, sort_worst_first
 from textcat.report.diagnostics import diagnose_runs
 from textcat.report.writer import write_report
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.export import export_models
-from textcat.store.arrays import read_array
+from textcat.store.arrays import read_array, read_mask
+from textcat.thresholds.calibration import Platt, rank_by_both
+from textcat.thresholds.rejection import Rejection
 
 LOGISTIC = {"learner": "linear", "parameters": {"loss": "logistic", "cost": 10}}
 HINGE = {"learner": "linear", "parameters": {"loss": "squared_hinge", "cost": 1}}
@@ -72,6 +77,33 @@ def test_models_give_probabilities_that_sum_to_one_and_agree_with_the_results(ou
     measured = results["runs"]["warm"]
     mean_error = compute_calibration_error([tuple(entry) for entry in measured["reliability"]])
     assert mean_error == pytest.approx(measured["measures"]["probability.calibration_error"], abs=1e-4)
+
+
+def test_the_label_is_the_most_probable_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    uneven = Platt(np.array([0.2, 1.0, 5.0]), np.array([0.5, 0.0, -1.0]))
+    monkeypatch.setattr(decide, "fit_calibration", lambda *_: uneven)
+    settings = {"runs": {"platt": RUNS["platt"]}, "corpus": {"single_label": True}}
+    plan, context, _ = carried_out(tmp_path, settings, single=True)
+    chain = plan.chains[0]
+    vectors = read_vectors(chain.vectorized.build_folder(context))
+    scores = load_model(chain.trained.build_folder(context)).scores(vectors.test)
+    given = find_columns(read_mask(chain.evaluated.build_folder(context), "decisions"))
+    expected = uneven.probabilities(scores).argmax(axis=1)
+    assert (expected != scores.argmax(axis=1)).any()
+    np.testing.assert_array_equal(given, expected)
+    right = 100 * np.mean(given == find_columns(vectors.test_labels))
+    assert collect_results(plan, context)["runs"]["platt"]["measures"]["accuracy"] == pytest.approx(right)
+
+
+@pytest.mark.parametrize("column", [-1, 0])
+def test_of_equally_probable_labels_the_one_of_the_highest_score_is_given(column: int) -> None:
+    scores = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 6.0], [1.0, 1.0, 1.0]])
+    probabilities = np.array([[0.2, 0.4, 0.4], [0.1, 0.1, 0.1], [0.3, 0.3, 0.3]])
+    ranked = rank_by_both(probabilities, scores)
+    np.testing.assert_array_equal(ranked, [[1, 2, 3], [1, 2, 3], [3, 2, 1]])
+    best, columns = Rejection(0.0, column).find_best(probabilities, ranked)
+    assert best.tolist() == [0.4, 0.1, 0.3]
+    assert columns.tolist() == [2, 2, 0 if column else 1]
 
 
 def test_results_survive_their_file(outcome: Any, tmp_path: Path) -> None:

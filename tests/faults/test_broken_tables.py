@@ -67,7 +67,7 @@ def test_documents_without_ids_keep_their_numbers(row: bytes) -> None:
 def test_lines_that_an_open_quote_swallowed_are_named() -> None:
     found, left_out = read(b'text\na\n"b\nc\nd\n')
     assert found == [("1", "a")]
-    assert left_out == ["f:3: cannot be parsed: unexpected end of data (lines 3 to 5)"]
+    assert left_out == ["f:3: cannot be parsed: a quote is not closed (lines 3 to 5)"]
 
 
 @pytest.mark.parametrize("form", ["csv", "tsv", "jsonl", "lines"])

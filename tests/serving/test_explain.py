@@ -8,8 +8,10 @@ import pty
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -155,3 +157,42 @@ def test_hashed_features_are_named_with_the_n_grams_of_the_document(tmp_path: Pa
     assert shown + facts["other_words"] + facts["constant"] == pytest.approx(facts["score"], abs=1e-3)
     category = json.loads(explain(str(tmp_path / "model"), "-c", "grain", "--json"))[0]
     assert all("#" in feature and "(" not in feature for feature in category["for"])
+
+
+def test_a_category_below_its_threshold_is_said_to_be_given(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    write_categorizer(model, small_model(threshold={"rule": "scut", "at_least_one": True}))
+    (tmp_path / "new.csv").write_text("id,title,body\nnone,,rate\nboth,,wheat\n")
+    found = {
+        name: json.loads(explain(str(model), str(tmp_path / "new.csv"), "--id", name, "--json"))[0]
+        for name in ("none", "both")
+    }
+    assert [(each["accepted"], each["at_least_one"]) for each in found.values()] == [
+        (True, True),
+        (True, False),
+    ]
+    given = "accepted because no category reaches its threshold, score -0.750, threshold 0.250"
+    assert found["none"]["heading"] == f'ships "100%": {given}'
+    assert found["both"]["heading"] == "grain: accepted, score 1.000, threshold 0.000"
+    other = json.loads(explain(str(model), str(tmp_path / "new.csv"), "-c", "grain", "--json"))[0]
+    assert (other["accepted"], other["at_least_one"]) == (False, False)
+    predict = CliRunner().invoke(group, ["predict", str(model), str(tmp_path / "new.csv")])
+    lines = [json.loads(line) for line in predict.output.splitlines()]
+    assert lines[0] == {
+        "id": "none",
+        "labels": ['ships "100%"'],
+        "at_least_one": True,
+        "scores": {'ships "100%"': -0.75},
+    }
+    assert "at_least_one" not in lines[1]
+
+
+def test_without_any_finite_threshold_no_category_is_given() -> None:
+    rule = small_model(threshold={"rule": "scut", "at_least_one": True}).decision_rule
+    never = replace(rule, thresholds=np.full(2, np.inf))
+    assert not never.find_documents_below(np.zeros((3, 2))).any()
+    assert rule.find_documents_below(np.array([[-1.0, 0.0], [0.0, 0.0], [-1.0, 0.25]])).tolist() == [
+        True,
+        False,
+        False,
+    ]

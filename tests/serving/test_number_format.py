@@ -83,7 +83,9 @@ def test_lines_do_not_depend_on_who_writes_the_numbers(monkeypatch: pytest.Monke
 
     def write() -> list[str]:
         formatter = predict._LineFormatter(NAMES, every_category=True)
-        return list(formatter.format_batch(ids, scores > 0, scores, 1 / (1 + np.exp(-scores))))
+        return list(
+            formatter.format_batch(ids, scores > 0, scores, 1 / (1 + np.exp(-scores)), [False] * len(ids))
+        )
 
     by_kernel = write()
     monkeypatch.setattr(ObjectWriter, "write", lambda self, values: [None] * len(values))

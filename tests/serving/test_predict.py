@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from textcat.serving import predict
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
 from textcat.serving.predict import predict_lines
-from textcat.thresholds.calibration import Isotonic
+from textcat.thresholds.calibration import Isotonic, Platt
 
 TEXTS = ["wheat corn", "vessel in port", "rate", "", "corn", "wheat vessel", "été \u2028 wheat"]
 DOCUMENTS = [NewDocument(f"d{n}", {"title": "", "body": text}) for n, text in enumerate(TEXTS)]
@@ -179,3 +180,17 @@ def test_documents_in_another_encoding(command: str, tmp_path: Path) -> None:
     assert ('"id": "é"' if command == "predict" else "wheat") in read.stdout
     for wrong in ("nonsense", "utf-16"):
         assert CliRunner().invoke(group, [*arguments, "--encoding", wrong]).exit_code == 2
+
+
+@pytest.mark.parametrize("reject", [[], ["--reject", "0"]])
+def test_the_label_of_a_document_with_one_is_the_most_probable(reject: list[str], tmp_path: Path) -> None:
+    model = small_model(calibration=Platt(np.array([0.1, 1.0]), np.array([0.0, -5.0])))
+    rule = replace(model.decision_rule, single_label=True)
+    write_categorizer(tmp_path / "model", replace(model, decision_rule=rule))
+    (tmp_path / "new.txt").write_text("nothing known\nwheat\n")
+    run = CliRunner().invoke(
+        group, ["predict", "--scores", str(tmp_path / "model"), str(tmp_path / "new.txt"), *reject]
+    )
+    for line in map(json.loads, run.stdout.splitlines()):
+        assert line["labels"] == [max(line["probabilities"], key=line["probabilities"].get)]
+    assert json.loads(run.stdout.splitlines()[0])["labels"] == [CATEGORIES[0]]

@@ -303,3 +303,15 @@ def test_importing_textcat_imports_no_numpy() -> None:
     subprocess.run([sys.executable, "-c", check], check=True)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = textcat.nothing
+
+
+@pytest.mark.parametrize("without", [0, 1])
+def test_each_text_gets_a_label_where_each_has_one(without: int) -> None:
+    texts = ["red apple", "green leaf", "red leaf", "blue sky"] * 6
+    labels = [["red"], ["green"], ["red", "green"], ["blue"]] * 6
+    labels[:without] = [[]] * without
+    model = Categorizer.fit(texts, labels)
+    assert model.run.threshold.shrinkage == 5
+    assert model.run.threshold.at_least_one == (not without)
+    if not without:
+        assert all(model.predict(["no known word", "red", "blue apple"]))

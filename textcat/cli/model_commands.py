@@ -308,6 +308,9 @@ def _explain_decision(
     facts = {
         "category": name,
         "accepted": None if accepted is None else accepted[position],
+        # Whether the category is accepted although its score is below the threshold.
+        "at_least_one": bool(accepted and accepted[position])
+        and bool(categorizer.decision_rule.find_documents_below(scores)[0]),
         "score": round(float(scores[0, position]), 4),
         "rule": categorizer.run.threshold.rule,
         "probability": None if probabilities is None else round(float(probabilities[0, position]), 4),
@@ -331,6 +334,8 @@ def _format_heading(categorizer: Categorizer, facts: dict[str, Any], position: i
         parts.append(f"probability {facts['probability']:.3f}")
     if facts["accepted"] is None:
         parts.append(f"decided by {facts['rule']} over all documents together (see `textcat predict`)")
+    elif facts["at_least_one"]:
+        parts.insert(0, "accepted because no category reaches its threshold")
     else:
         parts.insert(0, "accepted" if facts["accepted"] else "not accepted")
     return f"{facts['category']}: {', '.join(parts)}"

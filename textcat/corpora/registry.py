@@ -171,6 +171,8 @@ def _one_of(*names: str) -> AfterValidator:
 
 
 def _check_encoding(value: str) -> str:
+    if value == own.EACH_FILE:
+        return value
     try:
         newline = "\n".encode(value)
     except (LookupError, ValueError) as error:

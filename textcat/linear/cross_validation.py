@@ -26,6 +26,9 @@ from textcat.parallel import Executor, SerialExecutor
 
 Numbers = NDArray[np.int64]
 
+# The number of the part of rows that are in the training part of each fold.
+_NEVER_HELD_OUT = -1
+
 # The most columns of a path where all parts are trained together: more fill vectors better, fewer need less memory.
 MAX_LANES = 128
 
@@ -143,28 +146,33 @@ def convert_grid_to_lams(prior: str, documents: int, grid: Sequence[float] | Non
 
 def choose_lam_by_cross_validation(
     X: Any, Y: ArrayLike, prior: str = "laplace", grid: Sequence[float] | None = None, folds: int = 10,
-    runs: int = 2, seed: int = 0, own_divisions: bool = False, executor: Executor | None = None, **settings: Any,
+    runs: int = 2, seed: int = 0, own_divisions: bool = False, executor: Executor | None = None, always: int = 0,
+    **settings: Any,
 ) -> HyperparameterChoice:  # fmt: skip
     """Choose each category's hyperparameter by the likelihood of `runs` of `folds` held-out parts.
 
     Held-out documents count 1 each, also under sample weights. All categories share one division, drawn from the
     seed; with `own_divisions` each draws its own, as in the paper, and the documents that it holds out weigh 0 in
     training, so that a path over the grid is still trained for all categories at once. Of equal likelihoods the
-    strongest prior wins. `executor` runs the parts in parallel. `settings` go to `fit`.
+    strongest prior wins. `executor` runs the parts in parallel. The last `always` rows are in the training part of
+    each. `settings` go to `fit`.
     """
     matrix = make_matrix_with_bias(X, 0.0)
     labels = labels_as_columns(Y, matrix.shape[0])
     n = labels.shape[0]
-    if not 1 <= runs <= folds or folds < 2 or n < folds:
+    drawn = n - always
+    if not 1 <= runs <= folds or folds < 2 or drawn < folds:
         raise UsageError(
-            f"{runs} of {folds} folds cannot be drawn from {n} documents",
+            f"{runs} of {folds} folds cannot be drawn from {drawn} documents",
             where="cross-validation",
             hint="Ask for fewer folds, at least 2, and no more runs than folds.",
         )
     weight = settings.pop("sample_weight", None)
     random = np.random.default_rng(seed)
     divisions = labels.shape[1] if own_divisions else 1
-    part = np.stack([random.permutation(n) % folds for _ in range(divisions)], axis=1)
+    part = np.full((n, divisions), _NEVER_HELD_OUT)
+    for division in range(divisions):
+        part[:drawn, division] = random.permutation(drawn) % folds
     strengths = np.sort(convert_grid_to_lams(prior, n, grid))[::-1]
     chosen = {**settings, "prior": prior, "seed": seed, "loss": "logistic"}
     parts = _CrossValidationData(

@@ -153,17 +153,17 @@ def plot_learning_curve(report: Mapping[str, Any]) -> Figure | None:
     """Plot the metric by number of training documents, with the expected value of twice as many."""
     curve = report["learning_curve"]
     with make_axes() as (figure, axes):
-        axes.plot(curve["documents"], curve["values"], marker="o", color=COLOURS[0], label="measured")
+        axes.plot(curve["documents"], curve["values"], marker="o", color=COLOURS[0], label="some folds")
         if curve["twice"] is not None:
             last = curve["documents"][-1]
             axes.plot(
                 [last, 2 * last],
-                [curve["values"][-1], curve["twice"]],
+                [curve["value"], curve["twice"]],
                 marker="o",
                 markerfacecolor="none",
                 linestyle="--",
                 color=COLOURS[1],
-                label="expected",
+                label="all folds, and expected",
             )
         set_log_axis(axes)
         axes.set_xticks(curve["documents"], [f"{number:,}" for number in curve["documents"]])

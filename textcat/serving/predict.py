@@ -31,6 +31,9 @@ _NUMBERS_BY_PYTHON = 2_000_000
 # Batches have fewer documents if there are so many categories that a batch would have more scores than this.
 MAX_BATCH_SCORES = 20_000_000
 
+# In the answer for a document whose label is given by `at_least_one`.
+_BELOW = ', "at_least_one": true'
+
 Floats = NDArray[np.float64]
 
 
@@ -114,7 +117,9 @@ class _Answerer:
     def format_lines(self, ids: Sequence[str], scores: Floats) -> Iterator[str]:
         """Yield the answers to documents, given their scores."""
         model = self.categorizer
-        return self.formatter.format_batch(ids, model.decisions(scores), scores, model.probabilities(scores))
+        below = model.decision_rule.find_documents_below(scores)
+        found = model.decisions(scores), scores, model.probabilities(scores)
+        return self.formatter.format_batch(ids, *found, below.tolist())
 
 
 class _Scored(NamedTuple):
@@ -227,9 +232,14 @@ class _LineFormatter:
         self._pattern = "{" + ", ".join(f"{name.replace('%', '%%')}: %.6g" for name in self._names) + "}"
 
     def format_batch(
-        self, ids: Sequence[str], accepted: NDArray[np.bool_], scores: Floats, probabilities: Floats | None
+        self,
+        ids: Sequence[str],
+        accepted: NDArray[np.bool_],
+        scores: Floats,
+        probabilities: Floats | None,
+        below: Sequence[bool],
     ) -> Iterator[str]:
-        """Yield the lines of a batch of documents."""
+        """Yield the lines of a batch of documents; `below` marks those that reach no threshold."""
         rows, columns = np.nonzero(accepted)
         ends = np.searchsorted(rows, np.arange(1, len(ids) + 1)).tolist()
         labels = [self._names[column] for column in columns.tolist()]
@@ -239,7 +249,8 @@ class _LineFormatter:
         start = 0
         for row, end in enumerate(ends):
             numbers = "".join(f', "{name}": {objects[row]}' for name, objects in parts)
-            yield f'{{"id": {_encode_text(ids[row])}, "labels": [{", ".join(labels[start:end])}]{numbers}}}'
+            given = f"[{', '.join(labels[start:end])}]{_BELOW if below[row] else ''}"
+            yield f'{{"id": {_encode_text(ids[row])}, "labels": {given}{numbers}}}'
             start = end
 
     def _format_numbers(

@@ -54,7 +54,7 @@ USUAL_DECISIONS: dict[bool, dict[str, Any]] = {
     True: {"calibration": {"method": "temperature"}},
     False: {
         "calibration": {"method": "platt"},
-        "threshold": {"rule": "pcut", "per_document": "tuned", "cross_validated": True},
+        "threshold": {"rule": "pcut", "per_document": "tuned", "cross_validated": True, "shrinkage": 5},
     },
 }
 
@@ -67,7 +67,7 @@ def train_categorizer(
     `settings` are the keys of a run in place of the usual ones, or an experiment file, whose first run is taken.
     """
     single = check_labels(texts, labels)
-    run = make_run_settings(settings, single_label=single)
+    run = make_run_settings(settings, single_label=single, at_least_one=all(len(each) > 0 for each in labels))
     documents = make_documents(texts, run.text.fields, labels)
     counted = count_terms(documents, run.text, n_jobs=1)
     vectorizer = Vectorizer.fit(
@@ -90,8 +90,13 @@ def train_categorizer(
     return Categorizer("python", "model", categories, vectorizer, model, rule, {})
 
 
-def make_run_settings(settings: Settings | None, *, single_label: bool) -> RunSettings:
-    """Return the settings of a run over the usual ones; raise UsageError for wrong ones."""
+def make_run_settings(
+    settings: Settings | None, *, single_label: bool, at_least_one: bool = False
+) -> RunSettings:
+    """Return the settings of a run over the usual ones; raise UsageError for wrong ones.
+
+    `at_least_one` is usual where each text has a label.
+    """
     if isinstance(settings, str | Path):
         run = next(iter(load_experiment(settings).runs.values()))
     else:
@@ -99,7 +104,10 @@ def make_run_settings(settings: Settings | None, *, single_label: bool) -> RunSe
         learner = (
             {} if "learner" in given else {key: USUAL_SETTINGS[key] for key in ("learner", "parameters")}
         )
-        merged = learner | USUAL_DECISIONS[single_label] | given
+        usual = USUAL_DECISIONS[single_label]
+        if at_least_one and not single_label:
+            usual = usual | {"threshold": usual["threshold"] | {"at_least_one": True}}
+        merged = learner | usual | given
         merged |= {key: USUAL_SETTINGS[key] | dict(given.get(key, {})) for key in ("text", "vector")}
         run = _validate_run(merged, single_label=single_label)
     if run.search or run.projection:

@@ -250,6 +250,14 @@ def normalize_probabilities(probabilities: Floats) -> Floats:
     return np.asarray(np.where(total > 0, probabilities / np.where(total > 0, total, 1.0), equal))
 
 
+def rank_by_both(probabilities: Floats, scores: Floats) -> Floats:
+    """Return the rank of each category of a document by probability, score and order; the best is the highest."""
+    order = np.lexsort((-scores, -probabilities), axis=-1)
+    ranks = np.empty(scores.shape)
+    np.put_along_axis(ranks, order, np.arange(scores.shape[1], 0, -1, dtype=np.float64)[np.newaxis], axis=1)
+    return ranks
+
+
 class CalibrationSettings(StrictSettings):
     """How scores become probabilities, for learners without their own probabilities."""
 

@@ -33,17 +33,23 @@ class Rejection:
     threshold: float
     column: int
 
-    def find_best(self, probabilities: Floats) -> tuple[Floats, NDArray[np.int64]]:
-        """Return the best probability of each document among the classes in scope, and its column."""
+    def find_best(
+        self, probabilities: Floats, ranked: Floats | None = None
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the best probability of each document among the classes in scope, and its column.
+
+        `ranked` has the order of the probabilities and says which of equal ones is the best.
+        """
+        ranked = probabilities if ranked is None else ranked
         if self.column >= 0:
-            probabilities = probabilities.copy()
-            probabilities[:, self.column] = -1.0
-        columns = np.argmax(probabilities, axis=1)
+            ranked = ranked.copy()
+            ranked[:, self.column] = -np.inf
+        columns = np.argmax(ranked, axis=1)
         return probabilities[np.arange(len(probabilities)), columns], columns.astype(np.int64)
 
-    def decide(self, probabilities: Floats) -> Bools:
+    def decide(self, probabilities: Floats, ranked: Floats | None = None) -> Bools:
         """Return the best class of each document, or the label of rejected documents, or nothing."""
-        best, columns = self.find_best(probabilities)
+        best, columns = self.find_best(probabilities, ranked)
         rejected = best < self.threshold
         if self.column >= 0:
             rejected |= probabilities[:, self.column] > best

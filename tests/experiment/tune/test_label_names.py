@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import yaml
+from scipy.sparse import csr_matrix
 
 from tests.experiment.tune.tuning import read_own, tune
 from textcat.corpora import open_corpus
@@ -18,17 +19,21 @@ from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results import collect_results
 from textcat.experiment.run.runner import run_experiment
+from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.spec.loading import load_experiment
-from textcat.experiment.steps import decide
+from textcat.experiment.steps import decide, held_out
 from textcat.experiment.steps.decide import fit_thresholds
-from textcat.experiment.steps.held_out import load_held_out_scores
-from textcat.experiment.steps.learner import LearningProblem
+from textcat.experiment.steps.held_out import load_held_out_scores, search_parameter
+from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.models import load_model
 from textcat.experiment.steps.vectorize import read_vectors
 from textcat.experiment.tune import documents as tune_documents
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.space import NAMES, Configuration, Space
+from textcat.learners.learner_table import validate_parameters
+from textcat.linear import fit
+from textcat.linear.regularization import lam_from_variance
 from textcat.store.arrays import read_array
 from textcat.thresholds.calibration import fit_platt
 from textcat.thresholds.rules import set_thresholds
@@ -254,3 +259,66 @@ def test_many_words_and_labels_are_tuned_without_n_grams(
     report = tune(tmp_path, experiment, configurations=4).report
     assert {each["options"]["words"] for each in report["candidates"]} == {"1"}
     assert {each["options"]["characters"] for each in report["candidates"]} == {"none"}
+
+
+@pytest.mark.parametrize("own_divisions", [False, True])
+def test_the_search_of_each_category_holds_no_name_out(own_divisions: bool) -> None:
+    draw = np.random.default_rng(5)
+    X = csr_matrix(draw.random((43, 6)) * (draw.random((43, 6)) < 0.6))
+    Y = np.column_stack([X.toarray()[:, 0] > 0.3, draw.random(43) < 0.5])
+    search = SearchSettings(
+        parameter="variance",
+        grid=[10.0, 1.0],
+        folds=4,
+        use=4,
+        criterion="log-likelihood",
+        per_category=True,
+        own_divisions=own_divisions,
+    )
+    settings: dict[str, Any] = {"loss": "logistic", "prior": "gaussian", "algorithm": "column"}
+    parameters = validate_parameters("linear", {**settings, "stop": "optimality", "tolerance": 1e-9})
+    problem = LearningProblem(X, Y, None, 1, names=3)
+    _, choice = find_learner("linear").search_each_category(problem, parameters, search, 1, None)
+    drawn = np.random.default_rng(search.seed)
+    parts = [drawn.permutation(40) % 4 for _ in range(2 if own_divisions else 1)] * (
+        1 if own_divisions else 2
+    )
+    expected = np.zeros((2, 2))
+    for number, variance in enumerate([1.0, 10.0]):
+        for category, part in enumerate(parts):
+            for held in (np.flatnonzero(part == k) for k in range(4)):
+                kept = np.setdiff1d(np.arange(43), held)
+                lam = lam_from_variance(variance, 43) * (1 if own_divisions else 43 / len(kept))
+                weight = np.isin(np.arange(43), kept).astype(np.float64) if own_divisions else None
+                rows = np.arange(43) if own_divisions else kept
+                model = fit(
+                    X[rows],
+                    Y[rows, category],
+                    lam=lam,
+                    sample_weight=weight,
+                    tol=1e-9,
+                    options={"stop": "optimality"},
+                    **settings,
+                )
+                signs = np.where(Y[held, category], 1.0, -1.0)
+                expected[number, category] -= np.logaddexp(0, -signs * model.scores(X[held])[:, 0]).sum()
+    np.testing.assert_allclose(choice.likelihood, expected, rtol=1e-5)
+
+
+def test_the_criterion_of_a_search_has_no_threshold_of_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(6)
+    X, Y = csr_matrix(draw.random((33, 4))), draw.random((33, 2)) < 0.5
+    sizes: list[int] = []
+    monkeypatch.setattr(
+        held_out,
+        "set_thresholds",
+        lambda rule, scores, labels: sizes.append(len(scores)) or set_thresholds(rule, scores, labels),
+    )
+    parameters = {"loss": "logistic", "algorithm": "fast", "cost": 1}
+    run = RunSettings(
+        learner="linear",
+        parameters=parameters,
+        search=SearchSettings(parameter="cost", grid=[1.0], folds=3, criterion="micro.f1"),
+    )
+    search_parameter(run, LearningProblem(X, Y, None, 1, names=3), RunContext(Path()))
+    assert sizes == [20, 20, 20]

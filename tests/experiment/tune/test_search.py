@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from tests.experiment.tune.tuning import read_own, tune, write_questions
 from textcat.experiment.tune.evaluation import PathResult, PathTask
 from textcat.experiment.tune.findings import answer_more_labels, estimate_effects, extrapolate
 from textcat.experiment.tune.search import Journal, Search
 from textcat.experiment.tune.space import Configuration, Space
-from textcat.report.tune_page import plot_effects
+from textcat.report.tune_page import plot_effects, plot_learning_curve
 
 WORTH = {"characters": {"char_wb 2-5": 2.0, "char_wb 1-6": 1.0}, "loss": {"logistic": 0.5, "hinge": -1.0}}
 
@@ -240,9 +241,11 @@ def test_options_that_are_worth_nothing_are_not_called_chosen() -> None:
 def test_a_power_law_is_continued() -> None:
     documents = [100, 200, 400, 800]
     values = [100 - 40 * (n / 100) ** -0.5 for n in documents]
-    assert extrapolate(documents, values) == pytest.approx(100 - 40 * 16**-0.5)
-    assert extrapolate(documents, [90.0, 90.0, 89.0, 88.0]) is None
-    assert extrapolate(documents, [90.0, 99.0, 100.0, 100.0]) is None
+    assert extrapolate(documents, values, values[-1]) == pytest.approx(100 - 40 * 16**-0.5)
+    # The error falls by the square root of two, from that of any value.
+    assert extrapolate(documents, values, 90.0) == pytest.approx(100 - 10 * 2**-0.5)
+    assert extrapolate(documents, [90.0, 90.0, 89.0, 88.0], 88.0) is None
+    assert extrapolate(documents, [90.0, 99.0, 100.0, 100.0], 100.0) is None
     assert answer_more_labels(80.0, 85.0, "accuracy").startswith("More labels would help")
     assert answer_more_labels(80.0, 80.1, "accuracy").startswith("More labels would hardly help")
     assert "not expected to help" in answer_more_labels(80.0, None, "accuracy")
@@ -301,3 +304,16 @@ def test_the_time_of_counting_is_not_expected_of_other_paths(tmp_path: Path, by_
     assert len(search.candidates) >= 5
     assert 45.0 < search.elapsed < 50.0
     assert Journal.open(tmp_path / "j.json", "k").entries == journal.entries
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_the_learning_curve_starts_from_the_value_in_cross_validation(several: bool, tmp_path: Path) -> None:
+    experiment = read_own(write_questions(tmp_path / "questions.csv", several=several))
+    report = tune(tmp_path, experiment, configurations=2, folds=4).report
+    curve, value = report["learning_curve"], report["best"]["value"]
+    assert curve["value"] == pytest.approx(value, abs=1e-3)
+    if curve["twice"] is not None:
+        assert value <= curve["twice"] < 100
+        assert f"by about {curve['twice'] - value:.1f} points" in curve["answer"]
+    (drawn,) = [line for line in plot_learning_curve(report).axes[0].lines if line.get_linestyle() == "--"]  # type: ignore[union-attr]
+    assert drawn.get_ydata()[0] == curve["value"]

@@ -23,6 +23,8 @@ from textcat.corpora.document import (
     count_categories,
     find_side_by_name,
 )
+from textcat.corpora.markup import extract_text, extract_title
+from textcat.corpora.own.formats import choose_file_encoding
 from textcat.corpora.own.problems import Problems
 from textcat.corpora.own.tables import (
     TableFormat,
@@ -41,6 +43,10 @@ from textcat.yaml_reader import find_near_names
 
 # How the id of a document begins whose text is the name of its label.
 LABEL_NAME = "name of label "
+
+
+# The option `encoding` for folders whose files have different encodings.
+EACH_FILE = "each-file"
 
 
 class FolderDocument(NamedTuple):
@@ -93,13 +99,26 @@ def read_folder_rows(
                 hint="Remove `same_name: one`: they are different documents.",
             )
         read = _decode(first, f"{tree.folder}/{name}", encoding, problems)
+        if read is not None and is_html(name):
+            read = f"{extract_title(read)}\n{extract_text(read)}".strip()
         if read is not None:
             values = {"id": name, text: read, label: list(document.labels), "side": document.side}
             yield TableRow(f"{tree.folder}/{name}", values)
 
 
+def is_html(name: str) -> bool:
+    """Return whether a file is read as an HTML page, without its markup."""
+    return name.lower().endswith((".html", ".htm"))
+
+
 def _decode(content: bytes, where: str, encoding: str, problems: Problems) -> str | None:
+    encoding = choose_file_encoding(content) if encoding == EACH_FILE else encoding
     codec = choose_codec(encoding)
+    if codec != "utf-8-sig" and not content.isascii() and choose_file_encoding(content) == "utf-8":
+        what = f"the file is utf-8, not {encoding}: set `encoding: {EACH_FILE}`"
+        return (
+            None if problems.report("encoding", what, where) == "skip" else content.decode(codec, "replace")
+        )
     try:
         return content.decode(codec)
     except UnicodeDecodeError as problem:
@@ -139,6 +158,8 @@ class OwnDocuments(CountingCorpus):
         if test is not None and (side is not None or kind == "folders"):
             other = "options.side" if side is not None else "folders of sides"
             raise UsageError(f"options.test cannot be combined with {other}", hint="Name one of the two.")
+        if encoding == EACH_FILE and kind != "folders":
+            raise UsageError(f"`encoding: {EACH_FILE}` is for folders", hint="Name one encoding.")
         self.name = kind
         self.path = path
         self.text = (text,) if isinstance(text, str) else tuple(text)
@@ -317,7 +338,10 @@ class OwnDocuments(CountingCorpus):
     def fingerprint(self) -> str:
         """Return the sha256 of the contents of the table or of all files."""
         if self.name == "folders":
-            return DocumentTree(self.path).fingerprint()
+            tree = DocumentTree(self.path)
+            own = tree.fingerprint()
+            # Documents that were read with their markup have other contents.
+            return combine_hashes([("", own), ("markup", "")]) if any(map(is_html, tree.names)) else own
         hashes = [(self.name, hash_file(path)) for path in self.paths[:1]]
         return combine_hashes([*hashes, *(("test", hash_file(path)) for path in self.paths[1:])])
 

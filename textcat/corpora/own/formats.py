@@ -104,6 +104,16 @@ def choose_encoding(pieces: Iterable[bytes], ascii_only: str = "utf-8") -> str:
     return "cp1252" if others & set(range(0x80, 0xA0)) and not others & _NOT_IN_CP1252 else "latin-1"
 
 
+def choose_file_encoding(content: bytes) -> str:
+    """Return the encoding of a file on its own; utf-8 if it has more characters of utf-8 than damaged bytes."""
+    if content.isascii() or _is_utf8(content):
+        return "utf-8"
+    read = content.decode("utf-8", errors="replace")
+    damaged = read.count("\N{REPLACEMENT CHARACTER}")
+    is_damaged = 2 * damaged < sum(1 for letter in read if not letter.isascii())
+    return "utf-8" if is_damaged else choose_encoding([content])
+
+
 def _is_utf8(content: bytes) -> bool:
     try:
         content.decode("utf-8")

@@ -11,13 +11,20 @@ from typing import Any, NoReturn, cast
 
 from textcat.corpora.collection_files import DocumentTree
 from textcat.corpora.document import find_side_by_name, find_similar_labels, is_split
-from textcat.corpora.own.documents import FolderDocument, OwnDocuments, list_folder_documents
+from textcat.corpora.own.documents import (
+    EACH_FILE,
+    FolderDocument,
+    OwnDocuments,
+    is_html,
+    list_folder_documents,
+)
 from textcat.corpora.own.formats import (
     SAMPLE_BYTES,
     WORDS_OF_TEXT,
     ColumnGuess,
     TableSummary,
     choose_encoding,
+    choose_file_encoding,
     detect_encoding,
     detect_format,
     guess_columns,
@@ -31,9 +38,11 @@ from textcat.corpora.vector_files import read_vector_lines
 from textcat.errors import BadDataError, UsageError
 from textcat.yaml_reader import list_first
 
-_LENIENT = {"malformed": "skip", "encoding": "replace"}
+_LENIENT = {"malformed": "skip", "open-quote": "skip", "encoding": "replace"}
 _RATIO = 4
 MANY_LABELS = 50
+# With more documents times labels than this, the scores of a document's labels are not in memory at once.
+MOST_SCORES = 20_000_000
 # Where no document has several labels, up to this share without any is taken for missing labels.
 _LEFT_OUT = 0.02
 _NO_VALUES = {"nan", "none", "null", "na", "n/a", "nat"}
@@ -182,6 +191,12 @@ class Inspection:
         return not self.single_label and self.counts.number_of_categories > MANY_LABELS
 
     @property
+    def at_least_one(self) -> bool:
+        """Whether each document has a label and so gets one; with more scores, labels are decided in blocks."""
+        counts = self.counts
+        return not counts.unlabelled and counts.used * counts.number_of_categories <= MOST_SCORES
+
+    @property
     def short_texts(self) -> bool:
         """Whether texts have so few words that n-grams of characters are added."""
         return self.counts.has_short_texts
@@ -291,7 +306,7 @@ def _make_table_policy(
     guess: ColumnGuess, table: TableSummary, problems: Problems, *, has_test_file: bool
 ) -> dict[str, str]:
     """Return the policy with which the documents can be read; ids of a second file may be those of the first."""
-    policy = {"malformed": "skip"} if problems.counts["malformed"] else {}
+    policy = {kind: "skip" for kind in ("malformed", "open-quote") if problems.counts[kind]}
     needed = [*guess.text, *guess.labels, *([guess.side.column] if guess.side else [])]
     if any(column.present < table.rows for column in needed):
         policy["missing"] = "skip"
@@ -394,9 +409,11 @@ def _inspect_folders(path: Path) -> Inspection:
             where=str(path),
             hint="Extract the text: one text file for each document.",
         )
-    encoding = choose_encoding(tree.contents(files))
+    encoding, others = _choose_encoding_of_files(tree, files)
     options: dict[str, Any] = {} if encoding == "utf-8" else {"encoding": encoding}
-    report = [f"a folder for each class, {encoding}: {len(found):,} files"]
+    report = [f"a folder for each class, {encoding}: {len(found):,} files", *others]
+    if pages := sum(map(is_html, files)):
+        report.append(f"HTML, read without markup: {pages:,} files")
     report += report_files(tree.names, sided=sided)
     joined = list_folder_documents(tree, sided=sided, same_name="one")
     if _is_same_text(tree, joined):
@@ -420,6 +437,20 @@ def _inspect_folders(path: Path) -> Inspection:
         *corpus.problems.summary().splitlines(),
     ]
     return Inspection("folders", ("text",), options, counts, report)
+
+
+def _choose_encoding_of_files(tree: DocumentTree, files: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the encoding of all files, or `each-file` with a line on those that are not utf-8."""
+    named: dict[str, list[str]] = {}
+    for name, content in zip(files, tree.contents(files), strict=True):
+        if not content.isascii():
+            named.setdefault(choose_file_encoding(content), []).append(name)
+    if "utf-8" not in named or len(named) == 1:
+        return choose_encoding(tree.contents(files)), []
+    others = sorted(name for encoding, names in named.items() if encoding != "utf-8" for name in names)
+    which = " or ".join(sorted(set(named) - {"utf-8"}))
+    what = f"{len(named['utf-8']):,} files are utf-8 and {len(others):,} are {which}"
+    return EACH_FILE, [f"encodings: {what}, each is read as such: {list_first(others)}"]
 
 
 def _is_same_text(tree: DocumentTree, joined: Sequence[FolderDocument]) -> bool:

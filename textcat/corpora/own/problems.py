@@ -12,6 +12,7 @@ from textcat.errors import BadDataError, UsageError
 POLICIES: dict[str, tuple[str, ...]] = {
     "encoding": ("replace", "skip", "error"),
     "malformed": ("error", "skip"),
+    "open-quote": ("error", "skip", "keep"),
     "missing": ("error", "skip"),
     "unknown-label": ("drop", "skip", "error"),
     "unknown-side": ("error", "skip"),
@@ -21,6 +22,7 @@ POLICIES: dict[str, tuple[str, ...]] = {
 PROBLEM_DESCRIPTIONS = {
     "encoding": "bytes that are not in the stated encoding",
     "malformed": "a line that cannot be parsed",
+    "open-quote": "a quoted field with lines that look like rows",
     "missing": "a document that lacks a required column",
     "unknown-label": "a label that is not in the list of categories",
     "unknown-side": "a word that names no side of a split",

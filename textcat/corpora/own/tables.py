@@ -14,11 +14,12 @@ import re
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
 from textcat.corpora.collection_files import is_writable
+from textcat.corpora.own.open_quotes import RowEvidence
 from textcat.corpora.own.problems import Problems
 from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.yaml_reader import read_packaged_yaml
@@ -31,6 +32,11 @@ _DELIMITERS = (",", ";", "|")
 _QUOTED = re.compile(r'"[^"]*"')
 _DECLARED = re.compile(r'\s*"?sep=(.)"?\s*', re.IGNORECASE)
 _MAX_FIELD_BYTES = 1 << 28
+_FAULTS = {"unexpected end of data": "a quote is not closed"}
+_CLOSE_QUOTE = (
+    'Close the quote, write "" for a quote in a quoted text, or set the policy for open-quote to skip (leave this '
+    "row out) or keep (one document with all these lines)."
+)
 
 
 def is_missing(value: Any) -> bool:
@@ -164,11 +170,19 @@ def choose_codec(encoding: str) -> str:
     return "utf-8-sig" if plain in ("utf-8", "utf8") else encoding
 
 
+class _Line(NamedTuple):
+    """A line with its number and what is wrong with its encoding, or an empty text."""
+
+    number: int
+    text: str
+    fault: str
+
+
 class _DelimitedReader:
     """Reads the rows of a table whose first line names the columns; quoted fields may span lines.
 
-    Blank lines are skipped. A record is skipped as a whole, with all its lines; a fault of the header is always an
-    error, because the next line would be taken for the names of the columns.
+    Blank lines are skipped. A record is skipped as a whole, with all its lines up to one that looks like a row; a fault
+    of the header is always an error, because the next line would be taken for the names of the columns.
     """
 
     def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
@@ -177,41 +191,88 @@ class _DelimitedReader:
         self._problems = problems
         self._last = 0
         self._fault: tuple[int, str] | None = None
+        # Lines that were read and returned, and those of the record that is read.
+        self._returned: deque[_Line] = deque()
+        self._record: list[_Line] = []
 
     def read(self, delimiter: str, *, is_spaced: bool = False) -> Iterator[TableRow]:
         """Yield the rows; if `is_spaced`, a space after a delimiter is no part of a field."""
         csv.field_size_limit(_MAX_FIELD_BYTES)
-        reader = csv.reader(self._count_lines(), delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
+        reader = csv.reader(self, delimiter=delimiter, strict=True, skipinitialspace=is_spaced)
         header = self._read_header(reader)
+        evidence = RowEvidence(delimiter, len(header or ()))
         number = 0
         while header is not None:
-            line = self._last + 1
-            where = f"{self._name}:{line}"
-            number += 1
+            self._record = []
             try:
-                values = next(reader, None)
-            except csv.Error as problem:
-                lost = f" (lines {line} to {self._last})" if self._last > line else ""
-                self._problems.report("malformed", f"cannot be parsed: {problem}{lost}", where)
-                self._fault = None
-                continue
+                values, problem = next(reader, None), ""
+            except csv.Error as error:
+                values, problem = [], _FAULTS.get(str(error), str(error))
             if values is None:
                 return
-            if not values:
-                number -= 1
-            elif self._is_decoded():
+            if not values and not problem:
+                continue
+            number += 1
+            where = f"{self._name}:{self._record[0].number}"
+            if self._is_left_out(problem, where, evidence, len(header)):
+                continue
+            self._fault = next(((line.number, line.fault) for line in self._record if line.fault), None)
+            if self._is_decoded():
                 if len(values) == len(header):
+                    evidence.add(values)
                     yield TableRow(where, dict(zip(header, values, strict=True)), number)
                 else:
                     what = f"{len(values)} fields where the header has {len(header)}"
                     self._problems.report("malformed", what, where)
 
-    def _count_lines(self) -> Iterator[str]:
+    def _is_left_out(self, problem: str, where: str, evidence: RowEvidence, width: int) -> bool:
+        """Report a record that cannot be parsed, or holds lines that look like rows, and return these lines."""
+        row = None
+        if len(self._record) > 1 < width:
+            lines = [line.text for line in self._record]
+            row = evidence.find_row(lines, self._peek, is_closed=not problem)
+        rest = self._record[max(row, 1) :] if row is not None else []
+        own = self._record[: len(self._record) - len(rest)]
+        if problem:
+            lost = f" (lines {own[0].number} to {own[-1].number})" if len(own) > 1 else ""
+            self._problems.report("malformed", f"cannot be parsed: {problem}{lost}", where)
+        elif row is None:
+            return False
+        else:
+            what = (
+                f"the quoted field that begins here goes on to line {rest[-1].number}, and line "
+                f"{rest[0].number} looks like a row: is its quote not closed?"
+            )
+            if self._problems.report("open-quote", what, where, _CLOSE_QUOTE) == "keep":
+                return False
+        self._returned.extendleft(reversed(rest))
+        return True
+
+    def _peek(self, most: int) -> list[str]:
+        """Return the next lines, which are read again later."""
+        found = list(islice(iter(self._take_line, None), most))
+        self._returned.extendleft(reversed(found))
+        return [line.text for line in found]
+
+    def _take_line(self) -> _Line | None:
+        """Return the next line, first of those that were returned; None at the end."""
+        if self._returned:
+            return self._returned.popleft()
         for text, fault in self._lines:
             self._last += 1
-            if fault and self._fault is None:
-                self._fault = (self._last, fault)
-            yield text
+            return _Line(self._last, text, fault)
+        return None
+
+    def __iter__(self) -> Iterator[str]:
+        """Return the lines of records; an iterator may go on after its end, where lines were returned."""
+        return self
+
+    def __next__(self) -> str:
+        """Return the next line of the record."""
+        if (line := self._take_line()) is None:
+            raise StopIteration
+        self._record.append(line)
+        return line.text
 
     def _is_decoded(self) -> bool:
         """Return whether the record just read can be kept; report a fault in its encoding."""
@@ -226,6 +287,7 @@ class _DelimitedReader:
         where = f"{self._name}:1"
         try:
             names = next(filter(None, reader), None)
+            self._fault = next(((line.number, line.fault) for line in self._record if line.fault), None)
             kept = names is None or self._is_decoded()
         except csv.Error as problem:
             if "new-line character" in str(problem):
@@ -263,14 +325,6 @@ def _load_orange_words() -> dict[str, list[str]]:
     return dict(read_packaged_yaml("corpora/lists/orange_header.yaml"))
 
 
-class _Line(NamedTuple):
-    """A line with its number and what is wrong with its encoding, or an empty text."""
-
-    number: int
-    text: str
-    fault: str
-
-
 class _QuoteIsTextError(Exception):
     """A quote at the beginning of a field opens no quoted field."""
 
@@ -285,14 +339,10 @@ class _TabReader(_DelimitedReader):
     # Lines that one record may have, and lines with all fields that follow one another in it.
     MOST_LINES, MOST_WHOLE = 10_000, 20
 
-    def __init__(self, lines: Iterable[bytes], name: str, encoding: str, problems: Problems) -> None:
-        super().__init__(lines, name, encoding, problems)
-        self._returned: deque[_Line] = deque()
-
     def read(self, delimiter: str = "\t", *, is_spaced: bool = False) -> Iterator[TableRow]:
         """Yield the rows."""
         csv.field_size_limit(_MAX_FIELD_BYTES)
-        header = self._read_header(csv.reader(self._count_lines(), delimiter=delimiter, strict=True))
+        header = self._read_header(csv.reader(self, delimiter=delimiter, strict=True))
         number = 0
         while header is not None and (line := self._take_line()) is not None:
             if not line.text.rstrip("\r\n"):
@@ -305,15 +355,6 @@ class _TabReader(_DelimitedReader):
                 self._fault = None
             elif self._is_decoded():
                 yield TableRow(where, dict(zip(header, values, strict=True)), number)
-
-    def _take_line(self) -> _Line | None:
-        """Return the next line, first of those that were returned; None at the end."""
-        if self._returned:
-            return self._returned.popleft()
-        for text, fault in self._lines:
-            self._last += 1
-            return _Line(self._last, text, fault)
-        return None
 
     def _parse_record(self, first: _Line, delimiter: str, width: int) -> tuple[list[str], str]:
         """Return the fields of the record that begins with a line, and what is wrong with it, or an empty text."""

@@ -291,14 +291,14 @@ def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> d
     With folds, the test documents of all folds count together.
     """
     parts = [_read_part(chain, context) for chain in chains]
-    scores = np.vstack([part["scores"] for part in parts])
+    ranked = np.vstack([part["ranked"] for part in parts])
     labels = np.concatenate([part["labels"] for part in parts])
     given = np.concatenate([part["given"] for part in parts])
     # The column of the label of documents out of scope, or -1.
     reject, outside = chains[0].settings.reject, -1
     if reject is not None and reject.label is not None:
         outside = list(parts[0]["categories"]).index(reject.label)
-    measures = dict(measure_top_accuracy(scores, labels, TOP_ACCURACIES))
+    measures = dict(measure_top_accuracy(ranked, labels, TOP_ACCURACIES))
     found: dict[str, Any] = {
         "confusions": [list(entry) for entry in count_confusions(labels, given, MAX_CONFUSIONS)]
     }
@@ -307,16 +307,18 @@ def collect_one_label_results(chains: Sequence[Chain], context: RunContext) -> d
         measures["reject.threshold"] = float(np.mean([part["threshold"] for part in parts]))
     if all(part["probabilities"] is not None for part in parts):
         probabilities = np.vstack([part["probabilities"] for part in parts])
-        described = _describe_probabilities(probabilities, labels, outside)
+        described = _describe_probabilities(probabilities, ranked, labels, outside)
         measures |= described.pop("measures")
         found |= described
     return found | {"measures": replace_nan(measures)}
 
 
-def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -> dict[str, Any]:
+def _describe_probabilities(
+    probabilities: Floats, ranked: Floats, labels: Ints, outside: int
+) -> dict[str, Any]:
     """Return `measures`, `reliability` and `risk_coverage`; a document out of scope is wrong if it is answered."""
     reliability = measure_reliability(probabilities, labels)
-    best, columns = Rejection(0.0, outside).find_best(probabilities)
+    best, columns = Rejection(0.0, outside).find_best(probabilities, ranked)
     right = columns == labels
     return {
         "measures": {
@@ -329,14 +331,14 @@ def _describe_probabilities(probabilities: Floats, labels: Ints, outside: int) -
 
 
 def _read_part(chain: Chain, context: RunContext) -> dict[str, Any]:
-    """Return scores, labels, given categories, probabilities and more of the test documents of one repetition."""
+    """Return ranked categories, labels, decisions, probabilities and more of the test documents of one repetition."""
     vectors = read_vectors(chain.vectorized.build_folder(context))
     folder = chain.evaluated.build_folder(context)
     scores = read_array(folder, "scores")
     model = load_model(chain.trained.build_folder(context))
     rule = load_single_label_rule(chain, vectors, context)
     return {
-        "scores": scores,
+        "ranked": rule.rank_categories(model, scores),
         "labels": find_columns(vectors.test_labels),
         "given": find_columns(read_mask(folder, "decisions")),
         "probabilities": rule.probabilities(model, scores),

@@ -34,9 +34,12 @@ from textcat.thresholds.calibration import (
     CALIBRATIONS,
     Calibration,
     CalibrationSettings,
+    Isotonic,
+    Platt,
     fit_calibration,
     join_calibrations,
     normalize_probabilities,
+    rank_by_both,
 )
 from textcat.thresholds.rejection import Rejection, fit_rejection
 from textcat.thresholds.rules import (
@@ -48,6 +51,7 @@ from textcat.thresholds.rules import (
     set_categories_per_document,
     set_thresholds,
 )
+from textcat.thresholds.tuning import apply_thresholds
 
 
 def compute_probabilities(model: Model, calibration: Calibration | None, scores: Floats) -> Floats | None:
@@ -146,11 +150,11 @@ class DecisionRule:
         return normalize_probabilities(found) if found is not None and self.single_label else found
 
     def decide(self, model: Model, scores: Floats) -> NDArray[np.bool_]:
-        """Return the accepted categories; with `single_label` the one with the highest score, unless rejected."""
+        """Return the accepted categories; with `single_label` the one that is most likely, unless rejected."""
         if self.rejection is not None and (probabilities := self.probabilities(model, scores)) is not None:
-            return self.rejection.decide(probabilities)
+            return self.rejection.decide(probabilities, self.rank_categories(model, scores))
         if self.single_label:
-            return accept_highest(scores)
+            return accept_highest(self.rank_categories(model, scores))
         needs_probabilities = self.run.threshold.rule == "expected-f1"
         return apply_threshold_rule(
             self.run.threshold,
@@ -160,6 +164,25 @@ class DecisionRule:
             per_document=self.per_document,
             probabilities=self.probabilities(model, scores) if needs_probabilities else None,
         )
+
+    @property
+    def ranks_probabilities(self) -> bool:
+        """Whether the order of a document's probabilities may differ from that of its scores."""
+        return self.single_label and isinstance(self.calibration, Platt | Isotonic)
+
+    def rank_categories(self, model: Model, scores: Floats) -> Floats:
+        """Return values in the order in which categories are likely, for one category per document.
+
+        These are the scores, or where each category is calibrated alone, ranks by probability, of equal ones by score.
+        """
+        probabilities = self.probabilities(model, scores) if self.ranks_probabilities else None
+        return scores if probabilities is None else rank_by_both(probabilities, scores)
+
+    def find_documents_below(self, scores: Floats) -> NDArray[np.bool_]:
+        """Return which documents reach no threshold and get their category by `at_least_one`."""
+        if self.single_label or not self.run.threshold.at_least_one or not np.isfinite(self.thresholds).any():
+            return np.zeros(len(scores), dtype=np.bool_)
+        return np.logical_not(apply_thresholds(scores, self.thresholds).any(axis=1))
 
     def reject_below(self, threshold: float) -> DecisionRule:
         """Return a rule that rejects documents whose best probability is below the threshold."""

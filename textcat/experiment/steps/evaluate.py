@@ -60,6 +60,8 @@ def make_evaluate_step(
         if single:
             # Probabilities of one category per document are divided by their sum before they are measured.
             parameters["normalized"] = True
+            if run.calibration is not None and run.calibration.method != "temperature":
+                parameters["accepts"] = "most probable"
     parameters |= collect_identities(*(("measures", name) for name in run.evaluation.measures))
     recipe = Recipe("evaluate", 3, parameters, make_recipe_inputs(**inputs))
 
@@ -111,6 +113,8 @@ def _evaluate_at_once(context: RunContext, target: Path, inputs: _EvaluationInpu
     scores, labels = model.scores(inputs.test), make_dense_labels(vectors.test_labels)
     decisions = rule.decide(model, scores)
     found = compute_measures(scores, decisions, labels, vectors, run.evaluation)
+    if rule.ranks_probabilities and found["accuracy"] is not None:
+        found["accuracy"] = measures.argmax_accuracy(rule.rank_categories(model, scores), labels)
     probabilities = rule.probabilities(model, scores) if rule.calibration is not None else None
     if probabilities is not None:
         found.update(measure_calibration(probabilities, labels))

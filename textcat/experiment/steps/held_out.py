@@ -109,8 +109,9 @@ def _evaluate_trial(trials: _TrialInputs, task: tuple[list[float], int]) -> list
     inner, outer = (trials.problem.rows(rows) for rows in trials.parts[fold])
     grid = [validate_parameters(run.learner, {**run.parameters, search.parameter: each}) for each in values]
     found = []
+    own = inner.own
     for model in find_learner(run.learner).fit_grid(inner, grid, search.parameter, trials.jobs):
-        thresholds = set_thresholds(run.threshold, model.scores(inner.X), inner.labels)
+        thresholds = set_thresholds(run.threshold, model.scores(own.X), own.labels)
         found.append(_compute_criterion(search.criterion, model.scores(outer.X), thresholds, outer.labels))
     return found
 

@@ -35,10 +35,14 @@ MOST_SCORES = 20_000_000
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """The metric by number of training documents, its expected value with twice as many, and the answer."""
+    """The metric by number of training documents on some folds, and the answer to whether more labels would help.
+
+    `value` is the metric in cross-validation, and `twice` the expected one with twice as many documents.
+    """
 
     documents: list[int]
     values: list[float]
+    value: float
     twice: float | None
     answer: str
 
@@ -47,13 +51,18 @@ class LearningCurve:
         return {
             "documents": self.documents,
             "values": [round(value, 3) for value in self.values],
+            "value": round(self.value, 3),
             "twice": None if self.twice is None else round(self.twice, 3),
             "answer": self.answer,
         }
 
 
-def measure_learning_curve(evaluator: Evaluator, best: Candidate) -> LearningCurve:
-    """Train the best configuration on shares of the documents, each part of the next, and extrapolate."""
+def measure_learning_curve(evaluator: Evaluator, best: Candidate, value: float) -> LearningCurve:
+    """Train the best configuration on shares of the documents, each part of the next, and extrapolate.
+
+    The curve says by which power of the number of documents the error falls, and `value`, that in cross-validation on
+    all folds, where it starts.
+    """
     cost, rule, _ = best.find_best()
     folds = best.folds[:FOLDS_OF_CURVE] or [0]
     parts = [
@@ -68,8 +77,8 @@ def measure_learning_curve(evaluator: Evaluator, best: Candidate) -> LearningCur
     whole = evaluator.small if not best.folds else evaluator.folds[folds[0]]
     documents.append(len(whole[0]))
     values.append(best.find_best(folds if best.folds else None)[2])
-    twice = extrapolate(documents, values)
-    return LearningCurve(documents, values, twice, answer_more_labels(values[-1], twice, evaluator.metric))
+    twice = extrapolate(documents, values, value)
+    return LearningCurve(documents, values, value, twice, answer_more_labels(value, twice, evaluator.metric))
 
 
 def _take_share(evaluator: Evaluator, fold: int, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -78,8 +87,8 @@ def _take_share(evaluator: Evaluator, fold: int, share: float) -> tuple[NDArray[
     return np.sort(kept[order[: max(round(share * len(kept)), 2)]]), held
 
 
-def extrapolate(documents: Sequence[int], values: Sequence[float]) -> float | None:
-    """Return the expected value with twice the most documents: the error as a power of their number.
+def extrapolate(documents: Sequence[int], values: Sequence[float], value: float) -> float | None:
+    """Return what becomes of a value with twice as many documents: the error is a power of their number.
 
     The power is fitted to the last three points. None if the error is 0 somewhere or grows with more documents.
     """
@@ -87,7 +96,7 @@ def extrapolate(documents: Sequence[int], values: Sequence[float]) -> float | No
     if (errors <= 0).any():
         return None
     slope = float(np.polyfit(np.log(np.asarray(documents[-3:], dtype=np.float64)), np.log(errors), 1)[0])
-    return None if slope >= 0 else float(100.0 - errors[-1] * 2.0**slope)
+    return None if slope >= 0 else float(100.0 - (100.0 - value) * 2.0**slope)
 
 
 def answer_more_labels(value: float, twice: float | None, metric: str) -> str:
@@ -220,7 +229,9 @@ def collect_findings(search: Search, best: Candidate, held_out: HeldOut) -> dict
     documents = evaluator.documents
     labels, single = documents.labels[: documents.number], evaluator.single_label
     found: dict[str, Any] = {"effects": estimate_effects(search)}
-    found["learning_curve"] = measure_learning_curve(evaluator, best).as_dict()
+    found["learning_curve"] = measure_learning_curve(
+        evaluator, best, held_out.values[held_out.rule]
+    ).as_dict()
     found["confusions"] = list_confusions(held_out, labels, documents.categories) if single else []
     if held_out.scores.size > MOST_SCORES:
         return {**found, "label_errors": [], "calibration": None}
