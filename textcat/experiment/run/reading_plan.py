@@ -32,7 +32,7 @@ from textcat.experiment.spec.loading import (
     read_experiment_source,
     validate_experiment,
 )
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
 from textcat.published.check import CellValues
 from textcat.published.readings import Assignment, Question, Readings

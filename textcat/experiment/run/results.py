@@ -39,7 +39,7 @@ from textcat.experiment.steps.evaluate import compute_measures, read_measures, r
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.train import list_method_names
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.plugins import collect_identities
 from textcat.store import hash_json
 from textcat.store.arrays import read_array, read_json, read_mask

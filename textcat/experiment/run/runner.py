@@ -19,7 +19,7 @@ from textcat.experiment.spec.experiment import Experiment, RunSettings
 from textcat.experiment.steps.fetch import fetch_documents, find_documents
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.train import list_method_names
-from textcat.learners.learner_table import LEARNERS, validate_parameters
+from textcat.learners.parameters import LEARNERS, validate_parameters
 from textcat.plugins import collect_identities
 from textcat.store import Store
 from textcat.store.housekeeping import record_use

@@ -15,7 +15,7 @@ from textcat.experiment.spec.config_files import find_config_folders, find_exper
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.decide import check_probabilities
 from textcat.experiment.steps.vectorize import keeps_all_features
-from textcat.learners.learner_table import LEARNERS, validate_parameters
+from textcat.learners.parameters import LEARNERS, validate_parameters
 from textcat.plugins import list_known_names
 from textcat.yaml_reader import (
     KeyPath,
