@@ -130,7 +130,7 @@ def _list_label_sets(data: ManyLabels) -> list[set[int]]:
 def _train_tree(trees: int) -> Callable[[ManyLabels, LabelsRequest], Any]:
     def train(data: ManyLabels, request: LabelsRequest) -> Any:
         from textcat.learners.label_tree_training import fit_label_tree
-        from textcat.learners.learner_table import LabelTreeParameters
+        from textcat.learners.parameters import LabelTreeParameters
 
         return fit_label_tree(data.X, data.Y, LabelTreeParameters(trees=trees), jobs=request.jobs)
 

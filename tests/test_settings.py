@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.schema import make_experiment_schema
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.settings import StrictSettings, describe_keys
 from textcat.yaml_reader import read_packaged_yaml
 

@@ -23,7 +23,7 @@ from textcat.corpora.registry import OWN_FORMATS, list_reader_options
 from textcat.experiment.spec.config_files import find_experiment_files
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import load_experiment
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.published.printed_tables import load_all_cells
 
 

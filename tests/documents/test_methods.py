@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.documents.generated_pages import load_equations, make_methods_page
+from tests.documents.methods_page import load_equations, make_methods_page
 
 NAMES = sorted(
     {name for entries in load_equations().values() for names in entries.values() for name in names}
@@ -22,6 +22,4 @@ def test_every_function_exists(name: str) -> None:
 
 def test_the_page_is_generated_from_the_tables() -> None:
     page = Path(__file__).resolve().parents[2] / "docs" / "methods.md"
-    assert page.read_text() == make_methods_page(), (
-        "python -m tests.documents.generated_pages methods > docs/methods.md"
-    )
+    assert page.read_text() == make_methods_page(), "python -m tests.documents.methods_page > docs/methods.md"

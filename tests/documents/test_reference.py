@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.conftest import PROJECT
-from tests.documents.generated_pages import make_configuration_page
+from tests.documents.configuration_page import make_configuration_page
 from textcat.corpora import OWN_FORMATS, list_corpora
 from textcat.corpora.registry import list_reader_options, load_option_descriptions
 from textcat.experiment.spec.experiment import Experiment
@@ -14,7 +14,7 @@ from textcat.experiment.spec.experiment import Experiment
 def test_page_is_up_to_date() -> None:
     page = (PROJECT / "docs" / "configuration.md").read_text(encoding="utf-8")
     assert page == make_configuration_page(), (
-        "run: python -m tests.documents.generated_pages configuration > docs/configuration.md"
+        "run: python -m tests.documents.configuration_page > docs/configuration.md"
     )
 
 

@@ -21,7 +21,7 @@ from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps import held_out, models, train
 from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.learner_table import LabelTreeParameters
+from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.parallel import Executor, SerialExecutor, start_workers
 

@@ -10,7 +10,7 @@ import pytest
 from pydantic import Field, ValidationError
 
 from textcat.experiment.spec.schema import list_methods, make_experiment_schema
-from textcat.learners.learner_table import LEARNERS, LinearParameters, validate_parameters
+from textcat.learners.parameters import LEARNERS, LinearParameters, validate_parameters
 from textcat.linear import load_named_learners
 from textcat.plugins import PLUGIN_KINDS
 from textcat.selection import SelectionSettings

@@ -18,7 +18,7 @@ from textcat.experiment.run.runner import run_experiment
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.learners import find_learner
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.linear import training
 from textcat.linear.problem import make_matrix_with_bias
 from textcat.store import arrays

@@ -15,7 +15,7 @@ from textcat.experiment.run.results_file import read_results
 from textcat.experiment.steps import decide, linear_learner, train
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.steps.linear_learner import FOLDS, MAX_LOSS
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.linear.model import LinearModel
 from textcat.serving.categorizer import read_categorizer
 from textcat.serving.document_files import NewDocument

@@ -17,7 +17,7 @@ from textcat.errors import UsageError
 from textcat.experiment.steps import train
 from textcat.experiment.steps.learners import find_learner
 from textcat.experiment.steps.models import load_model
-from textcat.learners.learner_table import LEARNERS, LinearParameters
+from textcat.learners.parameters import LEARNERS, LinearParameters
 
 RUNS = {"runs": {"run": {"learner": "CLG"}}}
 ONE_BY_ONE = {"runs": {"run": {"learner": "CLG", "categories_at_once": 1}}}
@@ -39,7 +39,7 @@ def test_what_a_learner_cannot_do_is_a_usage_error() -> None:
 
 
 def test_the_table_of_learners_loads_no_numerics() -> None:
-    code = "import sys, textcat.learners.learner_table; print('numpy' in sys.modules)"
+    code = "import sys, textcat.learners.parameters; print('numpy' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
 

@@ -18,7 +18,7 @@ from textcat.experiment.steps.models import load_model, save_model
 from textcat.learners import label_tree
 from textcat.learners.label_tree import UNREACHED, LabelTree
 from textcat.learners.label_tree_training import compute_centroids, divide_labels, fit_label_tree
-from textcat.learners.learner_table import LabelTreeParameters
+from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
 from textcat.serving.categorizer import read_categorizer

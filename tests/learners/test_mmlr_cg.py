@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from tests.learners.test_softmax import problem
-from textcat.learners.learner_table import MulticlassParameters
 from textcat.learners.mmlr_cg import (
     MarginProblem,
     fit_mmlr_cg,
     run_conjugate_gradient,
     search_line,
 )
+from textcat.learners.parameters import MulticlassParameters
 from textcat.linear.model import LinearModel
 
 

@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 
 from textcat.errors import UsageError
 from textcat.experiment.steps.learner import LearningProblem, find_learner
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.learners.smo import fit_svm
 
 

@@ -14,7 +14,7 @@ from tests.learners.test_softmax import problem
 from textcat.errors import UsageError
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.learners import fit_polytomous
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.learners.softmax import SoftmaxProblem, fit_softmax
 from textcat.learners.softmax_dual import ascend_softmax_dual, can_ascend_dual
 

@@ -14,7 +14,7 @@ from textcat.cli.main import group
 from textcat.corpora import list_corpora
 from textcat.errors import DataNotAvailableError
 from textcat.experiment.spec.config_files import find_experiment_files
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.published.printed_tables import PAPERS
 from textcat.report import citations
 

@@ -105,7 +105,7 @@ def _list_tables(_data: Path) -> list[dict[str, Any]]:
 
 
 def _list_learners(_data: Path) -> list[dict[str, Any]]:
-    from textcat.learners.learner_table import LEARNERS
+    from textcat.learners.parameters import LEARNERS
 
     return [
         {"learner": name, "what": entry.title, "parameters": ", ".join(entry.parameters.model_fields)}
@@ -151,7 +151,7 @@ def show_command(name: str | None, schema: bool, as_json: bool, **settings: Any)
 def _collect_facts(name: str, data: Path) -> dict[str, Any]:
     from textcat.corpora import list_corpora
     from textcat.corpora.registry import OWN_FORMATS
-    from textcat.learners.learner_table import LEARNERS
+    from textcat.learners.parameters import LEARNERS
     from textcat.published.printed_tables import load_all_cells
 
     if name in list_corpora():

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from textcat.errors import UsageError
 from textcat.learners.checks import as_documents, as_labels
 from textcat.learners.label_tree import LabelTree
-from textcat.learners.learner_table import LabelTreeParameters
+from textcat.learners.parameters import LabelTreeParameters
 from textcat.linear import fit
 from textcat.linear.model import LinearModel
 from textcat.linear.regularization import lam_from_c

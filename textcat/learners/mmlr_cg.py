@@ -16,7 +16,7 @@ import numpy as np
 import scipy.special
 
 from textcat.learners.checks import Bools, Features, Floats, check_one_category_each
-from textcat.learners.learner_table import MulticlassParameters
+from textcat.learners.parameters import MulticlassParameters
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
 

@@ -27,7 +27,7 @@ from textcat.experiment.steps.held_out import score_held_out
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model
 from textcat.experiment.steps.vectorize import keeps_all_features
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.selection import select_features
 from textcat.serving.categorizer import Categorizer, list_labels, list_texts
 from textcat.serving.document_files import NewDocument, read_fields

@@ -31,7 +31,7 @@ from textcat.experiment.tune import documents as tune_documents
 from textcat.experiment.tune.documents import TrainingDocuments
 from textcat.experiment.tune.evaluation import Evaluator
 from textcat.experiment.tune.space import NAMES, Configuration, Space
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_variance
 from textcat.store.arrays import read_array

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, fields
 from math import prod
-from typing import Any, get_args
+from typing import Any, get_origin
 
 from pydantic import BaseModel
 
@@ -27,10 +27,12 @@ from textcat.experiment.spec.experiment import OPTIONAL_SECTIONS, Experiment, Ru
 from textcat.experiment.spec.loading import (
     derive_experiment_name,
     find_experiment,
+    find_model,
+    get_part_type,
     read_experiment_source,
     validate_experiment,
 )
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.linear.algorithm_options import ColumnOptions, GradientOptions, RowOptions
 from textcat.published.check import CellValues
 from textcat.published.readings import Assignment, Question, Readings
@@ -43,7 +45,6 @@ Key = tuple[str, ...]
 
 
 NOT_CREATED = {*OPTIONAL_SECTIONS, "resample", "search"}
-FREE_SECTIONS = {("corpus", "options")}
 OPTION_KINDS = (ColumnOptions, RowOptions, GradientOptions)
 
 
@@ -89,23 +90,17 @@ def _list_learners(which: str, path: str) -> list[str]:
 
 
 def _check_keys(model: type[BaseModel], keys: list[str], path: str) -> None:
-    """Follow the keys through nested settings."""
+    """Follow the keys through nested settings; what a mapping of any values holds is not checked."""
+    annotation: Any = model
     for position, key in enumerate(keys):
-        if key not in model.model_fields:
-            raise _make_path_error(path, f"no such key: {key}. {suggest_names(key, model.model_fields)}")
-        if position == len(keys) - 1:
+        section = find_model(annotation)
+        if section and key not in section.model_fields:
+            raise _make_path_error(path, f"no such key: {key}. {suggest_names(key, section.model_fields)}")
+        if not section and get_origin(annotation) is not dict:
+            raise _make_path_error(path, f"{keys[position - 1]} has no parts")
+        annotation = get_part_type(annotation, key)
+        if annotation is Any:
             return
-        if (*keys[:position], key) in FREE_SECTIONS:
-            return
-        annotation = model.model_fields[key].annotation
-        if key == "comparisons":
-            _check_keys(get_args(annotation)[1], keys[position + 2 :], path)
-            return
-        kinds = (each for each in (annotation, *get_args(annotation)) if isinstance(each, type))
-        nested = next((each for each in kinds if issubclass(each, BaseModel)), None)
-        if nested is None:
-            raise _make_path_error(path, f"{key} has no parts")
-        model = nested
 
 
 def _make_path_error(path: str, what: str) -> UsageError:

@@ -38,7 +38,7 @@ from textcat.experiment.steps.decide import DecisionRule, build_decision_rule
 from textcat.experiment.steps.evaluate import compute_measures, read_measures, read_series
 from textcat.experiment.steps.models import extract_certificates, load_model
 from textcat.experiment.steps.vectorize import Vectors, read_vectors
-from textcat.learners.learner_table import list_method_names, validate_parameters
+from textcat.learners.parameters import list_method_names, validate_parameters
 from textcat.plugins import collect_identities
 from textcat.store import hash_json
 from textcat.store.arrays import read_array, read_json, read_mask

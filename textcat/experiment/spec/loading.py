@@ -15,7 +15,7 @@ from textcat.experiment.spec.config_files import find_config_folders, find_exper
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.steps.decide import check_probabilities
 from textcat.experiment.steps.vectorize import keeps_all_features
-from textcat.learners.learner_table import LEARNERS, validate_parameters
+from textcat.learners.parameters import LEARNERS, validate_parameters
 from textcat.plugins import list_known_names
 from textcat.yaml_reader import (
     KeyPath,
@@ -279,14 +279,14 @@ def _find_known_fields(error: ValidationError, location: tuple[int | str, ...]) 
     models = {entry.parameters.__name__: entry.parameters for entry in LEARNERS.values()}
     annotation: Any = models.get(error.title, Experiment)
     for part in location[:-1]:
-        annotation = _get_part_type(annotation, part)
-    model = _find_model(annotation)
+        annotation = get_part_type(annotation, part)
+    model = find_model(annotation)
     return sorted(model.model_fields) if model else []
 
 
-def _get_part_type(annotation: Any, part: int | str) -> Any:
+def get_part_type(annotation: Any, part: int | str) -> Any:
     """Return the type of one part of a value of some type."""
-    model = _find_model(annotation)
+    model = find_model(annotation)
     if get_origin(annotation) in (dict, list):
         return get_args(annotation)[-1]
     if get_origin(annotation) is tuple:
@@ -296,10 +296,10 @@ def _get_part_type(annotation: Any, part: int | str) -> Any:
     return None
 
 
-def _find_model(annotation: Any) -> type[BaseModel] | None:
+def find_model(annotation: Any) -> type[BaseModel] | None:
     """Return the settings class of a type, which may be optional."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     if get_origin(annotation) in (dict, list, tuple):
         return None
-    return next((model for model in map(_find_model, get_args(annotation)) if model), None)
+    return next((model for model in map(find_model, get_args(annotation)) if model), None)

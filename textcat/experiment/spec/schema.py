@@ -17,7 +17,7 @@ from textcat.corpora.registry import list_builtin_corpora
 from textcat.errors import TextcatError
 from textcat.evaluation.run_measures import list_builtin_measures
 from textcat.experiment.spec.experiment import Experiment
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.linear.losses import LOSS_NAMES, LOSSES, modified_logistic
 from textcat.linear.priors import ALL_PRIORS
 from textcat.linear.training import ALGORITHMS

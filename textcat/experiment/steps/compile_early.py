@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.experiment import RunSettings
 from textcat.experiment.steps.learner import LearningProblem, find_learner
-from textcat.learners.learner_table import LEARNERS, list_method_names, validate_parameters
+from textcat.learners.parameters import LEARNERS, list_method_names, validate_parameters
 from textcat.plugins import collect_identities
 
 log = logging.getLogger(__name__)

@@ -25,7 +25,7 @@ from textcat.experiment.steps.held_out import (
 from textcat.experiment.steps.learner import LearningProblem
 from textcat.experiment.steps.models import Model, is_too_large, load_model, map_score_blocks
 from textcat.experiment.steps.vectorize import LearningSteps, read_vectors
-from textcat.learners.learner_table import LEARNERS
+from textcat.learners.parameters import LEARNERS
 from textcat.plugins import collect_identities
 from textcat.splits import assign_folds
 from textcat.store import Recipe

@@ -20,7 +20,7 @@ from textcat.experiment.context import RunContext, Step, make_recipe_inputs
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.steps.learner import Fold, LearningProblem, find_learner, load_learner
 from textcat.experiment.steps.models import BlockResult, Model, choose_block_width, load_model
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.linear.model import LinearModel
 from textcat.splits import assign_folds
 from textcat.store import Recipe

@@ -14,7 +14,7 @@ from textcat.errors import UsageError
 from textcat.evaluation.measures import make_dense_labels
 from textcat.experiment.spec.experiment import RunSettings, SearchSettings
 from textcat.experiment.steps.models import Model
-from textcat.learners.learner_table import LearnerParameters, validate_parameters
+from textcat.learners.parameters import LearnerParameters, validate_parameters
 from textcat.linear.cross_validation import HyperparameterChoice
 from textcat.linear.mapped_arrays import select_rows
 from textcat.parallel import Executor

@@ -14,7 +14,10 @@ from textcat.experiment.steps.linear_learner import LinearLearner
 from textcat.experiment.steps.models import Model, join_models
 from textcat.learners.gpd import GpdSettings, descend
 from textcat.learners.label_tree_training import fit_label_tree
-from textcat.learners.learner_table import (
+from textcat.learners.mfom import fit_mfom, fit_mfom_at, fit_multicategory_mfom
+from textcat.learners.mmlr_cg import fit_mmlr_cg
+from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
+from textcat.learners.parameters import (
     LEARNERS,
     LabelTreeParameters,
     LinearParameters,
@@ -28,9 +31,6 @@ from textcat.learners.learner_table import (
     SoftmaxParameters,
     TreeParameters,
 )
-from textcat.learners.mfom import fit_mfom, fit_mfom_at, fit_multicategory_mfom
-from textcat.learners.mmlr_cg import fit_mmlr_cg
-from textcat.learners.naive_bayes import fit_multiclass_naive_bayes, fit_naive_bayes, fit_nb_svm
 from textcat.learners.perceptron_tree import PerceptronSettings, fit_perceptron_trees
 from textcat.learners.smo import fit_svm
 from textcat.learners.softmax import fit_softmax
@@ -277,7 +277,7 @@ _OTHERS: dict[str, Learner[Any]] = {
 
 
 def find_learner(name: str) -> Learner[Any]:
-    """Return the learner of a name in `textcat.learners.learner_table`."""
+    """Return the learner of a name in `textcat.learners.parameters`."""
     if LEARNERS[name].parameters is LinearParameters:
         return LinearLearner(name)
     return _OTHERS[name]

@@ -21,7 +21,7 @@ from textcat.evaluation.ranking import find_top_labels, measure_ranking
 from textcat.experiment.spec.experiment import SearchSettings
 from textcat.experiment.steps.learner import Fold, Learner, LearningProblem, ParameterChoice
 from textcat.experiment.steps.models import Model
-from textcat.learners.learner_table import LEARNERS, LinearParameters
+from textcat.learners.parameters import LEARNERS, LinearParameters
 from textcat.linear import fit, fit_path
 from textcat.linear.cross_validation import (
     HyperparameterChoice,

@@ -17,7 +17,7 @@ from textcat.experiment.steps.held_out import search_parameter
 from textcat.experiment.steps.learner import LearningProblem, load_learner
 from textcat.experiment.steps.models import Model, load_model, save_model, save_model_parts
 from textcat.experiment.steps.vectorize import LearningSteps
-from textcat.learners.learner_table import LEARNERS, list_method_names, validate_parameters
+from textcat.learners.parameters import LEARNERS, list_method_names, validate_parameters
 from textcat.linear.training import ALGORITHMS
 from textcat.plugins import collect_identities
 from textcat.store import Recipe

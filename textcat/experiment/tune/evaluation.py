@@ -17,7 +17,7 @@ from textcat.evaluation.ranking import find_top_labels, measure_ranking
 from textcat.experiment.steps.learner import LearningProblem, find_learner
 from textcat.experiment.tune.documents import Fold, FoldVectors, TrainingDocuments
 from textcat.experiment.tune.space import Configuration, Space
-from textcat.learners.learner_table import validate_parameters
+from textcat.learners.parameters import validate_parameters
 from textcat.linear import fit
 from textcat.linear.regularization import lam_from_c
 from textcat.text.text_settings import TermGroup
