@@ -406,3 +406,15 @@ def test_a_document_that_lacks_one_of_its_texts_is_kept_where_missing_values_are
     assert corpus.problems.counts == {"missing": 2}
     with pytest.raises(BadDataError, match="no column 'title'"):
         list(open_corpus("jsonl", tmp_path / "d.jsonl", **options).documents())
+
+
+def test_the_first_pair_of_a_vector_is_not_its_label(tmp_path: Path) -> None:
+    (tmp_path / "v.svm").write_bytes(b"\xef\xbb\xbfx 1:1 2:0.5\n1:1 2:1\n")
+    with pytest.raises(BadDataError, match="begins with '1:1'") as caught:
+        open_vectors("svmlight", tmp_path / "v.svm")
+    assert caught.value.where == f"{tmp_path}/v.svm:2"
+    (tmp_path / "v.svm").write_bytes(b"\xef\xbb\xbfx 1:1 2:0.5\n 1:1 2:1\ny 1:1\n")
+    assert open_vectors("svmlight", tmp_path / "v.svm").categories == ("x", "y")
+    (tmp_path / "v.svm").write_text("x one two\n")
+    with pytest.raises(BadDataError, match="'one' is not TERM:WEIGHT"):
+        open_vectors("svmlight", tmp_path / "v.svm")

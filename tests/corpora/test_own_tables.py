@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus
+from textcat.corpora.document import find_similar_labels
 from textcat.corpora.own.formats import (
     choose_encoding,
     detect_encoding,
@@ -23,6 +24,7 @@ from textcat.corpora.own.formats import (
     guess_separator,
     summarize_columns,
 )
+from textcat.corpora.own.inspect import inspect_documents
 from textcat.corpora.own.problems import POLICIES, PROBLEM_DESCRIPTIONS, Problems
 from textcat.corpora.own.tables import TableRow, choose_codec, decode_lines, parse_list, read_rows
 from textcat.errors import BadDataError, DataNotAvailableError, UsageError
@@ -601,3 +603,31 @@ def test_folders_are_classes_or_all_sides(folders: list[str], refused: bool, tmp
             detect_format(tmp_path)
     else:
         assert detect_format(tmp_path) == "folders"
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv"])
+def test_spreadsheets_write_empty_columns_and_rows(kind: str, tmp_path: Path) -> None:
+    """The rows without any value would be documents without labels, and the documents no longer have one label each."""
+    table = ["text,label,,", *(f"{text},," for text in LABELLED), ",,,", ",,,"]
+    path = tmp_path / f"t.{kind}"
+    path.write_text("\n".join(table).replace(",", "\t" if kind == "tsv" else ",") + "\n")
+    inspection = inspect_documents(path)
+    assert inspection.single_label and inspection.counts.used == 5
+    documents = list(open_corpus(kind, path, **inspection.options).documents())
+    assert [document.fields["text"] for document in documents] == ["one", "two", "three", "four", "five"]
+    path.write_text(path.read_text() + "six,x,,note\n".replace(",", "\t" if kind == "tsv" else ","))
+    with pytest.raises(BadDataError, match="without a name"):
+        list(open_corpus(kind, path, ratio=None).documents())
+
+
+def test_a_table_of_which_most_rows_cannot_be_read_is_refused(tmp_path: Path) -> None:
+    lines = ["text,label", *LABELLED, *["one, two,x"] * 5]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(BadDataError, match=r"5 of its 10 rows cannot be read, such as .*:7: 3 fields"):
+        inspect_documents(tmp_path / "t.csv")
+    (tmp_path / "t.csv").write_text("\n".join([*lines, "six,y"]) + "\n")
+    assert inspect_documents(tmp_path / "t.csv").counts.used == 6
+
+
+def test_labels_that_differ_in_a_plus_sign_may_be_the_same() -> None:
+    assert find_similar_labels(["+1", "-1", "1", "a+1", "+"]) == [["+1", "1"]]

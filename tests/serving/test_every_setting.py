@@ -15,12 +15,13 @@ import yaml
 from click.testing import CliRunner
 
 from tests.serving.evaluated import Evaluated, evaluate_and_export
+from tests.serving.small_model import small_model
 from textcat.cli.main import group
 from textcat.errors import BadDataError, UsageError
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import make_plan
 from textcat.experiment.spec.experiment import Experiment
-from textcat.serving.categorizer import read_categorizer
+from textcat.serving.categorizer import read_categorizer, write_categorizer
 from textcat.serving.model_folders import write_checksums
 
 SETTINGS: dict[str, dict[str, Any]] = yaml.safe_load(
@@ -240,12 +241,77 @@ def test_a_model_of_vectors_refuses_texts_and_names_its_columns(tmp_path: Path) 
         tmp_path,
         evaluate_and_export(tmp_path / "made.yaml", RunContext(tmp_path / "data"), tmp_path / "models"),
     )
-    with pytest.raises(UsageError, match="cannot read text"):
+    with pytest.raises(BadDataError, match="is not TERM:WEIGHT"):
         made.predict("base")
+    with pytest.raises(UsageError, match="cannot read text"):
+        read_categorizer(tmp_path / "models" / "base").predict(["1 5"])
     command = ["explain", str(tmp_path / "models" / "base"), "-c", "1", "--json"]
     facts = json.loads(CliRunner().invoke(group, command).output)[0]
     assert next(iter(facts["for"])) == "2"
     assert next(iter(facts["against"])) == "1"
+
+
+def write_vectors(path: Path, *, first: int = 0) -> None:
+    """Write vectors of two categories, of which some have both; where `first` is not 0 with a column of their own."""
+    draw = np.random.default_rng(3 + first)
+    lines = []
+    for n in range(60):
+        own = [["red"], ["blue"], ["red", "blue"]][n % 3]
+        columns = sorted({draw.integers(3) + (1 if each == "red" else 4) for each in own} | {7 + n % 5})
+        pairs = " ".join(f"{k}:{draw.random():.3f}" for k in (*columns, *([900 + first] if first else [])))
+        lines.append(f"{','.join(own)} {pairs}")
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_vectors_are_labelled_as_by_evaluate(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "train.svm")
+    write_vectors(tmp_path / "test.svm", first=1)
+    whole = {
+        "corpus": {"name": "svmlight", "path": "train.svm", "options": {"test": "test.svm"}},
+        "threshold": {"rule": "scut", "cross_validated": True, "folds": 3},
+        "runs": {"base": LOGISTIC, "lsi": LOGISTIC | {"projection": {"dimensions": 3}}},
+    }
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(whole))
+    made = evaluate_and_export(tmp_path / "made.yaml", RunContext(tmp_path / "data"), tmp_path / "models")
+    content = (tmp_path / "test.svm").read_text()
+    bare = "\n".join(line.partition(" ")[2] for line in content.splitlines())
+    forms = {
+        "with labels": content,
+        "indented": "\n".join(f" {line}" for line in bare.splitlines()),
+        "without labels": bare,
+        "of Windows": "\ufeff# comment\n\n" + content.replace("\n", " # d\r\n"),
+        "unknown columns": content.replace("\n", " 4000000:1\n"),
+    }
+    for form, written in forms.items():
+        (tmp_path / "new").write_text(written)
+        for run, expected in made.items():
+            command = ["predict", str(tmp_path / "models" / run), str(tmp_path / "new"), "--scores"]
+            done = CliRunner().invoke(group, command)
+            found = [json.loads(line) for line in done.stdout.splitlines()]
+            assert [each["labels"] for each in found] == expected.labels, form
+            scores = np.array([[each["scores"][name] for name in expected.categories] for each in found])
+            np.testing.assert_allclose(scores, expected.scores, rtol=1e-5, atol=1e-7)
+            assert [each["id"] for each in found] == [str(n + 1) for n in range(60)]
+
+
+def test_vectors_and_texts_are_not_mixed_up(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "train.svm")
+    experiment = {"corpus": {"name": "svmlight", "path": "train.svm"}, "runs": {"base": LOGISTIC}}
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(experiment))
+    evaluate_and_export(tmp_path / "made.yaml", RunContext(tmp_path / "data"), tmp_path / "models")
+    model = str(tmp_path / "models" / "base")
+    (tmp_path / "new").write_text("red 1:1\nred one:1\n 2:0.5\n")
+    stopped = CliRunner().invoke(group, ["predict", model, str(tmp_path / "new")])
+    assert isinstance(stopped.exception, BadDataError)
+    assert str(stopped.exception.where) == f"{tmp_path / 'new'}:2"
+    assert [json.loads(line)["id"] for line in stopped.stdout.splitlines()] == ["1"]
+    skipped = CliRunner().invoke(group, ["predict", model, str(tmp_path / "new"), "--on-error", "skip"])
+    assert [json.loads(line)["id"] for line in skipped.stdout.splitlines()] == ["1", "3"]
+    refused = CliRunner().invoke(group, ["predict", model, str(tmp_path / "new"), "--format", "lines"])
+    assert isinstance(refused.exception, UsageError)
+    write_categorizer(tmp_path / "text", small_model())
+    texts = ["predict", str(tmp_path / "text"), str(tmp_path / "new"), "--format", "svmlight"]
+    assert isinstance(CliRunner().invoke(group, texts).exception, UsageError)
 
 
 def test_a_changed_stop_list_is_refused(tmp_path: Path) -> None:

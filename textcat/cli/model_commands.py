@@ -18,11 +18,11 @@ from textcat.cli.options import (
 from textcat.cli.output import make_visible, print_json
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from textcat.errors import BadDataError
     from textcat.serving.categorizer import Categorizer
-    from textcat.serving.document_files import NewDocument
+    from textcat.serving.document_files import NewDocument, SkipReporter
     from textcat.serving.explain import Contribution
     from textcat.serving.predict import Coverage
 
@@ -53,8 +53,9 @@ add_encoding_option = click.option(
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext"]),
-    help="Format of FILE.  [default: by its suffix or first line, else one document per line]",
+    type=click.Choice(["lines", "csv", "tsv", "jsonl", "fasttext", "svmlight"]),
+    help="Format of FILE.  [default: svmlight for a model of vectors; else by its suffix or first line, else one "
+    "document per line]",
 )
 @add_encoding_option
 @click.option(
@@ -103,7 +104,6 @@ def predict_command(
     """
     from textcat.parallel import start_workers
     from textcat.serving.categorizer import read_categorizer
-    from textcat.serving.document_files import guess_format, read_documents
     from textcat.serving.predict import Coverage, StoredModel, predict_lines
 
     place = read_command_settings(settings)
@@ -111,12 +111,9 @@ def predict_command(
     categorizer = read_categorizer(model)
     if reject is not None:
         categorizer = categorizer.reject_below(reject)
-    fields = categorizer.text.fields
-    first = [] if form else list(islice(file, 1))
-    chosen = form or guess_format(file.name, b"".join(first), fields)
     skipped = _SkippedDocuments()
-    documents = read_documents(
-        chain(first, file), chosen, file.name, fields, skipped.add if on_error == "skip" else None, encoding
+    documents = _read_documents(
+        categorizer, file, form, skipped.add if on_error == "skip" else None, encoding
     )
     coverage = Coverage()
     with (
@@ -132,7 +129,25 @@ def predict_command(
             if number % at_a_time == 0:
                 out.flush()
     skipped.log()
-    _report_coverage(coverage, categorizer.text.tokenizer)
+    _report_coverage(coverage, "" if categorizer.given_as_vectors else categorizer.text.tokenizer)
+
+
+def _read_documents(
+    categorizer: Categorizer, file: BinaryIO, form: Any, skip: SkipReporter | None, encoding: str
+) -> Iterator[NewDocument]:
+    """Return the documents of a file: vectors for a model of vectors, else texts."""
+    from textcat.errors import UsageError
+    from textcat.serving.document_files import guess_format, read_documents, read_vector_documents
+
+    if form and categorizer.given_as_vectors != (form == "svmlight"):
+        reads = "vectors (svmlight)" if categorizer.given_as_vectors else "texts"
+        raise UsageError(f"the model reads {reads}, not {form}", where="--format", hint="Omit --format.")
+    if categorizer.given_as_vectors:
+        return read_vector_documents(file, file.name, skip)
+    fields = categorizer.text.fields
+    first = [] if form else list(islice(file, 1))
+    chosen = form or guess_format(file.name, b"".join(first), fields)
+    return read_documents(chain(first, file), chosen, file.name, fields, skip, encoding)
 
 
 class _SkippedDocuments:
@@ -172,7 +187,7 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
         log.info("%s", coverage)
         return
     remedy = "Train the model on documents of the same language and kind."
-    if reads_latin_only(tokenizer):
+    if tokenizer and reads_latin_only(tokenizer):
         remedy += (
             f" Its tokenizer {tokenizer} reads only Latin letters: for other scripts train with "
             "`text: {tokenizer: unicode}`."

@@ -81,11 +81,11 @@ class StreamedCorpus(Protocol):
 
 
 def find_similar_labels(labels: Iterable[str]) -> list[list[str]]:
-    """Return groups of labels that differ only in case, spaces, Unicode form or zeros of a number."""
+    """Return groups of labels that differ only in case, spaces, Unicode form or plus sign or zeros of a number."""
     groups: dict[str, list[str]] = {}
     for label in labels:
         plain = " ".join(unicodedata.normalize("NFKC", label).casefold().split())
-        number = re.fullmatch(r"0*(\d+)(\.0+)?", plain)
+        number = re.fullmatch(r"\+?0*(\d+)(\.0+)?", plain)
         groups.setdefault(number[1] if number else plain, []).append(label)
     return [group for group in groups.values() if len(group) > 1]
 

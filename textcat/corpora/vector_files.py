@@ -20,6 +20,8 @@ from textcat.store.files import hash_file
 
 # A larger term id means a damaged file: a model has one weight for each id up to the largest.
 _LAST_TERM = 5_000_000
+# As it is read in latin-1.
+BYTE_ORDER_MARK = "\xef\xbb\xbf"
 _TWO_COLONS = re.compile(r":[^\s:]*+:")
 
 
@@ -81,10 +83,20 @@ def read_vector_lines(paths: Sequence[Path]) -> VectorLines:
     return VectorLines(heads, X, tuple(ends))
 
 
+def parse_vector(line: str, where: Path, number: int) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+    """Return columns and weights of a line, whose label may be missing."""
+    pairs = line.partition("#")[0].rstrip()
+    if pairs and _is_pair(pairs.split()[0]):
+        pairs = f" {pairs}"
+    return _parse_block(where, [(number, pairs)], [])[1:]
+
+
 def _read_numbered_blocks(path: Path) -> Iterator[list[tuple[int, str]]]:
     first = 1
     for block in read_line_blocks(path):
         lines = block.removesuffix("\n").split("\n")
+        if first == 1:
+            lines[0] = lines[0].removeprefix(BYTE_ORDER_MARK)
         stripped = ((number, line.partition("#")[0].rstrip()) for number, line in enumerate(lines, first))
         yield [(number, line) for number, line in stripped if line]
         first += len(lines)
@@ -95,6 +107,13 @@ def _parse_block(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32]]:
     # A line that starts with a space has no label. RCV1-v2 writes two spaces after the document number.
     parts = [line.partition(" ") for _, line in numbered]
+    for (number, _), (head, _, _) in zip(numbered, parts, strict=True):
+        if ":" in head and _is_pair(head):
+            raise BadDataError(
+                f"the line begins with {head[:80]!r}, which would be its label",
+                where=f"{path}:{number}",
+                hint="Write its label first, or a space for a document without one.",
+            )
     heads.extend(head for head, _, _ in parts)
     lengths = np.fromiter((rest.count(":") for _, _, rest in parts), dtype=np.int64, count=len(parts))
     try:
@@ -102,8 +121,8 @@ def _parse_block(
         if _TWO_COLONS.search(joined):
             raise ValueError
         values = np.array(joined.replace(":", " ").split(), dtype=np.float64)
-    except ValueError:
-        values = np.zeros(0)
+    except ValueError as error:
+        raise _explain_bad_line(path, numbered) from error
     terms, weights = values[::2], values[1::2]
     if values.size != 2 * lengths.sum() or not (_are_terms(terms).all() and _are_weights(weights).all()):
         raise _explain_bad_line(path, numbered)

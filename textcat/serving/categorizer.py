@@ -34,7 +34,7 @@ from textcat.experiment.steps.decide import (
 from textcat.experiment.steps.models import Model, load_model, save_model
 from textcat.experiment.steps.vectorize import read_vectorizer, save_vectorizer, scale_projection
 from textcat.plugins import collect_identities
-from textcat.serving.document_files import NewDocument
+from textcat.serving.document_files import NewDocument, VectorDocument
 from textcat.serving.model_folders import (
     CHECKSUMS,
     check_finite,
@@ -87,13 +87,29 @@ class Categorizer:
     def words(self, documents: Sequence[TextDocument]) -> csr_array:
         """Return the weighted terms of the documents, as far as the model knows them."""
         if self.given_as_vectors:
-            raise UsageError(
-                "the model was trained on vectors and cannot read text",
-                hint="Train it on texts (such as `corpus: {name: jsonl}`) to label new ones.",
-            )
+            return self._join_vectors(documents)
         counts = self._reader.counts(documents)
         columns = np.arange(counts.shape[1])
         return self.vectorizer.weigh(counts, np.where(columns < len(self.vectorizer.seen), columns, -1))
+
+    def _join_vectors(self, documents: Sequence[TextDocument]) -> csr_array:
+        """Return documents that are vectors as rows, without the columns that no training or test document had."""
+        found = [document for document in documents if isinstance(document, VectorDocument)]
+        if len(found) < len(documents):
+            raise UsageError(
+                "the model was trained on vectors and cannot read text",
+                hint="`textcat predict` labels svmlight files with it. To label texts, train it on texts.",
+            )
+        width = len(self.vectorizer.terms)
+        known = [document.columns < width for document in found]
+        starts = np.cumsum([0, *map(np.count_nonzero, known)])
+        columns = [each.columns[own] for each, own in zip(found, known, strict=True)]
+        weights = [each.weights[own] for each, own in zip(found, known, strict=True)]
+        joined = csr_array(
+            (np.concatenate(weights), np.concatenate(columns), starts), shape=(len(found), width)
+        )
+        joined.sum_duplicates()
+        return joined
 
     def vectors(self, documents: Sequence[TextDocument]) -> Any:
         """Return the documents as vectors for the learner."""

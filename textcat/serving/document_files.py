@@ -1,4 +1,4 @@
-"""Read new documents from plain lines, CSV, TSV or JSON Lines, one at a time.
+"""Read new documents from plain lines, CSV, TSV, JSON Lines or vectors in svmlight format, one at a time.
 
 Tables are read as for training (`textcat.corpora.own.tables`); every problem in them is an error.
 """
@@ -9,8 +9,12 @@ import logging
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from textcat.corpora.own.formats import load_column_names, refuse_other_formats
 from textcat.corpora.own.problems import Problems
@@ -23,6 +27,7 @@ from textcat.corpora.own.tables import (
     read_rows,
     to_text,
 )
+from textcat.corpora.vector_files import BYTE_ORDER_MARK, parse_vector
 from textcat.errors import BadDataError
 
 InputFormat = Literal["lines", "csv", "tsv", "jsonl", "fasttext"]
@@ -43,6 +48,14 @@ class NewDocument:
     fields: Mapping[str, str]
     labels: tuple[str, ...] = ()
     split: str = "test"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorDocument(NewDocument):
+    """A document as a vector, for models of vectors: the columns that are not zero, and their weights."""
+
+    columns: NDArray[np.int32] = field(kw_only=True)
+    weights: NDArray[np.float32] = field(kw_only=True)
 
 
 def guess_format(name: str, first: bytes = b"", fields: Sequence[str] = ()) -> InputFormat:
@@ -106,6 +119,23 @@ def read_documents(
                     ", ".join(fields),
                 )
             yield document
+
+
+def read_vector_documents(
+    lines: Iterable[bytes], name: str, skip: SkipReporter | None = None
+) -> Iterator[VectorDocument]:
+    """Yield the vectors of a svmlight file, numbered without blank lines and comments; labels are ignored."""
+    number = 0
+    for place, line in enumerate(lines, 1):
+        text = line.decode("latin-1").rstrip("\r\n")
+        if place == 1:
+            text = text.removeprefix(BYTE_ORDER_MARK)
+        if not text.partition("#")[0].strip():
+            continue
+        number += 1
+        with _skip_errors(skip):
+            columns, weights = parse_vector(text, Path(name), place)
+            yield VectorDocument(str(number), {}, columns=columns, weights=weights)
 
 
 @dataclass

@@ -201,6 +201,9 @@ class OwnDocuments(CountingCorpus):
         seen: set[str] = set()
         labels: list[tuple[str, ...]] = []
         for number, (row, side) in enumerate(self._read_rows(problems), 1):
+            # Spreadsheets write rows without any value after the last one.
+            if self.name in ("csv", "tsv") and not any(value.strip() for value in row.values.values()):
+                continue
             document = self._make_document(row, number, side, problems)
             if document is not None:
                 document = self._ensure_unique_id(document, seen, problems)

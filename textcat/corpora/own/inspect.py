@@ -231,8 +231,8 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
     problems = Problems.with_policy(_LENIENT)
     rows = read_table_file(path, cast(TableFormat, kind), encoding, problems)
     table = summarize_columns(row.values for row in rows)
-    if not table.rows:
-        _refuse_without_rows(path, problems)
+    if table.rows <= problems.counts["malformed"]:
+        _refuse_without_rows(path, problems, table.rows)
     guess = guess_columns(table)
     if guess is None:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
@@ -267,11 +267,11 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
     return Inspection(kind, text, options, counts, report)
 
 
-def _refuse_without_rows(path: Path, problems: Problems) -> NoReturn:
-    if problems.counts["malformed"]:
-        what = (
-            f"none of its {problems.counts['malformed']:,} rows can be read, such as {problems.examples[0]}"
-        )
+def _refuse_without_rows(path: Path, problems: Problems, read: int) -> NoReturn:
+    """Refuse a table of which at least half of the rows cannot be read: something is wrong with all of it."""
+    if malformed := problems.counts["malformed"]:
+        some = f"{malformed:,} of its {read + malformed:,} rows cannot be read"
+        what = f"{some if read else f'none of its {malformed:,} rows can be read'}, such as {problems.examples[0]}"
         raise BadDataError(what.removesuffix(" (skip)"), where=str(path), hint="Fix the rows or the header.")
     raise BadDataError("the file has no documents", where=str(path), hint="Name a file with documents.")
 

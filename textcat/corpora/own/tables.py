@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
@@ -178,6 +178,20 @@ class _Line(NamedTuple):
     fault: str
 
 
+def _find_fault(header: Sequence[str], values: Sequence[str]) -> str:
+    """Return what is wrong with the fields of a row, or an empty text.
+
+    Spreadsheets write several columns without a name or a value.
+    """
+    if len(values) != len(header):
+        return f"{len(values)} fields where the header has {len(header)}"
+    if header.count("") > 1 and any(
+        value.strip() for name, value in zip(header, values, strict=True) if not name
+    ):
+        return "a value in one of several columns without a name"
+    return ""
+
+
 class _DelimitedReader:
     """Reads the rows of a table whose first line names the columns; quoted fields may span lines.
 
@@ -218,11 +232,11 @@ class _DelimitedReader:
                 continue
             self._fault = next(((line.number, line.fault) for line in self._record if line.fault), None)
             if self._is_decoded():
-                if len(values) == len(header):
+                what = _find_fault(header, values)
+                if not what:
                     evidence.add(values)
                     yield TableRow(where, dict(zip(header, values, strict=True)), number)
                 else:
-                    what = f"{len(values)} fields where the header has {len(header)}"
                     self._problems.report("malformed", what, where)
 
     def _is_left_out(self, problem: str, where: str, evidence: RowEvidence, width: int) -> bool:
@@ -297,7 +311,9 @@ class _DelimitedReader:
         where = f"{self._name}:{self._last}"
         if not kept:
             raise self._make_header_error("the names of the columns cannot be decoded", where)
-        if repeated := sorted(name for name, times in Counter(names or ()).items() if times > 1):
+        if repeated := sorted(
+            name for name, times in Counter(filter(None, names or ())).items() if times > 1
+        ):
             hint = "Give each column of the header a name of its own."
             raise BadDataError(f"two columns are called {repeated[0]!r}", where=where, hint=hint)
         return names
@@ -350,7 +366,7 @@ class _TabReader(_DelimitedReader):
             number += 1
             where = f"{self._name}:{line.number}"
             values, what = self._parse_record(line, delimiter, len(header))
-            if what:
+            if what := what or _find_fault(header, values):
                 self._problems.report("malformed", what, where)
                 self._fault = None
             elif self._is_decoded():
