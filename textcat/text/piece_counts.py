@@ -25,7 +25,7 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 Chunk = Sequence[tuple[str, ...]]
 
 # After this many chunks compiled code repays the tenth of a second that loading it takes.
-CHUNKS_BEFORE_COMPILING = 5
+_CHUNKS_BEFORE_COMPILING = 5
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,11 @@ def make_piece_counter(settings: TextSettings) -> PieceCounter:
     return SplitCounter(load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase))
 
 
+def choose_first_compiled_chunk() -> int:
+    """Return the number of the chunk from which on compiled code counts: 0 if this process has loaded it."""
+    return 0 if _count_runs.is_loaded else _CHUNKS_BEFORE_COMPILING
+
+
 def compile_piece_counter(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
     """Return a compiled counter that continues `counter`, or `counter` if the tokenizer allows none."""
     tokenizer = load_tokenizer(settings.tokenizer)
@@ -148,7 +153,7 @@ def count_chunks(
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """Count chunks in a worker; return the pieces of each group, and the counts of each chunk and group."""
     counters = [make_piece_counter(settings) for _ in settings.field_groups]
-    if len(chunks) > CHUNKS_BEFORE_COMPILING:
+    if len(chunks) > choose_first_compiled_chunk():
         counters = [compile_piece_counter(counter, settings) for counter in counters]
     counted = [count_chunk(chunk, counters) for chunk in chunks]
     return [counter.list_pieces() for counter in counters], counted
