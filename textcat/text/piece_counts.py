@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.text.ngram_kernels import find_slot
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
@@ -249,7 +249,7 @@ def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
         slots[slot] = number
 
 
-@compile_kernel
+@compile_part
 def _store_run(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> bool:
     """Store the bytes of the run text[start:end] as run `known`; return False if the pool is full."""
     first = ends[known]
@@ -261,7 +261,7 @@ def _store_run(text: Any, start: int, end: int, known: int, pool: Any, ends: Any
     return True
 
 
-@compile_kernel
+@compile_part
 def _is_same_run(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> bool:
     """Return whether the run text[start:end] equals pool[first:last]."""
     if last - first != end - start:
@@ -272,7 +272,7 @@ def _is_same_run(text: Any, start: int, end: int, pool: Any, first: int, last: i
     return bool(first + offset == last)
 
 
-@compile_kernel
+@compile_part
 def _read_run(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[Any, int]:
     """Return the code and the end of the run that begins at `start`.
 
