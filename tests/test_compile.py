@@ -12,7 +12,7 @@ import pytest
 
 import textcat
 from tests.conftest import PROJECT
-from textcat.compile import _find_imports, _hash_sources, _is_whole
+from textcat.compile import _find_imports, _hash_sources, _is_whole, compile_kernel
 
 ROOT = Path(textcat.__file__).parent
 KERNEL = """
@@ -120,6 +120,17 @@ def test_a_kernel_follows_the_kernels_and_constants_that_it_uses(tmp_path: Path)
 def remove_bytecode(folder: Path) -> None:
     for path in folder.rglob("*.pyc"):
         path.unlink()
+
+
+def _negate_twice(value: float) -> float:
+    return -2.0 * value
+
+
+def test_a_kernel_is_loaded_by_its_first_call() -> None:
+    kernel = compile_kernel(_negate_twice)
+    assert not kernel.is_loaded
+    assert kernel(2.0) == -4.0
+    assert kernel.is_loaded
 
 
 def test_relative_imports_are_followed(tmp_path: Path) -> None:

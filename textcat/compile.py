@@ -41,6 +41,11 @@ class LazyKernel(Generic[KernelParameters, KernelResult]):
         return _make_dispatcher(self.__wrapped__, self._options)
 
     @property
+    def is_loaded(self) -> bool:
+        """Whether this process has compiled the kernel or read it from disk, for any types."""
+        return "dispatcher" in vars(self) and bool(self.dispatcher.signatures)
+
+    @property
     def _numba_type_(self) -> Any:
         """The type that numba gives this kernel in other kernels."""
         return self.dispatcher._numba_type_

@@ -226,3 +226,15 @@ def test_wrong_settings_are_refused(wrong: dict[str, Any]) -> None:
 def test_settings_survive_json() -> None:
     chosen = TextSettings(separate_fields=("title",), stem="porter_lemur")
     assert TextSettings.model_validate_json(chosen.model_dump_json()) == chosen
+
+
+@pytest.mark.parametrize("entries", [1, 3, 1000])
+def test_columns_are_sorted_in_parts_of_any_size(monkeypatch: pytest.MonkeyPatch, entries: int) -> None:
+    monkeypatch.setattr("textcat.text.counting._ENTRIES_PER_SORT", entries)
+    found = count_terms(
+        documents("d b a", "", "c d b b", "a", "", "e d c b a"), TextSettings(fields=("body",))
+    )
+    assert found.terms == ["a", "b", "c", "d", "e"]
+    assert found.counts.indices.tolist() == [0, 1, 3, 1, 2, 3, 0, 0, 1, 2, 3, 4]
+    assert found.counts.data.tolist() == [1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1]
+    assert found.counts.indptr.tolist() == [0, 3, 3, 6, 7, 7, 12]

@@ -231,6 +231,31 @@ def test_many_scores_are_worked_on_in_parts(monkeypatch: pytest.MonkeyPatch) -> 
         tune_thresholds(scores, labels)
 
 
+@pytest.mark.parametrize("criterion", ["errors", "f1"])
+@pytest.mark.parametrize("values", [5, 60, 10**6])
+def test_ranking_only_the_highest_scores_finds_the_same_thresholds(
+    monkeypatch: pytest.MonkeyPatch, criterion: str, values: int
+) -> None:
+    generator = np.random.default_rng(values)
+    shares = np.array([0.0, 0.01, 0.05, 0.1, 0.05, 0.3, 0.7, 1.0])
+    labels = generator.random((300, 8)) < shares
+    gains = np.array([0, 0, 0, 1, 1, 0, 1, 1]) * values
+    scores = (generator.integers(0, values, labels.shape) + gains * labels) / 8
+    rules = [rule for rule in RULES if rule.criterion == criterion]
+    whole = [tune_thresholds(scores, labels, rule) for rule in rules]
+    monkeypatch.setattr("textcat.thresholds.tuning._LEAST_DOCUMENTS", 0)
+    sizes: list[int] = []
+
+    def note_size(scores, labels, first=0):
+        sizes.append(len(scores))
+        return make_cuts(scores, labels, first)
+
+    monkeypatch.setattr("textcat.thresholds.tuning.make_cuts", note_size)
+    for rule, expected in zip(rules, whole, strict=True):
+        assert np.array_equal(tune_thresholds(scores, labels, rule), expected)
+    assert {19, 75, 300} <= set(sizes)
+
+
 FOLD_SCORES = np.array([[4.0], [2.0], [8.0], [6.0], [3.0], [1.0]])
 FOLD_LABELS = np.array([[1], [0], [1], [0], [0], [0]], dtype=bool)
 FOLDS = np.array([0, 0, 1, 1, 2, 2])

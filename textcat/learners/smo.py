@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.learners.checks import Bools, Floats, as_documents, as_labels, as_mask, require_positive
 from textcat.linear.certificate import Certificate
 from textcat.linear.model import LinearModel
@@ -72,16 +72,37 @@ def add_documents(
                 weights[j] += steps[r] * data[position] * kept[j]
 
 
-@compile_kernel
-def fill_gram_matrix(
-    indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers, known: int, gram: Floats
-) -> None:
-    """Fill the Gram matrix of `rows` on the kept features; its first `known` rows and columns are filled.
+@compile_part
+def _build_postings(
+    indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers, starts: Integers,
+    holders: Integers, values: Floats,
+) -> None:  # fmt: skip
+    """Write the kept part of the rows by feature: entry starts, which are 0 before, row positions, values."""
+    for row in rows:
+        for position in range(indptr[row], indptr[row + 1]):
+            if kept[indices[position]] != 0.0:
+                starts[indices[position] + 2] += 1
+    for j in range(1, starts.size):
+        starts[j] += starts[j - 1]
+    for a in range(rows.size):
+        for position in range(indptr[rows[a]], indptr[rows[a] + 1]):
+            j = indices[position]
+            if kept[j] != 0.0:
+                holders[starts[j + 1]] = a
+                values[starts[j + 1]] = data[position]
+                starts[j + 1] += 1
 
-    Uses postings (for each feature the rows that contain it), so only common features cost time. Slices are written
-    as loops: numba compiles them in a third of the time.
+
+@compile_kernel
+def _fill_gram_matrix(
+    indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers, known: int, gram: Floats,
+    starts: Integers, holders: Integers, values: Floats,
+) -> None:  # fmt: skip
+    """Fill the Gram matrix with the postings of the rows, for which there is space in the last three arrays.
+
+    Slices are written as loops: numba compiles them in a third of the time.
     """
-    starts, holders, values = _build_postings(indptr, indices, data, kept, rows)
+    _build_postings(indptr, indices, data, kept, rows, starts, holders, values)
     for a in range(known, rows.size):
         for b in range(rows.size):
             gram[a, b] = 0.0
@@ -93,30 +114,19 @@ def fill_gram_matrix(
             gram[b, a] = gram[a, b]
 
 
-@compile_kernel
-def _build_postings(
-    indptr: Integers, indices: Integers, data: Floats, kept: Floats, rows: Integers
-) -> tuple[Integers, Integers, Floats]:
-    """Return the kept part of the rows by feature: entry starts, row positions, values."""
+def fill_gram_matrix(arrays: CsrArrays, kept: Floats, rows: Integers, known: int, gram: Floats) -> None:
+    """Fill the Gram matrix of `rows` on the kept features; its first `known` rows and columns are filled.
+
+    Uses postings (for each feature the rows that contain it), so only common features cost time.
+    """
+    indptr = arrays[0]
+    entries = int((indptr[rows + 1] - indptr[rows]).sum())
     starts = np.zeros(kept.size + 2, np.int64)
-    for row in rows:
-        for position in range(indptr[row], indptr[row + 1]):
-            if kept[indices[position]] != 0.0:
-                starts[indices[position] + 2] += 1
-    for j in range(1, starts.size):
-        starts[j] += starts[j - 1]
-    holders, values = np.empty(starts[-1], np.int64), np.empty(starts[-1])
-    for a in range(rows.size):
-        for position in range(indptr[rows[a]], indptr[rows[a] + 1]):
-            j = indices[position]
-            if kept[j] != 0.0:
-                holders[starts[j + 1]] = a
-                values[starts[j + 1]] = data[position]
-                starts[j + 1] += 1
-    return starts, holders, values
+    space = np.empty(entries, np.int64), np.empty(entries)
+    _fill_gram_matrix(*arrays, kept, rows, known, gram, starts, *space)
 
 
-@compile_kernel
+@compile_part
 def find_steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
     """Return the document with the largest error among those that can go up, or -1."""
     best = -1
@@ -126,7 +136,7 @@ def find_steepest_upward(beta: Floats, high: Floats, error: Floats) -> int:
     return best
 
 
-@compile_kernel
+@compile_part
 def find_best_partner(gram: Floats, up: int, beta: Floats, low: Floats, error: Floats) -> tuple[int, float]:
     """Return the document whose pair step with `up` gains most (-1: none), and the largest violation."""
     best, best_gain, violation = -1, 0.0, 0.0
@@ -172,7 +182,7 @@ def optimise_pairs(
     return max_steps
 
 
-@compile_kernel
+@compile_part
 def _move_pair(
     rising: float, falling: float, floor: float, ceiling: float, room: float
 ) -> tuple[float, float]:
@@ -333,7 +343,7 @@ class _SmoState:
             grown = np.empty((room, room))
             grown[:known, :known] = self.gram[:known, :known]
             self.gram = grown
-        fill_gram_matrix(*self.arrays, self.kept, self.active, known, self.gram)
+        fill_gram_matrix(self.arrays, self.kept, self.active, known, self.gram)
 
     def _drop_inactive(self, worst: Integers) -> None:
         """Keep only the documents with a free multiplier and the worst violators active."""

@@ -17,7 +17,7 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.linear.simd import (
     Lanes,
     choose_less,
@@ -82,7 +82,7 @@ def _exponential_double(x: Any) -> Any:
     return p * np.int64((np.int64(k) + 1023) << 52).view(np.float64)
 
 
-@compile_kernel
+@compile_part
 def _reduce_argument(x: Any, k: Any) -> Any:
     return fused_multiply_add(k, splat(x, -LN2_LOW), fused_multiply_add(k, splat(x, -LN2_HIGH), x))
 

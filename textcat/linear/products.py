@@ -11,13 +11,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.parallel.executors import run_in_threads
 
 Array = Any
 
 
-@compile_kernel
+@compile_part
 def accumulate_row_product(
     columns: Array, values: Array, start: int, stop: int, weight: Array, total: Array
 ) -> None:

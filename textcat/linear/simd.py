@@ -14,7 +14,7 @@ from typing import Any
 from llvmlite import ir  # type: ignore[import-untyped]
 from numba import extending, types
 from numba.core import cgutils
-from numba.extending import models, overload, register_model
+from numba.extending import models, register_model
 
 WIDTH = 16
 
@@ -226,21 +226,17 @@ def power_of_two(typingctx: Any, exponent: Any) -> Any:
 
 
 def _register_binary(operation: Any, instruction: str) -> None:
-    @intrinsic
-    def apply(typingctx: Any, a: Any, b: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            return getattr(builder, instruction)(args[0], args[1])
+    """Make an operator of two `Lanes` one instruction, with no function around it that would be compiled."""
 
-        return a(a, b), codegen
+    @extending.type_callable(operation)
+    def choose_type(context: Any) -> Any:
+        return lambda a, b: a if isinstance(a, Lanes) and a == b else None
 
-    def implementation(a: Any, b: Any) -> Any:
-        return apply(a, b)
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return getattr(builder, instruction)(args[0], args[1])
 
-    @overload(operation)
-    def lanes_operator(a: Any, b: Any) -> Any:
-        if isinstance(a, Lanes) and isinstance(b, Lanes):
-            return implementation
-        return None
+    register: Any = extending.lower_builtin
+    register(operation, Lanes, Lanes)(generate)
 
 
 for _operation, _instruction in (

@@ -26,10 +26,10 @@ from scipy.sparse import csr_array
 from textcat.errors import UsageError
 from textcat.parallel import Executor, start_workers
 from textcat.text.piece_counts import (
-    CHUNKS_BEFORE_COMPILING,
     Chunk,
     ChunkCounts,
     PieceTable,
+    choose_first_compiled_chunk,
     compile_piece_counter,
     count_chunk,
     count_chunks,
@@ -138,11 +138,10 @@ class _DocumentLog:
         clean = settings.cleaner or str
         remaining = iter(documents)
         while batch := list(islice(remaining, size)):
-            for document in batch:
-                self.ids.append(document.id)
-                self.labels.append(tuple(document.labels))
-                self.split.append(document.split)
-                self.fields.update(document.fields)
+            self.ids += [document.id for document in batch]
+            self.labels += [tuple(document.labels) for document in batch]
+            self.split += [document.split for document in batch]
+            self.fields.update(*[document.fields for document in batch])
             yield [
                 tuple([clean("\n".join([doc.fields.get(n, "") for n in names])) for names in groups])
                 for doc in batch
@@ -181,7 +180,7 @@ def count_terms(
     for group, matrix in enumerate(of_pieces):
         found = _stack_counts([part[group] for part in parts], len(log.ids), matrix.shape[0]) @ matrix
         counts = counts + found if group else found
-    counts.sum_duplicates()
+    _sort_columns(counts)
     return CountedDocuments(counts, terms, log.ids, log.labels, log.split)
 
 
@@ -213,8 +212,9 @@ def _count_serially(
     """Return the pieces of each group by number, and the counts of each chunk and group."""
     counters = [make_piece_counter(settings) for _ in settings.field_groups]
     parts: list[list[ChunkCounts]] = []
+    first_compiled = choose_first_compiled_chunk()
     for number, chunk in enumerate(chunks):
-        if number == CHUNKS_BEFORE_COMPILING:
+        if number == first_compiled:
             counters = [compile_piece_counter(counter, settings) for counter in counters]
         parts.append(count_chunk(chunk, counters))
         progress(len(chunk))
@@ -247,6 +247,23 @@ def _stack_counts(parts: Sequence[ChunkCounts], documents: int, pieces: int) -> 
     counts = np.concatenate([part.counts for part in parts])
     columns = np.concatenate([part.columns for part in parts])
     return csr_array((counts, columns, ends), shape=(documents, pieces))
+
+
+# Entries of a matrix that are sorted together, so that copies of them stay small.
+_ENTRIES_PER_SORT = 4_000_000
+
+
+def _sort_columns(counts: csr_array) -> None:
+    """Sort the columns of each row, which are all different, by two counting sorts: half the time of comparisons."""
+    starts, row = counts.indptr, 0
+    while row < counts.shape[0]:
+        after = int(np.searchsorted(starts, starts[row] + _ENTRIES_PER_SORT, side="right")) - 1
+        stop = max(after, row + 1)
+        part = counts[row:stop].tocsc().tocsr()
+        own = slice(starts[row], starts[stop])
+        counts.indices[own], counts.data[own] = part.indices, part.data
+        row = stop
+    counts.has_canonical_format = True
 
 
 def _refuse_unknown_fields(settings: TextSettings, present: set[str]) -> None:

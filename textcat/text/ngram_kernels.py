@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 
 
-@compile_kernel
+@compile_part
 def find_slot(code: Any, secret: Any, slots: Any) -> int:
     """Return the first slot of a key: the top bits of its product with a secret odd number."""
     return int(((code ^ (code >> np.uint64(32))) * secret) >> np.uint64(33)) & (len(slots) - 1)

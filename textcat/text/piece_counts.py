@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.compile import compile_kernel
+from textcat.compile import compile_kernel, compile_part
 from textcat.text.ngram_kernels import find_slot
 from textcat.text.text_settings import TextSettings
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
@@ -25,7 +25,7 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 Chunk = Sequence[tuple[str, ...]]
 
 # After this many chunks compiled code repays the tenth of a second that loading it takes.
-CHUNKS_BEFORE_COMPILING = 5
+_CHUNKS_BEFORE_COMPILING = 5
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,11 @@ def make_piece_counter(settings: TextSettings) -> PieceCounter:
     return SplitCounter(load_tokenizer(settings.tokenizer).make_splitter(lowercase=settings.lowercase))
 
 
+def choose_first_compiled_chunk() -> int:
+    """Return the number of the chunk from which on compiled code counts: 0 if this process has loaded it."""
+    return 0 if _count_runs.is_loaded else _CHUNKS_BEFORE_COMPILING
+
+
 def compile_piece_counter(counter: PieceCounter, settings: TextSettings) -> PieceCounter:
     """Return a compiled counter that continues `counter`, or `counter` if the tokenizer allows none."""
     tokenizer = load_tokenizer(settings.tokenizer)
@@ -148,7 +153,7 @@ def count_chunks(
 ) -> tuple[list[list[str]], list[list[ChunkCounts]]]:
     """Count chunks in a worker; return the pieces of each group, and the counts of each chunk and group."""
     counters = [make_piece_counter(settings) for _ in settings.field_groups]
-    if len(chunks) > CHUNKS_BEFORE_COMPILING:
+    if len(chunks) > choose_first_compiled_chunk():
         counters = [compile_piece_counter(counter, settings) for counter in counters]
     counted = [count_chunk(chunk, counters) for chunk in chunks]
     return [counter.list_pieces() for counter in counters], counted
@@ -244,7 +249,7 @@ def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
         slots[slot] = number
 
 
-@compile_kernel
+@compile_part
 def _store_run(text: Any, start: int, end: int, known: int, pool: Any, ends: Any) -> bool:
     """Store the bytes of the run text[start:end] as run `known`; return False if the pool is full."""
     first = ends[known]
@@ -256,7 +261,7 @@ def _store_run(text: Any, start: int, end: int, known: int, pool: Any, ends: Any
     return True
 
 
-@compile_kernel
+@compile_part
 def _is_same_run(text: Any, start: int, end: int, pool: Any, first: int, last: int) -> bool:
     """Return whether the run text[start:end] equals pool[first:last]."""
     if last - first != end - start:
@@ -267,7 +272,7 @@ def _is_same_run(text: Any, start: int, end: int, pool: Any, first: int, last: i
     return bool(first + offset == last)
 
 
-@compile_kernel
+@compile_part
 def _read_run(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[Any, int]:
     """Return the code and the end of the run that begins at `start`.
 

@@ -11,7 +11,8 @@ categories: rows are k = 0..n, columns are categories.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -186,15 +187,56 @@ def tune_thresholds(scores: Floats, labels: Bools, rule: TuningRule = BBR_RULE) 
     return np.concatenate(parts)
 
 
+# The best cut is searched among these shares of the documents, those of highest score, one after another.
+_RANKED_SHARES = (1 / 16, 1 / 4, 1.0)
+# Fewer documents are ranked at once.
+_LEAST_DOCUMENTS = 1000
+
+
 def _tune_block(scores: Floats, labels: Bools, rule: TuningRule, first: int) -> Floats:
-    candidates = make_cuts(scores, labels, first)
-    if not len(scores):
-        return np.full(scores.shape[1], NEVER)
-    cost = compute_cut_losses(candidates, rule.criterion)
-    if rule.accept_nothing is None:
-        cost[0] = np.inf
-    chosen = _choose_cuts(candidates, cost, rule.among_equal)
-    return make_thresholds(candidates, chosen, rule)
+    """Return the best thresholds; only as many documents are ranked as the best cut of a category can accept."""
+    check_scores(scores, labels, first)
+    documents, positives = len(scores), np.count_nonzero(labels, axis=0)
+    thresholds = np.full(len(positives), NEVER)
+    left = np.flatnonzero(positives)
+    for share in _RANKED_SHARES if documents > _LEAST_DOCUMENTS else (1.0,):
+        size = math.ceil(share * documents)
+        # A cut that accepts fewer documents than there are positives is seldom proven to be the best.
+        tried = left[positives[left] <= size / 2] if size < documents else left
+        if not len(tried):
+            continue
+        top_scores, top_labels = _take_highest(scores[:, tried], labels[:, tried], size)
+        candidates = replace(make_cuts(top_scores, top_labels), positives=positives[tried])
+        cost = compute_cut_losses(candidates, rule.criterion)
+        if rule.accept_nothing is None:
+            cost[0] = np.inf
+        chosen = _choose_cuts(candidates, cost, rule.among_equal)
+        most = _bound_best_cuts(cost.min(axis=0), positives[tried], rule.criterion)
+        known = (most < size - 1) | (size == documents)
+        thresholds[tried[known]] = make_thresholds(candidates, chosen, rule)[known]
+        left = np.setdiff1d(left, tried[known])
+    return thresholds
+
+
+def _take_highest(scores: Floats, labels: Bools, size: int) -> tuple[Floats, Bools]:
+    """Return scores and labels of the `size` documents of highest score of each category."""
+    if size == len(scores):
+        return scores, labels
+    by_category = np.ascontiguousarray(scores.T)
+    highest = np.argpartition(by_category, -size, axis=1)[:, -size:]
+    own = np.take_along_axis(np.ascontiguousarray(labels.T), highest, axis=1)
+    return np.take_along_axis(by_category, highest, axis=1).T, own.T
+
+
+def _bound_best_cuts(cost: Floats, positives: Ints, criterion: Criterion) -> Floats:
+    """Return the most documents that a cut can accept whose loss is not above this one.
+
+    A cut of k documents has at least k - P errors of P positives, and at most the F1 2 P / (P + k).
+    """
+    if criterion == "errors":
+        return np.asarray(positives + cost)
+    size = np.divide(-2.0 * positives, cost, out=np.full(len(cost), np.inf), where=cost < 0)
+    return np.asarray(size - positives)
 
 
 def make_thresholds(candidates: Cuts, chosen: Ints, rule: TuningRule) -> Floats:

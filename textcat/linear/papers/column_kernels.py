@@ -318,18 +318,22 @@ def take_step(
 
 @compile_kernel
 def run_column_pass(
-    starts: Array, rows: Array, values: Array, plain: bool, state: Array, weights: Array, positive: Array,
+    starts: Array, rows: Array, values: Array, state: Array, weights: Array | None, positive: Array,
     positive_sums: Array, loss: int, sharpness: float, beyond: float, tight: bool, prior: int, weight: Array,
     strength: Array, mode: Array, low: Array, high: Array, informed: bool, visits: Array, active: Array,
     radius: Array, rule: int, epsilon: float,
 ) -> None:  # fmt: skip
-    """Visit features in the order of `visits`; `beyond` is the continuation parameter c_k of algorithm 3."""
+    """Visit features in the order of `visits`; `beyond` is the continuation parameter c_k of algorithm 3.
+
+    `weights` is None where all columns are plain: without it numba compiles the plain kernels alone, else the others.
+    """
     for v in range(len(visits)):
         j = entry(visits, v)
         start, stop = entry(starts, j), entry(starts, j + 1)
-        if plain and stop > start:
+        if weights is None:
+            value = values[start] if stop > start else values[0]
             slope, bend = sum_plain_column(
-                j, loss, rows, start, stop, values[start], state, positive, sharpness, beyond, tight, radius
+                j, loss, rows, start, stop, value, state, positive, sharpness, beyond, tight, radius
             )
         else:
             slope, bend = sum_valued_column(
@@ -344,8 +348,8 @@ def run_column_pass(
         move = narrow(step, state)
         resize_trust_region(j, radius, move, rule, epsilon)
         if any_differs(step, splat(step, 0.0)):
-            if plain and stop > start:
-                apply_plain(rows, start, stop, state, rounded(move * splat(state, values[start])))
+            if weights is None:
+                apply_plain(rows, start, stop, state, rounded(move * splat(state, value)))
             else:
                 apply_valued(rows, values, start, stop, state, move)
 

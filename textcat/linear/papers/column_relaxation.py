@@ -346,7 +346,7 @@ def _bind_pass(problem: LinearProblem, lanes: ColumnLanes, options: ColumnOption
     def sweep(beyond: float) -> None:
         for k in np.flatnonzero(lanes.active.any(axis=(1, 2))):
             kernels.run_column_pass(
-                starts, rows, values, plain, lanes.state[k], weights[k], positive[k],
+                starts, rows, values, lanes.state[k], None if plain else weights[k], positive[k],
                 lanes.positive_sums[k], code, loss.gamma, beyond, options.bound == "genkin_2004", prior,
                 lanes.weight[k], lanes.strength[k], lanes.mode[k], lanes.low[k], lanes.high[k],
                 problem.penalty.informed, visits[k], lanes.active[k], lanes.radius[k], rule, options.epsilon,

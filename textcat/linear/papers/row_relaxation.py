@@ -43,7 +43,7 @@ Array = Any
 MAX_NEWTON_STEPS = 100
 
 
-@compile_kernel
+@compile_part
 def find_logistic_root(margin: float, stiffness: float, a: float, sharpness: float, target: float) -> float:
     """Return the new a = -v of a (modified) logistic loss, by Newton's method kept inside a bracket.
 
@@ -136,22 +136,26 @@ def add_document(
 @compile_kernel
 def run_row_pass(
     starts: Array, columns: Array, values: Array, order: Array, weight: Array, free: Array, masked: bool,
-    dual: Array, stiffness: Array, pull: Array, positive: Array, loss: int, sharpness: float, target: float,
-    eta: float, active: Array,
+    dual: Array, stiffness: Array, pull: Array, positive: Array, loss: int, sharpness: float | None,
+    target: float, eta: float, active: Array,
 ) -> None:  # fmt: skip
-    """Visit every document once, for sixteen categories; `pull` is c_i / (2 lam n)."""
+    """Visit every document once, for sixteen categories; `pull` is c_i / (2 lam n).
+
+    `sharpness` is None for losses that are not logistic: without it numba compiles nothing of the logistic loss.
+    """
     zero, moving = splat(weight, 0.0), load(active, 0)
-    margins, steps = np.empty_like(active), np.empty_like(active)
+    if sharpness is not None:
+        margins, steps = np.empty_like(active), np.empty_like(active)
     for i in order:
         start, stop, before = entry(starts, i), entry(starts, i + 1), load(dual, i)
         score = multiply_document(columns, values, start, stop, weight)
         margin = choose_marked(entry(positive, i), score, zero - score)
-        if loss == HINGE:
-            step = compute_hinge_step(margin, load(stiffness, i), before, eta)
-        elif loss == LOGISTIC:
+        if sharpness is not None:
             store(margins, 0, margin)
             compute_logistic_steps(margins, stiffness[i], dual[i], eta, sharpness, target, active, steps)
             step = load(steps, 0)
+        elif loss == HINGE:
+            step = compute_hinge_step(margin, load(stiffness, i), before, eta)
         else:
             step = compute_squared_step(margin, load(stiffness, i), before, eta, loss == SQUARED_HINGE)
         step = step * moving
@@ -251,13 +255,15 @@ def _bind_pass(
     rows, loss = problem.rows, problem.loss
     starts, columns = rows.indptr.astype(np.int64), rows.indices.astype(np.uint32)
     values = rows.data.astype(lanes.weight.dtype)
+    code = LOSS_CODES[loss.name]
+    sharpness = loss.gamma if code == LOGISTIC else None
 
     def sweep(order: NDArray[np.int64]) -> None:
         for k in np.flatnonzero(lanes.active.any(axis=(1, 2))):
             run_row_pass(
                 starts, columns, values, order, lanes.weight[k], lanes.free[k], problem.mask is not None,
-                lanes.dual[k], lanes.stiffness[k], lanes.pull[k], lanes.positive[k], LOSS_CODES[loss.name],
-                loss.gamma, loss.target, values.dtype.type(options.eta), lanes.active[k],
+                lanes.dual[k], lanes.stiffness[k], lanes.pull[k], lanes.positive[k], code,
+                sharpness, loss.target, values.dtype.type(options.eta), lanes.active[k],
             )  # fmt: skip
 
     return sweep
