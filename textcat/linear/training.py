@@ -243,10 +243,14 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
     order = sorted(range(len(parts)), key=lambda place: -parts[place].cost)
-    jobs = (
-        delayed(solve)(parts[place], options, np.take(start, parts[place].categories, axis=1))
-        for place in order
-    )
+
+    def take_start(categories: NDArray[np.int64]) -> Floats:
+        # Zeros take memory when they are read, copies at once.
+        if settings.init is None:
+            return np.zeros((len(start), len(categories)))
+        return np.take(start, categories, axis=1)
+
+    jobs = (delayed(solve)(parts[place], options, take_start(parts[place].categories)) for place in order)
     results = Parallel(n_jobs=settings.n_jobs, prefer="threads")(jobs) if parts else []
     check_finite(results, settings.loss, settings.prior.name)
     categories = np.concatenate([np.arange(0), *(parts[place].categories for place in order)])
