@@ -144,7 +144,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         estimate_pass_cost=estimate_row_pass,
     ),
     "conjugate_gradient": Algorithm(_solve_by_gradients, GradientOptions),
-    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=6),
+    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=7),
 }
 
 
