@@ -25,6 +25,7 @@ from textcat.linear.algorithm_options import (
     read_options,
 )
 from textcat.linear.blocks import (
+    Part,
     PassCost,
     PrunedBlock,
     SolveBlock,
@@ -140,7 +141,7 @@ ALGORITHMS: dict[str, Algorithm] = {
         estimate_pass_cost=estimate_row_pass,
     ),
     "conjugate_gradient": Algorithm(_solve_by_gradients, GradientOptions),
-    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=6),
+    "fast": Algorithm(_solve_fast, FastOptions, blocks=make_single_block, narrow=False, version=7),
 }
 
 
@@ -241,13 +242,14 @@ def train(X: Any, Y: ArrayLike, settings: FitSettings) -> LinearModel:
     from joblib import Parallel, delayed  # noqa: PLC0415 - takes long to import
 
     order = sorted(range(len(parts)), key=lambda place: -parts[place].cost)
-    jobs = (
-        # Blocks to prune are undivided; the start of thousands of categories is not copied.
-        delayed(solve)(part, options, start[:, part.block.block])
-        if settings.prune
-        else delayed(solve)(part, options, np.take(start, part.categories, axis=1))
-        for part in (parts[place] for place in order)
-    )
+
+    def take_start(part: Part) -> Floats:
+        # Zeros take memory when they are read, copies at once. Blocks to prune are undivided and need no copy.
+        if settings.init is None:
+            return np.zeros((len(start), len(part.categories)))
+        return start[:, part.block.block] if settings.prune else np.take(start, part.categories, axis=1)
+
+    jobs = (delayed(solve)(parts[place], options, take_start(parts[place])) for place in order)
     results = Parallel(n_jobs=threads, prefer="threads")(jobs) if parts else []
     check_finite(results, settings.loss, settings.prior.name)
     if settings.prune and results:

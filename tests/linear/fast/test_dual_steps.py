@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from tests.linear.fast.problems import make, objective, solve
@@ -11,14 +12,17 @@ from textcat.linear.fast.dual import StoppingRule, _choose_start_points, maximis
 from textcat.linear.fast.dual_ascent import DualAscent, PassRecord, _predict_visits
 from textcat.linear.fast.lane_losses import LANE_LOSSES, LOSS_NUMBERS, measure_duals, measure_losses
 from textcat.linear.fast.layout import (
+    join_lanes,
+    multiply_all_columns,
     pack_block,
     pack_rows,
     place_columns,
+    split_lanes,
     sum_lanes,
     sum_squares,
     take_columns,
 )
-from textcat.linear.fast.support_vectors import FinishTiming, _join_lanes, _split_lanes
+from textcat.linear.fast.support_vectors import FinishTiming
 from textcat.linear.simd import WIDTH
 
 LOSSES = ["logistic", "hinge", "squared_hinge"]
@@ -128,9 +132,9 @@ def test_the_visits_of_other_losses_are_predicted_from_a_constant_rate() -> None
 def test_lanes_are_split_into_rows_and_joined_again(dtype: type[np.floating], length: int) -> None:
     block = np.random.default_rng(0).normal(size=(length, WIDTH)).astype(dtype)
     lanes, before = np.array([0, 3, 15]), block.copy()
-    rows = _split_lanes(block, lanes)
+    rows = split_lanes(block, lanes, np.float64)
     assert rows.dtype == np.float64 and np.array_equal(rows, block[:, lanes].T)
-    _join_lanes(rows + 1, lanes, block)
+    join_lanes(rows + 1, lanes, block)
     changed = before.copy()
     changed[:, lanes] = rows.T + 1
     assert np.array_equal(block, changed)
@@ -175,7 +179,16 @@ def test_squares_are_summed_by_lane_in_double_precision() -> None:
 def test_lanes_are_summed_in_double_precision_and_their_values_counted(dtype: type[np.floating]) -> None:
     rng = np.random.default_rng(2)
     values = (rng.random((1000, WIDTH)) * (rng.random((1000, WIDTH)) < 0.3)).astype(dtype)
-    sums, counts = np.zeros((1, WIDTH)), np.zeros(WIDTH, np.int64)
+    sums, counts = np.empty((1, WIDTH)), np.empty((1, WIDTH))
     sum_lanes(values, sums, counts)
     np.testing.assert_allclose(sums[0], values.sum(axis=0, dtype=np.float64), rtol=1e-13)
-    assert np.array_equal(counts, np.count_nonzero(values, axis=0))
+    assert np.array_equal(counts[0], np.count_nonzero(values, axis=0))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_by_columns_are_those_of_the_matrix(dtype: type[np.floating]) -> None:
+    X = sp.random(30, 80, 0.2, format="csc", random_state=3)
+    steps = np.random.default_rng(2).normal(size=(30, WIDTH)).astype(dtype)
+    W = np.full((80, WIDTH), np.nan, dtype)
+    multiply_all_columns(X.indptr, X.indices, X.data, steps, W)
+    np.testing.assert_allclose(W, X.T @ steps, rtol=1e-4, atol=1e-6 if dtype is np.float32 else 1e-14)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
@@ -116,3 +117,37 @@ def test_weights_and_masks_reach_the_laplace_prior():
     other = solve(X[repeated], Y[repeated], **options)
     assert (one.coef[~mask] == 0).all()
     np.testing.assert_allclose(one.objective, other.objective, rtol=1e-8)
+
+
+def make_rare_words(seed: int, n: int = 400, d: int = 600, k: int = 3):
+    """Sparse documents with a constant, most of which have none of the few features that a category needs."""
+    rng = np.random.default_rng(seed)
+    X = sp.random(n, d, 0.01, random_state=seed, data_rvs=lambda size: rng.random(size) + 0.5)
+    X = sp.csr_matrix(sp.hstack([X, np.full((n, 1), 0.7)]))
+    Y = np.asarray((X[:, :k] > 0).todense()) | (rng.random((n, k)) < 0.02)
+    return X, Y
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("C", [0.5, 20.0])
+def test_documents_with_only_the_constant_are_solved_together(loss, C):
+    X, Y = make_rare_words(1)
+    solution = solve(X, Y, loss=loss, prior="laplace", C=C, tol=1e-8)
+    used = X[:, np.flatnonzero((solution.coef[:-1] != 0).any(axis=1))]
+    assert used.nnz and np.diff(used.indptr).astype(bool).mean() < 0.8
+    np.testing.assert_allclose(
+        solution.objective, objective(X, Y, solution.coef, loss, "laplace", C), rtol=1e-9
+    )
+    for k in range(Y.shape[1]):
+        assert solution.objective[k] == pytest.approx(oracle(X, Y[:, k], loss, C), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("tol", [0.5, 0.05])
+def test_a_loose_gap_is_reached_in_a_few_rounds(loss, seed, tol):
+    X, Y = make_rare_words(seed)
+    solution = solve(X, Y, loss=loss, prior="laplace", C=1.0, tol=tol, max_passes=100)
+    assert set(solution.reason) == {"optimality"}
+    best = solve(X, Y, loss=loss, prior="laplace", C=1.0, tol=1e-8)
+    assert (solution.objective - best.objective <= tol * solution.objective).all()

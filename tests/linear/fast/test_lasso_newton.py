@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from textcat.linear.fast import lasso_newton as lasso_quadratic
-from textcat.linear.fast.lasso_newton import measure_violation, minimise_quadratic
+from textcat.linear.fast.lasso_newton import (
+    fill_hessian,
+    measure_violation,
+    minimise_quadratic,
+    transpose_columns,
+)
 
 
 def problem(seed: int, spread: float, p: int = 24) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -58,3 +64,15 @@ def test_without_curvature_nothing_is_solved() -> None:
     w, gradient = np.array([1.0, -1.0]), np.array([-1.0, 1.0])
     lasso_quadratic._solve_nonzero(np.zeros((2, 2)), gradient, w)
     assert w.tolist() == [1.0, -1.0]
+
+
+def test_documents_of_little_curvature_count_on_the_diagonal_only() -> None:
+    X = sp.random(40, 12, 0.4, format="csc", random_state=0)
+    curvature = np.random.default_rng(1).random(40)
+    rows = transpose_columns(np.arange(12), X.indptr.astype(np.int64), X.indices, X.data, 40)
+    dense, H = X.toarray(), np.empty((12, 12))
+    fill_hessian(*rows, curvature, 0.3, H)
+    heavy = np.where(curvature >= 0.3, curvature, 0.0)
+    expected = dense.T @ (heavy[:, None] * dense)
+    np.fill_diagonal(expected, curvature @ dense**2)
+    np.testing.assert_allclose(H, expected, rtol=1e-12, atol=1e-14)

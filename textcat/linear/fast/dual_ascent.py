@@ -215,11 +215,11 @@ class DualAscent:
         bend = float(self.sum_dual_variables()[0].max())
         return 0.5 * lost * lost * bend > _SKIPPED_GAP_SHARE * target
 
-    def sum_dual_variables(self) -> tuple[Array, NDArray[np.int64]]:
+    def sum_dual_variables(self) -> tuple[Array, Array]:
         """Return the sum of the dual variables by lane, and how many of them are not zero."""
-        sums, counts = np.zeros((1, WIDTH)), np.zeros(WIDTH, np.int64)
+        sums, counts = np.empty((1, WIDTH)), np.empty((1, WIDTH))
         sum_lanes(self.alpha, sums, counts)
-        return sums[0], counts
+        return sums[0], counts[0]
 
     def _polish(self, negligible: float, before: float, goal: GapTarget) -> Array:
         """Make a few passes over the candidates; return the gap of the last pass, by lane."""

@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from textcat.linear.fast.dual import StoppingRule
 from textcat.linear.fast.lane_losses import LANE_LOSSES
 from textcat.linear.fast.lasso_newton import fill_slopes_and_curvatures, run_proximal_newton
-from textcat.linear.fast.layout import PackedRows, add_rows, group_categories
+from textcat.linear.fast.layout import (
+    PackedRows,
+    add_rows,
+    group_categories,
+    multiply_all_columns,
+    split_lanes,
+)
 from textcat.linear.mapped_arrays import convert_to_columns
 from textcat.linear.simd import WIDTH
 from textcat.parallel.executors import run_in_threads
@@ -28,7 +34,7 @@ Array = NDArray[np.float64]
 _MAX_NEWTON_STEPS = 50
 # Tolerances of the working set: share of the allowed gap, and of the largest violation outside it.
 _INNER_SHARE = 0.5
-_ROUND_SHARE = 0.1
+_ROUND_SHARE = 0.5
 _FIRST_FEATURES = 16
 
 
@@ -108,6 +114,7 @@ class LassoLane:
             *columns,
             self.signs,
             self.weights,
+            matrix.shape[0],
             self.z,
             self.w,
             tol,
@@ -117,7 +124,7 @@ class LassoLane:
 
 
 def compute_gradients(
-    rows: PackedRows, lanes: list[LassoLane], dtype: type[np.floating]
+    rows: PackedRows, columns: sp.csc_matrix, lanes: list[LassoLane], dtype: type[np.floating]
 ) -> NDArray[np.floating]:
     """Return the gradients of the losses, lanes x features, of at most sixteen lanes in one pass."""
     n = rows.documents
@@ -125,8 +132,12 @@ def compute_gradients(
     for lane, one in enumerate(lanes):
         np.multiply(one.signs[:n], -one.alpha[:n], out=steps[:, lane], casting="same_kind")
     G = np.zeros((rows.features, WIDTH), dtype)
-    add_rows(rows.spans, rows.indices, rows.values(dtype)[0], steps, G)
-    return np.ascontiguousarray(G[:, : len(lanes)].T)
+    if n < rows.features:
+        # What is read in random order is smaller by columns.
+        multiply_all_columns(columns.indptr, columns.indices, columns.data, steps, G)
+    else:
+        add_rows(rows.spans, rows.indices, rows.values(dtype)[0], steps, G)
+    return split_lanes(G, np.arange(len(lanes)), dtype)
 
 
 def minimise_lasso(
@@ -163,7 +174,8 @@ def _run_rounds(lanes: list[LassoLane], rows: PackedRows, columns: sp.csc_matrix
         for dtype in (np.float32, np.float64):
             chosen = [lane for lane in open_lanes if lane.dtype is dtype]
             if chosen:
-                for lane, gradient in zip(chosen, compute_gradients(rows, chosen, dtype), strict=True):
+                gradients = compute_gradients(rows, columns, chosen, dtype)
+                for lane, gradient in zip(chosen, gradients, strict=True):
                     _run_round(lane, gradient, columns, rule.tol * lane.objective)
         open_lanes = [lane for lane in open_lanes if not lane.done and lane.rounds < rule.max_passes]
     for lane in lanes:
@@ -182,12 +194,16 @@ def _run_round(
         if lane.gap <= target:
             lane.done = True
             return
-    added = lane.grow(gradient, max(_FIRST_FEATURES, int(np.count_nonzero(lane.w))))
-    if not added:
-        lane.patience *= 1.0 if lane.dtype is np.float32 else 0.3
-        lane.dtype = np.float64
     allowed = _INNER_SHARE * target / max(size, 1.0) * lane.patience
-    lane.descend(columns, max(allowed, _ROUND_SHARE * (steepest - 1) if added else 0.0))
+    added = 0
+    if steepest - 1 > allowed:
+        added = lane.grow(gradient, max(_FIRST_FEATURES, int(np.count_nonzero(lane.w))))
+    if not added:
+        change = 1.0 if lane.dtype is np.float32 else 0.3
+        lane.patience *= change
+        allowed *= change
+        lane.dtype = np.float64
+    lane.descend(columns, max(allowed, _ROUND_SHARE * (steepest - 1)) if added else allowed)
     lane.objective = lane.compute_objective()
 
 

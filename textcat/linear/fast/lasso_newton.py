@@ -46,12 +46,26 @@ def _shrink(x: float, by: float) -> float:
 
 
 @compile_kernel
+def _refresh_gradient(H: Any, first: Any, start: Any, w: Any, gradient: Any) -> float:
+    """Compute the gradient at w from that at `start`; return the largest violation."""
+    gradient[:] = first + np.dot(H, w - start)
+    worst = 0.0
+    for j in range(len(w)):
+        worst = max(worst, measure_violation(w[j], gradient[j]))
+    return worst
+
+
+@compile_kernel
 def minimise_quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -> None:
     """Minimise g's + s'Hs/2 + |w + s|_1 by coordinate descent and set w to w + s.
 
-    Half of the sweeps visit only nonzero coordinates; where sweeps take long, these are solved together.
+    Half of the sweeps visit only nonzero coordinates; where sweeps take long, these are solved together. Sweeps read
+    H in float32, which is half as long; the gradient is computed again from H at the end.
     """
     p = len(w)
+    single = H.astype(np.float32)
+    first = gradient.copy()
+    start = w.copy()
     full = True
     since = 0
     for _ in range(sweeps):
@@ -65,10 +79,10 @@ def minimise_quadratic(H: Any, gradient: Any, w: Any, tol: float, sweeps: int) -
                 if new != now:
                     w[j] = new
                     change = new - now
-                    row = H[j]
+                    row = single[j]
                     for k in range(p):
                         gradient[k] += change * row[k]
-        if worst <= tol and full:
+        if worst <= tol and full and _refresh_gradient(H, first, start, w, gradient) <= tol:
             return
         full = worst <= tol
         since += 1
@@ -195,16 +209,19 @@ def transpose_columns(columns: Any, indptr: Any, indices: Any, data: Any, n: int
 
 
 @compile_kernel
-def fill_hessian(starts: Any, positions: Any, values: Any, curvature: Any, H: Any) -> None:
-    """Compute X' D X of the working set: positions in a row ascend, so the lower triangle is filled and mirrored."""
+def fill_hessian(starts: Any, positions: Any, values: Any, curvature: Any, least: float, H: Any) -> None:
+    """Compute X' D X of the working set; documents of a curvature below `least` count on the diagonal only.
+
+    Positions in a row ascend, so the lower triangle is filled and mirrored.
+    """
     H[:] = 0.0
     for i in range(len(starts) - 1):
-        if curvature[i] > 0.0:
-            for s in range(starts[i], starts[i + 1]):
-                scaled = curvature[i] * values[s]
-                row = H[positions[s]]
-                for t in range(starts[i], s + 1):
-                    row[entry(positions, t)] += scaled * entry(values, t)
+        whole = curvature[i] >= least
+        for s in range(starts[i], starts[i + 1]):
+            scaled = curvature[i] * values[s]
+            row = H[positions[s]]
+            for t in range(starts[i] if whole else s, s + 1):
+                row[entry(positions, t)] += scaled * entry(values, t)
     for j in range(len(H)):
         for k in range(j):
             H[k, j] = H[j, k]
@@ -238,9 +255,7 @@ def _fill_margin_changes(
 @compile_kernel
 def _compute_slope_before(along: Any, alpha: Any, w: Any, step: Any, t: float) -> float:
     """Slope of the objective along the step just before w + t step, where the dual variables are `alpha`."""
-    total = 0.0
-    for i in range(len(along)):
-        total -= alpha[i] * along[i]
+    total = -float(np.dot(alpha, along))
     for j in range(len(w)):
         at = w[j] + t * step[j]
         if t == 1.0 and abs(at) <= 1e-12 * abs(w[j]):
@@ -249,8 +264,13 @@ def _compute_slope_before(along: Any, alpha: Any, w: Any, step: Any, t: float) -
     return total
 
 
+# Documents of less than this share of the mean curvature count on the diagonal of the Hessian only, in proportion to
+# the violation where that is below 1.
+_LIGHT_SHARE = 0.01
+
+
 @compile_kernel
-def run_proximal_newton(
+def _run_newton_steps(
     logistic: bool,
     columns: Any,
     indptr: Any,
@@ -263,9 +283,7 @@ def run_proximal_newton(
     tol: float,
     most_steps: int,
 ) -> Any:
-    """Proximal Newton on the working set `columns` until no coordinate violates optimality by more than
-    `tol`.
-    """
+    """Take proximal Newton steps until no coordinate violates optimality by more than `tol`."""
     n, p = len(z), len(columns)
     matrix = (columns, indptr, indices, data)
     starts, positions, values = transpose_columns(columns, indptr, indices, data, n)
@@ -280,13 +298,14 @@ def run_proximal_newton(
             worst = max(worst, measure_violation(w[k], gradient[k]))
         if worst <= tol:
             return worst, steps
-        fill_hessian(starts, positions, values, curvature, H)
+        light = _LIGHT_SHARE * min(1.0, worst) * curvature.mean()
+        fill_hessian(starts, positions, values, curvature, light, H)
         new = w.copy()
         minimise_quadratic(H, gradient, new, max(0.3 * tol, worst * min(0.1, worst)), 1000)
         step = new - w
         _fill_margin_changes(*matrix, signs, step, along)
         slope = np.abs(new).sum() - np.abs(w).sum() - np.dot(alpha, along)
-        before = sum_losses(logistic, z, weights) + np.abs(w).sum()
+        before = np.inf
         t = 1.0
         for _ in range(_MAX_HALVINGS):
             for i in range(n):
@@ -294,6 +313,8 @@ def run_proximal_newton(
             fill_slopes_and_curvatures(logistic, trial, weights, alpha, curvature)
             if _compute_slope_before(along, alpha, w, step, t) <= 0.0:
                 break
+            if before == np.inf:
+                before = sum_losses(logistic, z, weights) + np.abs(w).sum()
             value = sum_losses(logistic, trial, weights) + np.abs(w + t * step).sum()
             if value <= before + 0.01 * t * slope + 1e-14 * before:
                 break
@@ -301,3 +322,99 @@ def run_proximal_newton(
         z[:] = trial
         w[:] = new if t == 1.0 else w + t * step
     return worst, most_steps
+
+
+@compile_kernel
+def _find_constant(columns: Any, indptr: Any, data: Any, n: int) -> int:
+    """Return the position of a column with the same number in all n documents, or -1."""
+    for k in range(len(columns)):
+        start = indptr[columns[k]]
+        if n > 0 and indptr[columns[k] + 1] - start == n:
+            same = True
+            for t in range(start, start + n):
+                same &= entry(data, t) == data[start]
+            if same:
+                return k
+    return -1
+
+
+@compile_kernel
+def _place_documents(columns: Any, indptr: Any, indices: Any, constant: int, n: int) -> Any:
+    """Return the documents with a feature of the working set besides the constant, and the place of each, or -1."""
+    place = np.full(n, -1, np.int32)
+    for k in range(len(columns)):
+        if k != constant:
+            for t in range(indptr[columns[k]], indptr[columns[k] + 1]):
+                place[entry(indices, t)] = 0
+    chosen = np.flatnonzero(place == 0)
+    for s in range(len(chosen)):
+        place[chosen[s]] = s
+    return chosen, place
+
+
+@compile_kernel
+def _copy_joined_columns(
+    columns: Any, indptr: Any, indices: Any, data: Any, constant: int, place: Any, joined: int
+) -> Any:
+    """Return the working set's columns over the placed documents and `joined` more with only the constant."""
+    p = len(columns)
+    starts = np.zeros(p + 1, np.int64)
+    for k in range(p):
+        size = indptr[columns[k] + 1] - indptr[columns[k]]
+        starts[k + 1] = starts[k] + (joined if k == constant else size)
+    rows, values = np.empty(starts[p], np.int32), np.empty(starts[p])
+    for k in range(p):
+        first = indptr[columns[k]]
+        for s in range(starts[k + 1] - starts[k]):
+            rows[starts[k] + s] = s if k == constant else place[entry(indices, first + s)]
+            values[starts[k] + s] = data[first if k == constant else first + s]
+    return np.arange(p), starts, rows, values
+
+
+# Documents are joined if that leaves at most this share of them.
+_JOINED_SHARE = 0.8
+
+
+@compile_kernel
+def run_proximal_newton(
+    logistic: bool,
+    columns: Any,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    signs: Any,
+    weights: Any,
+    n: int,
+    z: Any,
+    w: Any,
+    tol: float,
+    most_steps: int,
+) -> Any:
+    """Proximal Newton on the working set `columns` until no coordinate violates optimality by more than `tol`.
+
+    Of n documents, those that have no feature of the working set besides the constant have one margin on each side, and
+    are joined into one document a side.
+    """
+    constant = _find_constant(columns, indptr, data, n)
+    chosen, place = _place_documents(columns, indptr, indices, constant, n)
+    m = len(chosen)
+    if m + 2 > _JOINED_SHARE * n:
+        return _run_newton_steps(
+            logistic, columns, indptr, indices, data, signs, weights, z, w, tol, most_steps
+        )
+    size = -(-(m + 2) // WIDTH) * WIDTH
+    own_signs, own_weights, own_z = np.ones(size), np.zeros(size), np.zeros(size)
+    own_signs[:m], own_weights[:m], own_z[:m] = signs[chosen], weights[chosen], z[chosen]
+    own_signs[m + 1] = -1.0
+    for i in range(n):
+        if place[i] < 0:
+            own_weights[m if signs[i] > 0 else m + 1] += weights[i]
+    if constant >= 0:
+        alike = w[constant] * data[indptr[columns[constant]]]
+        own_z[m], own_z[m + 1] = alike, -alike
+    own, starts, rows, values = _copy_joined_columns(columns, indptr, indices, data, constant, place, m + 2)
+    matrix = (own, starts, rows, values)
+    found = _run_newton_steps(logistic, *matrix, own_signs, own_weights, own_z, w, tol, most_steps)
+    for i in range(n):
+        z[i] = own_z[place[i] if place[i] >= 0 else (m if signs[i] > 0 else m + 1)]
+    return found

@@ -28,8 +28,10 @@ from textcat.linear.mapped_arrays import (
 from textcat.linear.simd import (
     WIDTH,
     any_differs,
+    choose_less,
     entry,
     fused_multiply_add,
+    lane_absolute,
     load,
     prefetch,
     splat,
@@ -126,6 +128,58 @@ def add_rows(spans: Any, indices: Any, data: Any, steps: Any, W: Any) -> None:
             add_row(spans, indices, data, i, step, W)
 
 
+@compile_kernel
+def multiply_all_columns(starts: Any, documents: Any, data: Any, steps: Any, W: Any) -> None:
+    """Compute X' steps by columns; four partial sums hide the latency of the additions."""
+    for j in range(len(W)):
+        a = splat(W, 0.0)
+        b = splat(W, 0.0)
+        c = splat(W, 0.0)
+        d = splat(W, 0.0)
+        t = starts[j]
+        end = starts[j + 1]
+        while t + 3 < end:
+            a = fused_multiply_add(splat(W, entry(data, t)), load(steps, entry(documents, t)), a)
+            b = fused_multiply_add(splat(W, entry(data, t + 1)), load(steps, entry(documents, t + 1)), b)
+            c = fused_multiply_add(splat(W, entry(data, t + 2)), load(steps, entry(documents, t + 2)), c)
+            d = fused_multiply_add(splat(W, entry(data, t + 3)), load(steps, entry(documents, t + 3)), d)
+            t += 4
+        while t < end:
+            a = fused_multiply_add(splat(W, entry(data, t)), load(steps, entry(documents, t)), a)
+            t += 1
+        store(W, j, (a + b) + (c + d))
+
+
+# Rows of a block that are copied together, so that they stay in the cache.
+_ROWS_PER_TILE = 512
+
+
+@compile_kernel
+def _copy_lanes(block: Any, lanes: Any, rows: Any) -> None:
+    for first in range(0, len(block), _ROWS_PER_TILE):
+        for k in range(len(lanes)):
+            for i in range(first, min(first + _ROWS_PER_TILE, len(block))):
+                rows[k, i] = block[i, lanes[k]]
+
+
+def split_lanes(
+    block: NDArray[np.floating], lanes: NDArray[np.int64], dtype: type[np.floating]
+) -> NDArray[Any]:
+    """Return some lanes as contiguous rows."""
+    rows = np.empty((len(lanes), len(block)), dtype)
+    _copy_lanes(block, lanes, rows)
+    return rows
+
+
+@compile_kernel
+def join_lanes(rows: Any, lanes: Any, block: Any) -> None:
+    """Write rows back to their lanes; the other way of `split_lanes`."""
+    for first in range(0, len(block), _ROWS_PER_TILE):
+        for k in range(len(lanes)):
+            for i in range(first, min(first + _ROWS_PER_TILE, len(block))):
+                block[i, lanes[k]] = rows[k, i]
+
+
 # Rows of weights are prefetched this many features ahead.
 _PLACE_DISTANCE = 12
 
@@ -163,12 +217,16 @@ def sum_squares(W: Any, sums: Any) -> None:
 @compile_kernel
 def sum_lanes(values: Any, sums: Any, counts: Any) -> None:
     """Write the sum of each lane in float64, and how many of its values are not zero."""
-    total = load(sums, 0)
+    zero = splat(sums, 0.0)
+    one = splat(sums, 1.0)
+    total = zero
+    used = zero
     for i in range(len(values)):
-        total = total + widen(load(values, i))
-        for k in range(WIDTH):
-            counts[k] += values[i, k] != 0.0
+        value = widen(load(values, i))
+        total = total + value
+        used = used + choose_less(zero, lane_absolute(value), one, zero)
     store(sums, 0, total)
+    store(counts, 0, used)
 
 
 @compile_kernel

@@ -124,8 +124,8 @@ def _solve_task(task: SolverTask, init: Floats | None) -> FastSolution:
     objective, gap, passes = np.zeros((3, task.Y.shape[1]))
     for part in parts:
         own = part.categories
-        place_columns(part.W, rows.place, own, coef)
         objective[own], gap[own], passes[own] = part.objective, part.gap, part.passes
+    _place_weights(parts, rows.place, coef)
     return FastSolution(coef, objective, gap, passes)
 
 
@@ -138,6 +138,17 @@ class GroupSolution:
     objective: Floats
     gap: Floats
     passes: float
+
+
+# Rows of the weights of all categories that are written together, so that they stay in the cache.
+_ROWS_PER_TILE = 512
+
+
+def _place_weights(parts: Sequence[GroupSolution], place: NDArray[np.int32], coef: Floats) -> None:
+    for start in range(0, len(coef), _ROWS_PER_TILE):
+        tile = slice(start, start + _ROWS_PER_TILE)
+        for part in parts:
+            place_columns(part.W, place[tile], part.categories, coef[tile])
 
 
 def _solve_group(

@@ -23,7 +23,7 @@ from textcat.linear.fast.conjugate_steps import copy_documents, maximise_on_docu
 from textcat.linear.fast.dual_ascent import CertifiedBlock, DualAscent
 from textcat.linear.fast.gram import GramMatrix
 from textcat.linear.fast.lane_losses import LaneLoss
-from textcat.linear.fast.layout import PackedRows, add_entries, multiply_entries
+from textcat.linear.fast.layout import PackedRows, add_entries, join_lanes, multiply_entries, split_lanes
 from textcat.linear.fast.working_set import BoundedNewton, DualChange, maximise_on_working_set
 
 Array = NDArray[np.float64]
@@ -117,8 +117,6 @@ _VISIT_COSTS = (6_000.0, 60_000.0, 30_000.0)
 # Conjugate gradients may take so many products with a document for each visit that a Gram matrix would cost. A
 # visit takes as long as four.
 _PRODUCTS_PER_VISIT = 2.0
-# Rows of a block that are copied together, so that they stay in the cache.
-_ROWS_PER_TILE = 512
 # The working set is solved to a gap of this share of the category's target, or of its present gap.
 _INNER_SHARE = 0.5
 _ROUND_SHARE = 0.01
@@ -163,7 +161,7 @@ def solve_on_support_vectors(ascent: DualAscent, tol: float) -> CertifiedBlock:
     found, size = ascent.certify(), ascent.block.size
     lanes = np.flatnonzero(found.gap[:size] > tol * found.objective[:size])
     blocks = (ascent.alpha, found.margins, found.W)
-    signs, *values = (_split_lanes(block, lanes) for block in (ascent.block.signs, *blocks))
+    signs, *values = (split_lanes(block, lanes, np.float64) for block in (ascent.block.signs, *blocks))
     lengths = np.sqrt(ascent.rows.norms)
     iterative = True
     for k, lane in enumerate(lanes):
@@ -173,31 +171,13 @@ def solve_on_support_vectors(ascent: DualAscent, tol: float) -> CertifiedBlock:
         iterative = _solve_category(category, tol, iterative)
         found.objective[lane], found.dual_objective[lane] = category.objective, category.dual_objective
     for block, part in zip(blocks, values, strict=True):
-        _join_lanes(part, lanes, block)
+        join_lanes(part, lanes, block)
         block[:, size:] = block[:, size - 1 : size]
     found.objective[size:], found.dual_objective[size:] = (
         found.objective[size - 1],
         found.dual_objective[size - 1],
     )
     return found
-
-
-def _split_lanes(block: NDArray[np.floating], lanes: NDArray[np.int64]) -> Array:
-    """Return some lanes as contiguous rows in float64."""
-    rows = np.empty((len(lanes), len(block)))
-    for tile in _make_tiles(len(block)):
-        rows[:, tile] = block[tile].T[lanes]
-    return rows
-
-
-def _join_lanes(rows: Array, lanes: NDArray[np.int64], block: NDArray[np.floating]) -> None:
-    """Write rows back to their lanes; the other way of `_split_lanes`."""
-    for tile in _make_tiles(len(block)):
-        block[tile, lanes] = rows[:, tile].T
-
-
-def _make_tiles(size: int) -> list[slice]:
-    return [slice(start, start + _ROWS_PER_TILE) for start in range(0, size, _ROWS_PER_TILE)]
 
 
 def _solve_category(category: CategoryState, tol: float, iterative: bool) -> bool:
