@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import sys
@@ -56,9 +55,6 @@ DISK_HINT = (
     "Free disk space or make the path readable and writable, then run again; finished stages are kept."
 )
 FAULT_HINT = "Run again with -vv for a traceback; finished stages are kept."
-
-# The compiler makes millions of objects: looking for garbage after every 700 takes a tenth of the time of compiling.
-_OBJECTS_BEFORE_GARBAGE_COLLECTION = 100_000
 
 
 class LazyGroup(click.Group):
@@ -124,7 +120,6 @@ def group() -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit with the documented code."""
-    gc.set_threshold(_OBJECTS_BEFORE_GARBAGE_COLLECTION)
     run_command(group, "textcat", arguments)
 
 
