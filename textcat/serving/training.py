@@ -54,7 +54,7 @@ USUAL_DECISIONS: dict[bool, dict[str, Any]] = {
     True: {"calibration": {"method": "temperature"}},
     False: {
         "calibration": {"method": "platt"},
-        "threshold": {"rule": "pcut", "per_document": "tuned", "cross_validated": True, "shrinkage": 5},
+        "threshold": {"rule": "pcut", "per_document": "tuned", "cross_validated": True},
     },
 }
 
@@ -95,7 +95,7 @@ def make_run_settings(
 ) -> RunSettings:
     """Return the settings of a run over the usual ones; raise UsageError for wrong ones.
 
-    `at_least_one` is usual where each text has a label.
+    Where each text has a label, `at_least_one` and shrunken thresholds are usual.
     """
     if isinstance(settings, str | Path):
         run = next(iter(load_experiment(settings).runs.values()))
@@ -106,7 +106,7 @@ def make_run_settings(
         )
         usual = USUAL_DECISIONS[single_label]
         if at_least_one and not single_label:
-            usual = usual | {"threshold": usual["threshold"] | {"at_least_one": True}}
+            usual = usual | {"threshold": usual["threshold"] | {"shrinkage": 5, "at_least_one": True}}
         merged = learner | usual | given
         merged |= {key: USUAL_SETTINGS[key] | dict(given.get(key, {})) for key in ("text", "vector")}
         run = _validate_run(merged, single_label=single_label)
