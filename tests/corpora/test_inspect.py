@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from textcat.corpora import open_corpus
 from textcat.corpora.document import find_similar_labels
-from textcat.corpora.own.inspect import MANY_LABELS, Inspection, LabelCounts, inspect_documents
+from textcat.corpora.own.inspect import MANY_LABELS, Inspection, inspect_documents
+from textcat.corpora.own.label_counts import LabelCounts
 from textcat.errors import BadDataError, UsageError
 
 PROSE = "wheat prices rose again in the week"
