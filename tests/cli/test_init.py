@@ -488,7 +488,9 @@ def test_thresholds_are_those_that_were_best_on_training_documents(
         inspection = inspect_documents(write_labels(tmp_path / "t.csv", **which))
         (tmp_path / "t.yaml").write_text(render_first_experiment(inspection, "t", "t.csv"))
         load_experiment(tmp_path / "t.yaml")
-        return yaml.safe_load((tmp_path / "t.yaml").read_text()).get("threshold")
+        text = (tmp_path / "t.yaml").read_text()
+        assert ("the fewer documents" in text) == ("shrinkage" in text)
+        return yaml.safe_load(text).get("threshold")
 
     plain = {"rule": "pcut", "per_document": "tuned", "cross_validated": True}
     assert find_threshold() == {**plain, "shrinkage": 5, "at_least_one": True}

@@ -1,7 +1,8 @@
 """Compile the kernels of learners before their training is timed, where the disk has none yet.
 
-A kernel is compiled by its first call, on one core. A learner is therefore first trained on a few made documents: in a
-thread while the real documents are read, and again, in no time if its kernels are ready, before its training is timed.
+A kernel is compiled by its first call, on one core. A learner is therefore first trained on four artificial documents:
+in a thread while the real documents are read, and once more before its training is timed, which is quick if its kernels
+are ready.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def compile_early(untrained: Sequence[RunSettings], context: RunContext) -> Iter
 
 
 def compile_kernels(run: RunSettings) -> None:
-    """Train a run's learner on four made documents, so that its kernels are compiled or read from disk."""
+    """Train a run's learner on four artificial documents, so that its kernels are compiled or read from disk."""
     X = sp.csr_matrix(np.array([[1.0, 0, 0], [1, 1, 0], [0, 1, 1], [0, 0, 1]]))
     labels = np.array([[True, False], [True, False], [False, True], [False, True]])
     problem = LearningProblem(X, labels, np.ones((3, 2), dtype=bool), 0)
