@@ -153,6 +153,23 @@ def test_a_budget_that_is_over_leaves_the_default_reading(place: OwnReadings) ->
     assert (found["complete"], len(found["readings"])) == (True, 12)
 
 
+def test_a_budget_that_is_over_runs_the_default_reading_of_one_experiment(place: OwnReadings) -> None:
+    other = place.folder / "other" / "other.yaml"
+    other.parent.mkdir()
+    write_small_collection(other.parent, documents=120, seed=3)
+    other.write_text(place.experiment.read_text())
+    place.run(str(other), "--budget", "0s")
+    assert list(place.summary()["experiments"]) == ["trial"]
+    place.run(str(other), "--budget", "10m")
+    experiments = place.summary()["experiments"]
+    assert [len(each["readings"]) for each in experiments.values()] == [12, 12]
+    shutil.rmtree(place.data)
+    place.run(str(other), "--budget", "0s")
+    found = place.summary()["experiments"]
+    assert len(found["trial"]["readings"]) == 1
+    assert found["other"] == experiments["other"]
+
+
 @pytest.mark.parametrize("budget", ["20", "m", "20 minutes", "-3m"])
 def test_a_budget_needs_a_unit(place: OwnReadings, budget: str) -> None:
     result = CliRunner().invoke(group, ["multiverse", "trial", "--budget", budget])

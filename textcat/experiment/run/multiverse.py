@@ -137,7 +137,7 @@ class Multiverse:
     def run(self, site: RunContext, report: Reporter, *, keep: bool = False) -> None:
         """Run the readings until all are done or the time is over.
 
-        The default reading is always run, and readings of the current batch that are in the cache are always taken.
+        One default reading is always run, and readings of the current batch that are in the cache are always taken.
         """
         started = time.monotonic()
         budget = self.selection.budget
@@ -155,7 +155,7 @@ class Multiverse:
             ]
             for position, (experiment, reading) in enumerate(batch):
                 is_late = budget is not None and time.monotonic() - started > budget
-                if number and is_late and context.store.find(_make_reading_recipe(plans[position])) is None:
+                if done and is_late and context.store.find(_make_reading_recipe(plans[position])) is None:
                     self.complete = False
                     continue
                 what = format_reading(experiment.project(reading), self.space)
