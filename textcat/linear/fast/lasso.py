@@ -53,7 +53,6 @@ class LassoLane:
     w: Array
     z: Array
     alpha: Array = field(init=False)
-    curvature: Array = field(init=False)
     rounds: int = 0
     dtype: type[np.floating] = np.float32
     patience: float = 1.0
@@ -62,12 +61,12 @@ class LassoLane:
     dual_objective: float = -np.inf
 
     def __post_init__(self) -> None:
-        self.alpha, self.curvature = np.empty_like(self.z), np.empty_like(self.z)
+        self.alpha = np.empty_like(self.z)
         self.update()
 
     def update(self) -> None:
         """Compute the dual variables at the margins."""
-        fill_slopes_and_curvatures(self.logistic, self.z, self.weights, self.alpha, self.curvature)
+        fill_slopes_and_curvatures(self.logistic, self.z, self.weights, self.alpha, self.alpha)
 
     @property
     def logistic(self) -> bool:
@@ -91,7 +90,7 @@ class LassoLane:
 
     def release(self) -> None:
         """Free the arrays over documents; weights and certificate stay."""
-        self.signs = self.weights = self.z = self.alpha = self.curvature = np.empty(0)
+        self.signs = self.weights = self.z = self.alpha = np.empty(0)
 
     def grow(self, gradient: NDArray[np.floating], most: int) -> int:
         """Keep the features in use, add at most `most` of the worst violators, and return how many were added."""

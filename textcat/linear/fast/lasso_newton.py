@@ -149,7 +149,10 @@ _MAX_HALVINGS = 60
 
 @compile_kernel
 def fill_slopes_and_curvatures(logistic: bool, z: Any, weights: Any, alpha: Any, curvature: Any) -> None:
-    """Fill in the dual variables -C l'(z) and curvatures C l''(z) of all documents, sixteen at a time."""
+    """Fill in the dual variables -C l'(z) and curvatures C l''(z) of all documents, sixteen at a time.
+
+    If both arrays are the same, it holds the dual variables: they are written last.
+    """
     one = splat(z, 1.0)
     zero = splat(z, 0.0)
     least = splat(z, _MIN_CURVATURE)
@@ -158,8 +161,8 @@ def fill_slopes_and_curvatures(logistic: bool, z: Any, weights: Any, alpha: Any,
         margin = load(z, row)
         if logistic:
             p = one / (one + exponential(margin))
-            store(alpha, row, weight * p)
             store(curvature, row, weight * lane_maximum(p * (one - p), least))
+            store(alpha, row, weight * p)
         else:
             missing = one - margin
             double = weight + weight

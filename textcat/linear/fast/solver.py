@@ -112,7 +112,7 @@ def _solve_task(task: SolverTask, init: Floats | None) -> FastSolution:
     rows = pack_rows(task.X, task.importance)
     if task.prior == "laplace":
         return _solve_lasso(task, rows, init)
-    labels = task.Y[task.importance > 0]
+    labels = _select_labels(task)
     parts = run_in_threads(
         task.jobs,
         [
@@ -127,6 +127,11 @@ def _solve_task(task: SolverTask, init: Floats | None) -> FastSolution:
         objective[own], gap[own], passes[own] = part.objective, part.gap, part.passes
     _place_weights(parts, rows.place, coef)
     return FastSolution(coef, objective, gap, passes)
+
+
+def _select_labels(task: SolverTask) -> NDArray[np.bool_]:
+    """Return the labels of the documents of positive weight, without a copy if these are all documents."""
+    return task.Y if task.importance.all() else task.Y[task.importance > 0]
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def _solve_lasso(task: SolverTask, rows: PackedRows, init: Floats | None) -> Fas
     if init is not None:
         start = np.empty_like(init)
         start[rows.place] = init
-    labels = task.Y[task.importance > 0]
+    labels = _select_labels(task)
     lanes = minimise_lasso(rows, labels, task.limits, task.loss, task.rule, start, task.jobs)
     coef = np.zeros((len(lanes), rows.features))
     for lane in lanes:
