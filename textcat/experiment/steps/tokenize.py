@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 
 from textcat.corpora import Corpus, VectorCorpus, list_vector_corpora, open_corpus, open_vectors
 from textcat.corpora.document import CountingCorpus, StreamedCorpus, count_labels
-from textcat.corpora.own.tables import TABLES
 from textcat.corpora.registry import PluginCorpus
 from textcat.experiment.context import RunContext, Step
 from textcat.experiment.spec.experiment import CorpusSettings
@@ -29,8 +28,8 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 
 log = logging.getLogger(__name__)
 
-# They rise when values of tables are read in another way.
-READER_VERSIONS = {"csv": 2, "tsv": 3, "jsonl": 3, "fasttext": 2}
+# They rise when a user's documents are read in another way, so that documents in the cache are read again.
+READER_VERSIONS = {"csv": 3, "tsv": 4, "jsonl": 3, "fasttext": 2, "folders": 2, "svmlight": 2}
 # Rises when names of labels are read or learned from in another way.
 LABEL_NAMES_VERSION = 2
 
@@ -52,7 +51,7 @@ def make_tokenize_step(corpus: CorpusSettings, text: TextSettings, folder: Path,
         parameters={
             "corpus": corpus.model_dump(mode="json", include={"name", "split", "options"}),
             "text": text.dump_for_counting(),
-            **({"reader": READER_VERSIONS[corpus.name]} if corpus.name in TABLES else {}),
+            **({"reader": READER_VERSIONS[corpus.name]} if corpus.name in READER_VERSIONS else {}),
             **({"names": LABEL_NAMES_VERSION} if corpus.options.get("label_names") else {}),
             **stop_list_identity(text.stop_list),
             **collect_identities(("corpora", corpus.name), ("tokenizers", text.tokenizer)),
