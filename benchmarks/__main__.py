@@ -276,8 +276,7 @@ def scale(settings: BenchmarkSettings, most_documents: int) -> Iterable[Row]:
     "fasttext_seconds",
     type=click.IntRange(min=0),
     default=0,
-    help="Seconds of the clock for fastText's autotune, where it is installed and documents have one label; "
-    "0 leaves it out.",
+    help="Seconds of the clock for fastText's autotune, where it is installed; 0 leaves it out.",
 )
 def tune(
     settings: BenchmarkSettings,

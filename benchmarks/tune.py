@@ -10,21 +10,19 @@ arguments that it finds train the model of all training documents.
 
 from __future__ import annotations
 
-import re
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from benchmarks.fasttext_peer import measure_fasttext
 from benchmarks.rows import Row
-from benchmarks.tune_collections import COLLECTIONS, write_table
+from benchmarks.tune_collections import COLLECTIONS, LabelledTexts, TuneTask, write_table
 from textcat.experiment.context import RunContext
 from textcat.experiment.spec.loading import load_experiment
 from textcat.experiment.tune.session import TuneSettings, tune_experiment
@@ -34,25 +32,6 @@ COSTS = (0.1, 1.0, 10.0)
 FOLDS = 5
 # Processor seconds that a share is of where no peer is measured.
 SECONDS = 300.0
-
-
-@dataclass(frozen=True)
-class LabelledTexts:
-    """Texts with their labels, documents x categories."""
-
-    texts: list[str]
-    labels: NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class TuneTask:
-    """A collection as a table, and as texts for the peer."""
-
-    name: str
-    table: Path
-    single_label: bool
-    train: LabelledTexts
-    test: LabelledTexts
 
 
 def bench_tune(
@@ -88,8 +67,8 @@ def bench_tune(
                 by_processor=True,
             )
             row = _measure_textcat(task, limits, data) | peer
-            if fasttext_seconds and task.single_label and find_spec("fasttext"):
-                row |= _measure_fasttext(task, fasttext_seconds, Path(folder))
+            if fasttext_seconds and find_spec("fasttext"):
+                row |= measure_fasttext(task, _make_folds(task)[0], fasttext_seconds, Path(folder))
             yield row
 
 
@@ -169,51 +148,6 @@ def _measure_peer(task: TuneTask, folds: int) -> Row:
         "peer_folds": folds,
         "peer_best": f"{name}, C {cost:g}",
     }
-
-
-def _measure_fasttext(task: TuneTask, seconds: int, folder: Path) -> Row:
-    """Return the accuracy of the model that fastText's autotune finds, with one thread and fixed seeds."""
-    import fasttext
-
-    started = time.process_time()
-    kept, held = _make_folds(task)[0]
-    sides = {"kept": kept, "held": held, "all": range(len(task.train.texts))}
-    classes = task.train.labels.argmax(axis=1)
-    texts = [_split_for_fasttext(text) for text in task.train.texts]
-    for name, rows in sides.items():
-        lines = [f"__label__{classes[row]} {texts[row]}" for row in rows]
-        write_atomically(folder / name, "\n".join(lines) + "\n")
-    names = ("lr", "epoch", "dim", "wordNgrams", "minn", "maxn", "bucket")
-    shared = {"thread": 1, "seed": 1, "verbose": 0}
-    found = fasttext.train_supervised(
-        str(folder / "kept"),
-        autotuneValidationFile=str(folder / "held"),
-        autotuneDuration=seconds,
-        **shared,
-    ).f.getArgs()
-    model = fasttext.train_supervised(
-        str(folder / "all"), **{name: getattr(found, name) for name in names}, **shared
-    )
-    wanted = task.test.labels.argmax(axis=1)
-    # The package's own predict fails with numpy 2.
-    answers = (
-        model.f.predict(_split_for_fasttext(text) + "\n", 1, 0.0, "strict") for text in task.test.texts
-    )
-    right = [
-        bool(answer) and answer[0][1] == f"__label__{column}"
-        for answer, column in zip(answers, wanted, strict=True)
-    ]
-    return {
-        "fasttext": 100.0 * float(np.mean(right)),
-        "fasttext_limit": seconds,
-        "fasttext_seconds": round(time.process_time() - started, 3),
-        "fasttext_best": ", ".join(f"{name} {getattr(found, name):g}" for name in names),
-    }
-
-
-def _split_for_fasttext(text: str) -> str:
-    """Return words and marks in lower case with spaces between, as fastText's tutorial does."""
-    return " ".join(re.findall(r"\w+|[^\w\s]", text.lower()))
 
 
 def _make_folds(task: TuneTask) -> list[tuple[Any, Any]]:

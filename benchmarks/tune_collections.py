@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import numpy as np
+from numpy.typing import NDArray
+
 from textcat.corpora import fetch_corpus, open_corpus
 from textcat.errors import DataNotAvailableError
 from textcat.splits import draw_training_mask
@@ -28,6 +31,25 @@ class Record:
     text: str
     labels: tuple[str, ...]
     side: str
+
+
+@dataclass(frozen=True)
+class LabelledTexts:
+    """Texts with their labels, documents x categories."""
+
+    texts: list[str]
+    labels: NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class TuneTask:
+    """A collection as a table, and as texts for the peer."""
+
+    name: str
+    table: Path
+    single_label: bool
+    train: LabelledTexts
+    test: LabelledTexts
 
 
 def write_table(records: Sequence[Record], path: Path) -> Path:

@@ -85,7 +85,10 @@ def test_fasttext_chooses_on_a_fold_of_the_training_documents(
     calls: list[dict[str, Any]] = []
     found = SimpleNamespace(lr=0.5, epoch=3, dim=7, wordNgrams=2, minn=0, maxn=0, bucket=9)
     classes = [sorted(STEMS).index(each.labels[0]) for each in records if each.side == "test"]
-    answers = ([(1.0, f"__label__{(c + k % 2) % 3}")] for k, c in enumerate(classes))
+    answers = (
+        [(0.3, f"__label__{(c + 1 + k % 2) % 3}"), (0.7, f"__label__{(c + k % 2) % 3}")]
+        for k, c in enumerate(classes)
+    )
 
     def train(path: str, **settings: Any) -> Any:
         files = {"input": path, "held": settings.pop("autotuneValidationFile", None)}
@@ -102,9 +105,36 @@ def test_fasttext_chooses_on_a_fold_of_the_training_documents(
     assert sorted(final["input"]) == sorted(searched["input"] + searched["held"])
     assert (final["dim"], final["epoch"], final["thread"]) == (7, 3, 1)
     assert "autotuneDuration" not in final
-    monkeypatch.setitem(COLLECTIONS, "small", lambda files: make_records(True))
-    (several,) = benchmark.bench_tune(tmp_path, ["small"], **options, fasttext_seconds=5)
-    assert "fasttext" not in several
+
+
+def test_fasttext_gets_one_threshold_from_the_fold_where_documents_have_several_labels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stand-in for the library, whose probabilities of right labels are below a half and above those of others."""
+    records = make_records(True)
+    monkeypatch.setitem(COLLECTIONS, "small", lambda files: records)
+    monkeypatch.setattr(benchmark, "_measure_textcat", lambda *given: {"textcat": 1.0})
+    names = sorted({label for each in records for label in each.labels})
+    wanted = {each.text: each for each in records}
+    losses: list[Any] = []
+
+    def predict(text: str, count: int, *rest: Any) -> list[tuple[float, str]]:
+        record = wanted[text.strip()]
+        right = [(0.45 - 0.05 * k, name) for k, name in enumerate(record.labels)]
+        wrong = [(0.3, name) for name in names if name not in record.labels]
+        assert count == -1
+        return [(score, f"__label__{names.index(name)}") for score, name in [*right, *wrong]]
+
+    def train(path: str, **settings: Any) -> Any:
+        losses.append(settings["loss"])
+        found = SimpleNamespace(lr=0.5, epoch=3, dim=7, wordNgrams=2, minn=0, maxn=0, bucket=9)
+        return SimpleNamespace(f=SimpleNamespace(getArgs=lambda: found, predict=predict))
+
+    monkeypatch.setitem(sys.modules, "fasttext", SimpleNamespace(train_supervised=train, __spec__=object()))
+    options: Any = {"configurations": 1, "share": 1.0, "peer_folds": 0, "data": tmp_path}
+    (row,) = benchmark.bench_tune(tmp_path, ["small"], **options, fasttext_seconds=5)
+    assert losses == ["ova", "ova"]
+    assert row["fasttext"] == 100.0
 
 
 def test_the_table_of_records_is_read_as_they_are(tmp_path: Path) -> None:
