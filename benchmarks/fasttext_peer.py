@@ -31,8 +31,11 @@ def measure_fasttext(task: TuneTask, fold: tuple[Any, Any], seconds: int, folder
     kept, held = (
         LabelledTexts([task.train.texts[k] for k in rows], task.train.labels[rows]) for rows in fold
     )
+    shuffle = np.random.default_rng(1).permutation
     for name, documents in (("kept", kept), ("held", held), ("all", task.train)):
-        write_atomically(folder / name, "".join(map("{}\n".format, _format_lines(documents))))
+        # fastText reads documents in the order of the file; collections may be sorted by label.
+        lines = shuffle(np.array(_format_lines(documents), dtype=object))
+        write_atomically(folder / name, "".join(map("{}\n".format, lines)))
     shared: dict[str, Any] = {"thread": 1, "seed": 1, "verbose": 0}
     shared |= {} if task.single_label else {"loss": "ova"}
     searched = fasttext.train_supervised(

@@ -103,6 +103,8 @@ def test_fasttext_chooses_on_a_fold_of_the_training_documents(
     searched, final = calls
     assert (len(searched["input"]), len(searched["held"]), searched["autotuneDuration"]) == (64, 16, 5)
     assert sorted(final["input"]) == sorted(searched["input"] + searched["held"])
+    texts = [each.text for each in records if each.side == "train"]
+    assert [line.split(" ", 1)[1] for line in final["input"]] != texts
     assert (final["dim"], final["epoch"], final["thread"]) == (7, 3, 1)
     assert "autotuneDuration" not in final
 
