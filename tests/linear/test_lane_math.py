@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from textcat.compile import compile_kernel
-from textcat.linear.lane_math import LIMIT_DOUBLE, LIMIT_SINGLE, exponential
+from textcat.linear.lane_math import (
+    LIMIT_DOUBLE,
+    LIMIT_SINGLE,
+    exponential,
+    exponential_pair,
+    exponentials_of_four,
+)
 from textcat.linear.simd import WIDTH, load, store
 
 
@@ -20,6 +26,40 @@ def exponentials(x: Any, out: Any) -> None:
 def sixteen_exponentials(x: Any, out: Any) -> None:
     for row in range(x.shape[0] // WIDTH):
         store(out, row, exponential(load(x, row)))
+
+
+@compile_kernel
+def exponentials_of_pairs(x: Any, out: Any) -> None:
+    for row in range(0, x.shape[0] // WIDTH, 2):
+        p, q = exponential_pair(load(x, row), load(x, row + 1))
+        store(out, row, p)
+        store(out, row + 1, q)
+
+
+@compile_kernel
+def exponentials_of_fours(x: Any, out: Any) -> None:
+    for row in range(0, x.shape[0] // WIDTH, 4):
+        p, q, r, s = exponentials_of_four(load(x, row), load(x, row + 1), load(x, row + 2), load(x, row + 3))
+        store(out, row, p)
+        store(out, row + 1, q)
+        store(out, row + 2, r)
+        store(out, row + 3, s)
+
+
+@pytest.mark.parametrize("kernel", [exponentials_of_pairs, exponentials_of_fours])
+@pytest.mark.parametrize(("dtype", "limit"), [(np.float32, LIMIT_SINGLE), (np.float64, LIMIT_DOUBLE)])
+def test_exponentials_of_several_vectors_are_exact_and_have_the_same_bits(
+    kernel: Any, dtype: Any, limit: float
+) -> None:
+    rng = np.random.default_rng(1)
+    x = np.concatenate([rng.uniform(-1.1 * limit, 1.1 * limit, 64_000), rng.normal(size=64_000)])
+    x = x.astype(dtype)
+    out, shifted = np.empty_like(x), np.empty_like(x)
+    kernel(x, out)
+    exact = np.exp(np.clip(x, -limit, limit).astype(np.longdouble))
+    assert np.abs(out / exact - 1).max() <= 2 * np.finfo(dtype).eps
+    kernel(np.roll(x, WIDTH), shifted)
+    assert np.array_equal(np.roll(shifted, -WIDTH), out)
 
 
 @pytest.mark.parametrize(

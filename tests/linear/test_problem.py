@@ -43,6 +43,7 @@ def test_lanes_hold_the_values_and_zero_elsewhere(rows: int, width: int) -> None
     values = np.arange(1, rows * width + 1, dtype=float).reshape(rows, width)
     lanes = split_into_lanes(values, np.float32)
     assert lanes.dtype == np.float32
+    assert rows == 0 or lanes.ctypes.data % 64 == 0, "a row must not be in two lines of the cache"
     assert lanes.shape == (compute_lane_width(width) // LANE_STEP, rows, LANE_STEP)
     assert compute_lane_width(width) < width + LANE_STEP
     assert np.array_equal(join_lanes(lanes, width), values)

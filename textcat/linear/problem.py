@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +23,8 @@ Bools = NDArray[np.bool_]
 # A block holds at most this many categories, in groups of LANE_STEP lanes.
 BLOCK_LANES = 64
 LANE_STEP = 16
+# Bytes of a line of the processor's cache.
+CACHE_LINE = 64
 
 
 @dataclass(frozen=True)
@@ -138,10 +141,19 @@ def compute_lane_width(width: int) -> int:
     return -(-width // LANE_STEP) * LANE_STEP
 
 
+def make_aligned_zeros(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return an array of zeros that begins with a cache line: a row of sixteen single lanes is in one line, not two."""
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    space = np.zeros(size + CACHE_LINE, dtype=np.uint8)
+    first = -space.ctypes.data % CACHE_LINE
+    aligned: NDArray[Any] = space[first : first + size].view(dtype).reshape(shape)
+    return aligned
+
+
 def split_into_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) -> NDArray[Any]:
     """Return values, broadcast to `shape`, as groups x rows x LANE_STEP; idle lanes are zero."""
     rows, width = np.shape(values) if shape is None else shape
-    out = np.zeros((compute_lane_width(width) // LANE_STEP, rows, LANE_STEP), dtype=dtype)
+    out = make_aligned_zeros((compute_lane_width(width) // LANE_STEP, rows, LANE_STEP), dtype)
     given = np.broadcast_to(values, (rows, width))
     for group, first in enumerate(range(0, width, LANE_STEP)):
         part = given[:, first : first + LANE_STEP]

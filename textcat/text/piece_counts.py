@@ -187,7 +187,8 @@ class RunTable:
         self._member[list(characters)] = True
         # Odd, and different in each process, so that no text can be written whose words all collide.
         self._key = np.uint64(hash("runs of characters") & 0xFFFF_FFFF_FFFF_FFFF | 1)
-        self._known = 0
+        # Runs in the table, and how many of them have a slot.
+        self._known, self._placed = 0, 0
         self._pool = np.empty(8 * _INITIAL_CAPACITY, np.uint8)
         self._ends = np.zeros(_INITIAL_CAPACITY + 1, np.int64)
         self._codes = np.empty(_INITIAL_CAPACITY, np.uint64)
@@ -216,21 +217,21 @@ class RunTable:
         done = False
         while not done:
             self._known, done = _count_runs(
-                text, ends, self._member, self._key, self._known, self._pool, self._ends, self._codes, self._entry,
-                self._slots, lengths, columns, counts, state,
+                text, ends, self._member, self._key, self._placed, self._known, self._pool, self._ends, self._codes,
+                self._entry, self._slots, lengths, columns, counts, state,
             )  # fmt: skip
+            self._placed = self._known
             if not done:
                 self._grow()
         return lengths, columns[: state[3]].copy(), counts[: state[3]].copy()
 
     def _grow(self) -> None:
-        """Double the table of runs and rehash it, or double the pool of their bytes if that is full."""
+        """Double the table of runs, or the pool of their bytes if that is full; the next count puts runs into slots."""
         if self._known < len(self._codes):
             self._pool = _double_capacity(self._pool)
             return
         self._ends, self._codes, self._entry = map(_double_capacity, (self._ends, self._codes, self._entry))
-        self._slots = np.full(2 * len(self._slots), _FREE, np.int32)
-        _fill_slots(self._codes, self._known, self._key, self._slots)
+        self._slots, self._placed = np.full(2 * len(self._slots), _FREE, np.int32), 0
 
 
 def _double_capacity(values: NDArray[Any]) -> NDArray[Any]:
@@ -239,10 +240,10 @@ def _double_capacity(values: NDArray[Any]) -> NDArray[Any]:
     return wider
 
 
-@compile_kernel
-def _fill_slots(codes: Any, known: int, key: Any, slots: Any) -> None:
-    """Put each run number into its first free slot."""
-    for number in range(known):
+@compile_part
+def _fill_slots(codes: Any, placed: int, known: int, key: Any, slots: Any) -> None:
+    """Put the runs from `placed` to `known` into their first free slots."""
+    for number in range(placed, known):
         slot = find_slot(codes[number], key, slots)
         while slots[slot] >= 0:
             slot = (slot + 1) & (len(slots) - 1)
@@ -291,13 +292,14 @@ def _read_run(text: Any, start: int, stop: int, member: Any, key: Any) -> tuple[
 
 @compile_kernel
 def _count_runs(
-    text: Any, document_ends: Any, member: Any, key: Any, known: int, pool: Any, ends: Any, codes: Any,
+    text: Any, document_ends: Any, member: Any, key: Any, placed: int, known: int, pool: Any, ends: Any, codes: Any,
     entry: Any, slots: Any, lengths: Any, columns: Any, counts: Any, state: Any,
 ) -> tuple[int, bool]:  # fmt: skip
     """Count on from `state`; return the number of known runs, and whether all documents are counted.
 
     `entry` holds the last entry of each run, which belongs to this document only if it is at least `first`.
     """
+    _fill_slots(codes, placed, known, key, slots)
     byte, document, first, written = state
     while document < len(document_ends):
         stop = document_ends[document]

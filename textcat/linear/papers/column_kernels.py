@@ -24,7 +24,7 @@ from __future__ import annotations
 from typing import Any
 
 from textcat.compile import compile_kernel, compile_part
-from textcat.linear.lane_math import exponential_pair
+from textcat.linear.lane_math import exponential_pair, exponentials_of_four
 from textcat.linear.losses import LOGISTIC, SQUARED, SQUARED_HINGE
 from textcat.linear.simd import (
     WIDTH,
@@ -209,14 +209,26 @@ def sum_logistic_plain(
     p)), or with `tight` the exact supremum, equation 25 of genkin_2004, written with t = min(1, grown
     exp(-g |e|)) as t / (1 + t)^2.
     """
-    slope, bend = splat(state, 0.0), splat(state, 0.0)
-    for t in range(start, stop, 2):
-        e, f = load(state, entry(rows, t)), load(state, entry(rows, min(t + 1, stop - 1)))
-        small_e, small_f = exponential_pair(_sharpen(e, sharpness, tight), _sharpen(f, sharpness, tight))
+    slope, bend, last = splat(state, 0.0), splat(state, 0.0), stop - 1
+    for t in range(start, stop, 4):
+        e, f = load(state, entry(rows, t)), load(state, entry(rows, min(t + 1, last)))
+        g, h = load(state, entry(rows, min(t + 2, last))), load(state, entry(rows, min(t + 3, last)))
+        small_e, small_f, small_g, small_h = exponentials_of_four(
+            _sharpen(e, sharpness, tight),
+            _sharpen(f, sharpness, tight),
+            _sharpen(g, sharpness, tight),
+            _sharpen(h, sharpness, tight),
+        )
         p, bound = _measure_logistic(e, small_e, grown, tight)
         slope, bend = slope + p, bend + bound
         if t + 1 < stop:
             p, bound = _measure_logistic(f, small_f, grown, tight)
+            slope, bend = slope + p, bend + bound
+        if t + 2 < stop:
+            p, bound = _measure_logistic(g, small_g, grown, tight)
+            slope, bend = slope + p, bend + bound
+        if t + 3 < stop:
+            p, bound = _measure_logistic(h, small_h, grown, tight)
             slope, bend = slope + p, bend + bound
     return slope, bend
 
