@@ -138,10 +138,33 @@ def compute_lane_width(width: int) -> int:
     return -(-width // LANE_STEP) * LANE_STEP
 
 
+# Bytes of a cache line.
+_CACHE_LINE = 64
+
+
+def allocate_lanes(shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+    """Return zeros, rows x LANE_STEP, in as few cache lines as possible: each row starts with one.
+
+    A row of float32 that starts elsewhere touches two lines instead of one, and a pass over documents is slower.
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + _CACHE_LINE, np.uint8)
+    first = -memory.ctypes.data % _CACHE_LINE
+    lanes: NDArray[Any] = memory[first : first + size].view(dtype).reshape(shape)
+    return lanes
+
+
+def align_lanes(values: NDArray[Any], dtype: Any) -> NDArray[Any]:
+    """Return a copy of lanes in another element type, as `allocate_lanes` lays them out."""
+    lanes = allocate_lanes(values.shape, dtype)
+    lanes[...] = values
+    return lanes
+
+
 def split_into_lanes(values: Any, dtype: Any, shape: tuple[int, int] | None = None) -> NDArray[Any]:
     """Return values, broadcast to `shape`, as groups x rows x LANE_STEP; idle lanes are zero."""
     rows, width = np.shape(values) if shape is None else shape
-    out = np.zeros((compute_lane_width(width) // LANE_STEP, rows, LANE_STEP), dtype=dtype)
+    out = allocate_lanes((compute_lane_width(width) // LANE_STEP, rows, LANE_STEP), dtype)
     given = np.broadcast_to(values, (rows, width))
     for group, first in enumerate(range(0, width, LANE_STEP)):
         part = given[:, first : first + LANE_STEP]
