@@ -125,9 +125,10 @@ class DualAscent:
                 tile = slice(start, start + _DOCUMENTS_PER_TILE)
                 costs = self.rows.importance[tile, None] * self.block.limits
                 self.alpha[tile] = self.loss.dual_variable(margins[tile], costs)
-        steps, _ = self._measure_duals(rounded=True)
+        if self._logistic:
+            self._measure_duals(rounded=True)
         # Passes are no more precise.
-        self.W = self._combine_rows(steps.astype(self.dtype))
+        self.W = self._combine_rows(self.signs * self.alpha)
 
     def rebuild_weights(self, dtype: type[np.floating]) -> None:
         """Switch to `dtype` and recompute the weights from the dual variables, summing in float64.
