@@ -21,7 +21,7 @@ from textcat.linear.model import LinearModel
 from textcat.linear.priors import Prior
 from textcat.linear.problem import Floats, labels_as_columns, make_matrix_with_bias
 from textcat.linear.regularization import lam_from_laplace_rate, lam_from_variance
-from textcat.linear.training import FitSettings, make_matrix, make_problem, make_start
+from textcat.linear.training import FitSettings, make_matrix, make_problem, split_start
 from textcat.parallel import Executor, SerialExecutor
 
 Numbers = NDArray[np.int64]
@@ -87,7 +87,7 @@ def _score_on_shared_rows(
         raise TypeError("the fast algorithm needs FastOptions")
     problem = make_problem(X, Y, known, options)
     strengths = [np.broadcast_to(np.asarray(lam, np.float64), problem.categories) for lam in lams]
-    start = make_start(problem, init, False)
+    start = None if init is None else split_start(problem, init)
     from textcat.linear.fast import solver  # noqa: PLC0415 - imports kernels
 
     return solver.score_fast_folds(problem, options, folds, strengths, start)

@@ -321,16 +321,21 @@ def make_start(problem: LinearProblem, init: LinearModel | None, dual: bool) -> 
         return init.dual
     if init is None:
         return np.zeros((problem.features, problem.categories))
-    constant = (
-        init.intercept[None, :] / problem.bias if problem.bias != 0.0 else np.zeros((0, init.coef.shape[1]))
-    )
-    start = np.vstack([make_dense(init.coef), constant])
-    if start.shape != (problem.features, problem.categories):
+    start = np.vstack(split_start(problem, init))
+    return start if problem.mask is None else start * problem.mask
+
+
+def split_start(problem: LinearProblem, init: LinearModel) -> list[Floats]:
+    """Return the weights to start from, those of the features and of the constant, without joining them."""
+    parts = [make_dense(init.coef)]
+    if problem.bias != 0.0:
+        parts.append(init.intercept[None, :] / problem.bias)
+    if (sum(map(len, parts)), parts[0].shape[1]) != (problem.features, problem.categories):
         raise make_fit_error(
             f"the model to start from has shape {init.coef.shape}",
             "Start from a model of the same features and categories.",
         )
-    return start if problem.mask is None else start * problem.mask
+    return parts
 
 
 def _make_pruned_model(

@@ -24,6 +24,7 @@ from textcat.linear.fast.layout import (
     sum_lanes,
     sum_squares,
 )
+from textcat.linear.problem import align_lanes, allocate_lanes
 from textcat.linear.simd import WIDTH
 
 Array = NDArray[np.float64]
@@ -115,7 +116,7 @@ class DualAscent:
     def start_at(self, margins: Array | None) -> None:
         """Set dual variables and weights from the margins y_i w'x_i, or all to zero without margins."""
         if margins is None:
-            self.W = np.zeros((self.rows.features, WIDTH), self.dtype)
+            self.W = allocate_lanes((self.rows.features, WIDTH), self.dtype)
             return
         if self._logistic:
             self.points[:] = margins
@@ -124,9 +125,10 @@ class DualAscent:
                 tile = slice(start, start + _DOCUMENTS_PER_TILE)
                 costs = self.rows.importance[tile, None] * self.block.limits
                 self.alpha[tile] = self.loss.dual_variable(margins[tile], costs)
-        steps, _ = self._measure_duals(rounded=True)
+        if self._logistic:
+            self._measure_duals(rounded=True)
         # Passes are no more precise.
-        self.W = self._combine_rows(steps.astype(self.dtype))
+        self.W = self._combine_rows(self.signs * self.alpha)
 
     def rebuild_weights(self, dtype: type[np.floating]) -> None:
         """Switch to `dtype` and recompute the weights from the dual variables, summing in float64.
@@ -138,11 +140,12 @@ class DualAscent:
         self.points = self.points.astype(dtype, copy=False)
         self.alpha = self.alpha.astype(dtype, copy=False)
         steps, _ = self._measure_duals(rounded=True)
-        self.W = self._combine_rows(steps).astype(dtype, copy=False)
+        W = self._combine_rows(steps)
+        self.W = W if W.dtype == dtype else align_lanes(W, dtype)
 
     def _combine_rows(self, steps: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the sum of the documents times their steps, in the precision of the steps."""
-        W = np.zeros((self.rows.features, WIDTH), steps.dtype)
+        W = allocate_lanes((self.rows.features, WIDTH), steps.dtype)
         add_rows(self.rows.spans, self.rows.indices, self.rows.values(W.dtype)[0], steps, W)
         return W
 

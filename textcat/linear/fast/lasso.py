@@ -26,6 +26,7 @@ from textcat.linear.fast.layout import (
     split_lanes,
 )
 from textcat.linear.mapped_arrays import convert_to_columns
+from textcat.linear.problem import allocate_lanes
 from textcat.linear.simd import WIDTH
 from textcat.parallel.executors import run_in_threads
 
@@ -127,10 +128,10 @@ def compute_gradients(
 ) -> NDArray[np.floating]:
     """Return the gradients of the losses, lanes x features, of at most sixteen lanes in one pass."""
     n = rows.documents
-    steps = np.zeros((n, WIDTH), dtype)
+    steps = allocate_lanes((n, WIDTH), dtype)
     for lane, one in enumerate(lanes):
         np.multiply(one.signs[:n], -one.alpha[:n], out=steps[:, lane], casting="same_kind")
-    G = np.zeros((rows.features, WIDTH), dtype)
+    G = allocate_lanes((rows.features, WIDTH), dtype)
     if n < rows.features:
         # What is read in random order is smaller by columns.
         multiply_all_columns(columns.indptr, columns.indices, columns.data, steps, G)

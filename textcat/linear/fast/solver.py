@@ -35,7 +35,7 @@ from textcat.linear.fast.layout import (
     place_columns,
     take_columns,
 )
-from textcat.linear.problem import Floats, LinearProblem
+from textcat.linear.problem import Floats, LinearProblem, allocate_lanes
 from textcat.linear.regularization import c_from_lam
 from textcat.linear.simd import WIDTH
 from textcat.parallel.executors import limit_to_one_thread, run_in_threads
@@ -166,7 +166,7 @@ def _solve_group(
 ) -> GroupSolution:
     """Solve a group of at most sixteen categories; its number seeds the order of visits."""
     block = pack_block(labels, task.limits, categories)
-    margins = None if init is None else _compute_start_margins(rows, block, init)
+    margins = None if init is None else _compute_start_margins(rows, block, [init])
     found, passes = maximise_dual(rows, block, task.loss, task.rule, (task.seed, number), margins)
     return GroupSolution(categories, found.W, found.objective[: block.size], found.gap[: block.size], passes)
 
@@ -189,10 +189,12 @@ def _solve_lasso(task: SolverTask, rows: PackedRows, init: Floats | None) -> Fas
     )
 
 
-def _compute_start_margins(rows: PackedRows, block: CategoryBlock, init: Floats) -> Floats:
-    """Return the margins of the weights to start from; single precision is enough for a start."""
-    W = np.zeros((rows.features, block.signs.shape[1]), np.float32)
-    take_columns(init, rows.place, block.categories, W)
+def _compute_start_margins(rows: PackedRows, block: CategoryBlock, init: Sequence[Floats]) -> Floats:
+    """Return the margins of the weights to start from, given in parts; single precision is enough for a start."""
+    W = allocate_lanes((rows.features, WIDTH), np.float32)
+    ends = np.cumsum([len(part) for part in init])
+    for part, end in zip(init, ends, strict=True):
+        take_columns(part, rows.place[end - len(part) : end], block.categories, W)
     margins = np.empty(block.signs.shape, np.float32)
     multiply_all_rows(rows.spans, rows.indices, rows.single[0], W, margins)
     return np.asarray(block.signs * margins, np.float64)
@@ -228,13 +230,13 @@ def score_fast_folds(
     options: FastOptions,
     folds: Sequence[tuple[Numbers, Numbers]],
     lams: Sequence[Floats],
-    start: Floats,
+    start: Sequence[Floats] | None,
 ) -> list[Floats]:
     """Return the scores of each fold's held-out documents, trained on its other ones with the Gaussian prior.
 
     A fold is (documents to train on, documents to score); all folds read the same packed rows. Training
-    starts from `start`, weights of all documents, where the loss is smooth; for the hinge, weights say too
-    little about the dual variables.
+    starts from `start`, weights of all documents in parts, where the loss is smooth; for the hinge, weights
+    say too little about the dual variables.
     """
     parts = [
         SolverFold(kept, held, c_from_lam(lam, len(kept)))
@@ -242,7 +244,7 @@ def score_fast_folds(
     ]
     ones = np.ones(problem.documents)
     task = _make_task(problem, options, problem.positive, parts[0].limits, ones)
-    known = problem.loss.smooth and start.any()
+    known = problem.loss.smooth and start is not None and any(part.any() for part in start)
     with limit_to_one_thread():
         return _score_task_folds(task, parts, start if known else None)
 
@@ -256,7 +258,9 @@ class SolverFold:
     limits: Floats
 
 
-def _score_task_folds(task: SolverTask, folds: Sequence[SolverFold], init: Floats | None) -> list[Floats]:
+def _score_task_folds(
+    task: SolverTask, folds: Sequence[SolverFold], init: Sequence[Floats] | None
+) -> list[Floats]:
     rows = pack_rows(task.X, task.importance)
     found = [np.empty((len(fold.held), task.Y.shape[1])) for fold in folds]
     # One block at a time: its signs and margins have a row per document.

@@ -37,9 +37,9 @@ from textcat.linear.papers.column_kernels import (
 from textcat.linear.problem import (
     LANE_STEP,
     LinearProblem,
+    allocate_lanes,
     compute_lane_width,
     join_lanes,
-    make_aligned_zeros,
     mark_lanes,
     split_into_lanes,
 )
@@ -211,7 +211,7 @@ def prepare_column_lanes(
     target = split_into_lanes(problem.loss.target * signs, dtype)
     return ColumnLanes(
         weight=split_into_lanes(start, dtype),
-        state=make_aligned_zeros(target.shape, dtype),
+        state=allocate_lanes(target.shape, dtype),
         target=target,
         positive=problem.positive[:, block],
         weights=weights == 1.0 if marked else split_into_lanes(weights, dtype),
@@ -222,7 +222,7 @@ def prepare_column_lanes(
         high=lay_out_informed(penalty.high, np.inf),
         radius=split_into_lanes(np.where(free, options.choose_first_radius(problem.loss), 0.0), dtype),
         active=split_into_lanes(np.ones((1, shape[1])), dtype),
-        slopes=make_aligned_zeros(target.shape, dtype) if keeps_slopes(problem) else target,
+        slopes=allocate_lanes(target.shape, dtype) if keeps_slopes(problem) else target,
     )
 
 
@@ -313,7 +313,7 @@ def _drop_idle_lanes(lanes: ColumnLanes, moving: NDArray[np.int64]) -> ColumnLan
         if values.ndim == 2:
             return values[:, moving]
         if id(values) not in taken:
-            taken[id(values)] = make_aligned_zeros((groups, *values.shape[1:]), values.dtype)
+            taken[id(values)] = allocate_lanes((groups, *values.shape[1:]), values.dtype)
             kernels.take_lanes(values, moving, taken[id(values)])
         return taken[id(values)]
 
