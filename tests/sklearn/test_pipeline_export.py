@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from tests.experiment.own_table import table
 from textcat import Categorizer
 from textcat.errors import UsageError
 from textcat.sklearn.pipeline_export import convert_to_onnx, make_pipeline_of
+from textcat.thresholds.calibration import Temperature
 
 KEPT = {"weighting": "log_tf_idf", "cosine": True, "cosine_terms": "kept"}
 WORDS = {"groups": [{"ngrams": [1, 2]}]}
@@ -74,6 +76,17 @@ def test_a_pipeline_gives_the_same_answers(rows: Any, name: str, classes: int) -
         if name != "svm":
             assert np.abs(pipeline.predict_proba(some) - model.predict_proba(some)).max() < 1e-9
     assert not hasattr(pipeline, "predict_proba") or name != "svm"
+
+
+def test_scores_decide_where_all_classes_are_equally_probable(rows: Any) -> None:
+    """A calibration by held-out scores that are worth nothing finds the inverse temperature 0."""
+    texts, labels, new = rows
+    fitted = Categorizer.fit(texts, labels, EXPORTED["words"])
+    rule = replace(fitted.decision_rule, calibration=Temperature(np.zeros(1)))
+    model = replace(fitted, decision_rule=rule)
+    pipeline = make_pipeline_of(model)
+    assert pipeline.predict([*texts, *new]).tolist() == model.predict([*texts, *new])
+    assert np.abs(pipeline.predict_proba(new) - model.predict_proba(new)).max() < 1e-9
 
 
 def test_a_pipeline_needs_no_textcat(rows: Any, tmp_path: Path) -> None:

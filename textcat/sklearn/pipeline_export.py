@@ -28,6 +28,7 @@ from textcat.text.weighting import inverse_document_frequencies
 
 # Regular expressions of ONNX (RE2), where those of Python mean something else: there \W knows ASCII only.
 TOKEN_EXPRESSIONS = {"unicode": r"[\p{L}\p{N}]+"}
+LEAST_INVERSE = 1e-12
 WEIGHTINGS = ("binary", "tf", "log_tf", "tf_idf", "log_tf_idf")
 TRAIN_HINT = (
     "Train with `text: {groups: [{ngrams: [1, 1]}]}` or `vector: {cosine_terms: kept}`, a tokenizer without stop list "
@@ -36,7 +37,10 @@ TRAIN_HINT = (
 
 
 def make_pipeline_of(categorizer: Categorizer) -> Pipeline:
-    """Return a fitted pipeline from raw texts to classes, with probabilities if the categorizer has them."""
+    """Return a fitted pipeline from raw texts to classes, with probabilities if they are a softmax of scores.
+
+    Those of the softmax learner and of a calibration by temperature are.
+    """
     _check_settings(categorizer)
     made = _make_vectorizers(categorizer)
     union = FeatureUnion(
@@ -160,7 +164,8 @@ def _make_classifier(categorizer: Categorizer) -> Any:
     if inverse is None and model.describe().get("settings", {}).get("learner") == "softmax":
         inverse = 1.0
     classifier: Any = LinearSVC() if inverse is None else LogisticRegression()
-    scale = 1.0 if inverse is None else inverse
+    # Where calibration found all classes as probable as each other, scores decide.
+    scale = 1.0 if inverse is None else max(inverse, LEAST_INVERSE)
     weights, constants = scale * coef.T, scale * np.asarray(model.intercept, dtype=np.float64)
     if len(categorizer.categories) == 2:
         # The second class against the first; of equal scores the first one wins in both.
