@@ -248,6 +248,18 @@ def test_bad_json_lines(tmp_path: Path, line: str) -> None:
     assert len(list(lenient.documents())) == 3
 
 
+@pytest.mark.parametrize(
+    "line",
+    ['{"text": "a", "label": "c", "text": "b"}', '{"text": "a", "label": {"c": 1, "text": 0, "text": 1}}'],
+)
+def test_a_key_of_json_given_twice_is_malformed(tmp_path: Path, line: str) -> None:
+    content = '{"text": "a text", "label": "c"}\n' + line + "\n"
+    with pytest.raises(BadDataError, match=r"own\.jsonl:2: the key 'text' is given twice"):
+        list(read(tmp_path, "jsonl", content, ratio=None).documents())
+    lenient = read(tmp_path, "jsonl", content, ratio=None, policy={"malformed": "skip"})
+    assert [document.labels for document in lenient.documents()] == [("c",)]
+
+
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadDataError, match=r"own\.csv:1.*two columns are called 'text'"):
         list(read(tmp_path, "csv", "text,text,label\na,b,c\n", ratio=None).documents())

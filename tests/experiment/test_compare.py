@@ -85,6 +85,32 @@ def test_results_without_the_cache_give_the_tests_on_counts(place: Place, tmp_pa
     assert one_side["categories"] == counts["categories"]
 
 
+def test_edited_results_are_noted(place: Place, tmp_path: Path) -> None:
+    folder = tmp_path / "edited"
+    shutil.copytree(place.report, folder)
+    written = json.loads((folder / "results.json").read_text())
+    assert not any("has changed" in note for note in facts(place, f"{folder}:svm", "bayes")["notes"])
+    columns = written["runs"]["svm"]["by_category"]
+    columns["tp"][0], columns["fn"][0] = columns["tp"][0] - 1, columns["fn"][0] + 1
+    (folder / "results.json").write_text(json.dumps(written))
+    notes = facts(place, f"{folder}:svm", "bayes")["notes"]
+    assert any("results.json has changed since it was written" in note for note in notes)
+    columns["tn"][1] += 5
+    (folder / "results.json").write_text(json.dumps(written))
+    with pytest.raises(UsageError, match="or their labels differ"):
+        facts(place, f"{folder}:svm", "bayes")
+
+
+def test_other_values_of_undefined_ratios_are_noted(place: Place) -> None:
+    other = place.folder / "undefined.yaml"
+    text = place.experiment.read_text()
+    assert "zero_division" not in text
+    other.write_text(text + "evaluation: {zero_division: 0}\n")
+    place.textcat("evaluate", str(other))
+    found = facts(place, f"{place.experiment}:svm", f"{other}:svm")
+    assert found["notes"] == ["F1 of both runs is computed with the zero_division of trial:svm: 1, not 0"]
+
+
 def test_results_of_earlier_settings_are_not_taken_for_those_of_today(place: Place, tmp_path: Path) -> None:
     changed, kept = place.folder / "changing.yaml", tmp_path / "kept"
     changed.write_text(place.experiment.read_text())

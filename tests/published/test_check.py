@@ -5,9 +5,12 @@ import math
 
 import pytest
 import yaml
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.conftest import PROJECT
+from textcat.cli.check_command import check_command
 from textcat.errors import UsageError
 from textcat.published import check
 from textcat.published.check import (
@@ -23,6 +26,7 @@ from textcat.published.check import (
 )
 from textcat.published.printed_tables import load_all_cells
 from textcat.published.verdicts import load_measure_kinds, read_printed
+from textcat.report import gate
 
 CELLS = load_all_cells()
 BEP = "zhang_oles_2001.table2[BEP][Logistic Reg]"
@@ -269,3 +273,24 @@ def test_wrong_pinned_values_and_deviations_are_refused(load, monkeypatch):
 
 def test_every_kind_of_tolerance_is_used():
     assert {cell.kind for cell in CELLS} == set(load_measure_kinds())
+
+
+@pytest.mark.parametrize(("pins", "left"), [({}, 6), ({"zhang_oles_2001.table1[lambda][SVM]": 0.001}, 5)])
+def test_numbers_without_a_pin_are_said(
+    pins: dict[str, float], left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise a damaged file of pinned values would pass every check."""
+    command = [str(PROJECT / "results" / "zhang_oles_2001" / "table1")]
+    assert CliRunner().invoke(check_command, command, standalone_mode=False).stderr == ""
+    monkeypatch.setattr(gate, "load_pinned", lambda: dict(pins))
+    done = CliRunner().invoke(check_command, command, standalone_mode=False)
+    assert (
+        f"without a pinned value to compare with: {left}, such as zhang_oles_2001.table1[lambda]"
+        in done.stderr
+    )
+
+
+def test_pins_that_are_no_table_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(check, "read_packaged_yaml", lambda name: [])
+    with pytest.raises(UsageError, match="invalid pinned values"):
+        load_pinned()

@@ -294,6 +294,28 @@ def test_vectors_are_labelled_as_by_evaluate(tmp_path: Path) -> None:
             assert [each["id"] for each in found] == [str(n + 1) for n in range(60)]
 
 
+def test_vectors_are_explained(tmp_path: Path) -> None:
+    write_vectors(tmp_path / "train.svm")
+    experiment = {"corpus": {"name": "svmlight", "path": "train.svm"}, "runs": {"base": LOGISTIC}}
+    (tmp_path / "made.yaml").write_text(yaml.safe_dump(experiment))
+    evaluate_and_export(tmp_path / "made.yaml", RunContext(tmp_path / "data"), tmp_path / "models")
+    model = str(tmp_path / "models" / "base")
+    (tmp_path / "new").write_text("# two documents\nred 1:1\nblue 2:0.5 4:2 900:1\n")
+    arguments = ["explain", model, str(tmp_path / "new"), "--id", "2", "-c", "blue"]
+    done = CliRunner().invoke(group, [*arguments, "--json"])
+    assert done.exception is None, done.exception
+    facts = json.loads(done.stdout)[0]
+    parts = facts["for"] | facts["against"]
+    coef = read_categorizer(Path(model)).model.coef
+    expected = {"2": 0.5 * coef[1, 0], "4": 2 * coef[3, 0]}
+    assert parts == {term: pytest.approx(weight, abs=1e-4) for term, weight in expected.items()}
+    assert facts["score"] == pytest.approx(sum(parts.values()) + facts["constant"], abs=2e-4)
+    assert facts["document"] == {}
+    assert CliRunner().invoke(group, arguments).stdout.startswith("blue: accepted")
+    missing = CliRunner().invoke(group, ["explain", model, str(tmp_path / "new"), "--id", "3"])
+    assert isinstance(missing.exception, UsageError)
+
+
 def test_vectors_and_texts_are_not_mixed_up(tmp_path: Path) -> None:
     write_vectors(tmp_path / "train.svm")
     experiment = {"corpus": {"name": "svmlight", "path": "train.svm"}, "runs": {"base": LOGISTIC}}

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from tests.serving.small_model import CATEGORIES, platt, small_model
 from textcat.cli.main import group
-from textcat.errors import BadDataError
+from textcat.errors import BadDataError, DataNotAvailableError
 from textcat.serving import predict
 from textcat.serving.categorizer import read_categorizer, write_categorizer
 from textcat.serving.document_files import NewDocument
@@ -145,6 +145,23 @@ def test_a_broken_record_is_located(tmp_path: Path) -> None:
     )
     assert done.returncode == 4
     assert "new.jsonl:2: not JSON" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["predict", "explain"])
+@pytest.mark.parametrize(
+    ("missing", "what"),
+    [("modle", "no such folder"), (".", "no model in this folder"), ("new.txt", "this is a file")],
+)
+def test_without_a_model_data_are_not_available(
+    command: str, missing: str, what: str, tmp_path: Path
+) -> None:
+    write_categorizer(tmp_path / "model", small_model())
+    (tmp_path / "new.txt").write_text("wheat\n")
+    done = CliRunner().invoke(group, [command, str(tmp_path / missing), str(tmp_path / "new.txt")])
+    assert isinstance(done.exception, DataNotAvailableError)
+    assert done.exception.exit_code == 3
+    assert what in str(done.exception)
+    assert f"Models here: {tmp_path / 'model'}." in str(done.exception)
 
 
 @pytest.mark.parametrize("calibration", [None, platt(), Isotonic(np.zeros(2), np.ones(2) / 2, np.arange(3))])

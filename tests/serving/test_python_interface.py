@@ -18,7 +18,7 @@ import yaml
 import textcat
 from tests.experiment.own_table import carried_out, table
 from textcat import Categorizer
-from textcat.errors import BadDataError, TextcatError, UsageError
+from textcat.errors import DataNotAvailableError, TextcatError, UsageError
 from textcat.serving.export import assemble_categorizer
 
 LOGISTIC = {"learner": "linear", "parameters": {"loss": "logistic", "cost": 10}}
@@ -116,7 +116,7 @@ def test_a_saved_model_gives_the_same_answers_to_python_and_to_the_command(
     )
     assert [json.loads(line)["labels"][0] for line in done.stdout.splitlines()] == fitted.predict(texts[:5])
     assert pickle.loads(pickle.dumps(fitted)).predict(texts) == fitted.predict(texts)
-    with pytest.raises(BadDataError):
+    with pytest.raises(DataNotAvailableError):
         Categorizer.load(tmp_path)
 
 

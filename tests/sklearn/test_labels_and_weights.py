@@ -64,6 +64,8 @@ def test_labels_are_read_as_columns_of_classes(kind: Any) -> None:
         (["a", "a"], "only one class"),
         ([[0, 1], [2, 3]], "indicator matrix|not supported|Unknown label"),
         ([0.5, 1.25], "Unknown label type"),
+        ([[-1, 1], [1, -1]], "indicator matrix of 0 and 1"),
+        ([[0, 2], [2, 0]], "indicator matrix of 0 and 1"),
     ],
 )
 def test_targets_that_are_no_classes_are_refused(y: Any, message: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,6 +17,7 @@ from tests.experiment.own_table import table
 from textcat import Categorizer
 from textcat.errors import UsageError
 from textcat.sklearn.pipeline_export import convert_to_onnx, make_pipeline_of
+from textcat.thresholds.calibration import Temperature
 
 KEPT = {"weighting": "log_tf_idf", "cosine": True, "cosine_terms": "kept"}
 WORDS = {"groups": [{"ngrams": [1, 2]}]}
@@ -76,6 +78,17 @@ def test_a_pipeline_gives_the_same_answers(rows: Any, name: str, classes: int) -
     assert not hasattr(pipeline, "predict_proba") or name != "svm"
 
 
+def test_scores_decide_where_all_classes_are_equally_probable(rows: Any) -> None:
+    """A calibration by held-out scores that are worth nothing finds the inverse temperature 0."""
+    texts, labels, new = rows
+    fitted = Categorizer.fit(texts, labels, EXPORTED["words"])
+    rule = replace(fitted.decision_rule, calibration=Temperature(np.zeros(1)))
+    model = replace(fitted, decision_rule=rule)
+    pipeline = make_pipeline_of(model)
+    assert pipeline.predict([*texts, *new]).tolist() == model.predict([*texts, *new])
+    assert np.abs(pipeline.predict_proba(new) - model.predict_proba(new)).max() < 1e-9
+
+
 def test_a_pipeline_needs_no_textcat(rows: Any, tmp_path: Path) -> None:
     texts, labels, new = rows
     model = Categorizer.fit(texts, labels, EXPORTED["n-grams"])
@@ -132,15 +145,67 @@ def test_onnx_gives_the_same_answers(rows: Any) -> None:
     assert np.abs(found - model.predict_proba(texts + new[:-6])).max() < 1e-4
 
 
-@pytest.mark.parametrize("name", ["n-grams", "characters"])
-def test_characters_cannot_be_written_as_onnx(rows: Any, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def run_onnx(model: Categorizer, texts: list[str]) -> list[Any]:
+    pytest.importorskip("skl2onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    session = runtime.InferenceSession(convert_to_onnx(model).SerializeToString())
+    found: list[Any] = session.run(None, {"texts": np.array(texts, dtype=object)})
+    return found
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_onnx_gives_scores_where_there_are_no_probabilities(rows: Any, classes: int) -> None:
+    texts, labels, _ = rows
+    if classes == 2:
+        labels = ["red" if label == "red" else "other" for label in labels]
+    model = Categorizer.fit(texts, labels, EXPORTED["svm"])
+    names, scores = run_onnx(model, texts)
+    assert names.tolist() == model.predict(texts)
+    expected = make_pipeline_of(model).decision_function(texts)
+    assert np.abs((scores[:, 1] if classes == 2 else scores) - expected).max() < 1e-4
+
+
+def test_onnx_counts_words_that_occur_twice(rows: Any) -> None:
+    """skl2onnx writes another logarithm of counts than scikit-learn's."""
+    texts, labels, _ = rows
+    vector = {"weighting": "log_tf", "cosine": False}
+    model = Categorizer.fit(texts, labels, {"text": WORDS, "vector": vector, "calibration": None})
+    new = [f"{text} {text} {texts[0]}" for text in texts]
+    _, scores = run_onnx(model, new)
+    assert np.abs(scores - make_pipeline_of(model).decision_function(new)).max() < 1e-4
+
+
+def test_onnx_divides_text_at_any_white_space(rows: Any) -> None:
+    texts, labels, _ = rows
+    model = Categorizer.fit(texts, labels, {"text": WORDS | {"tokenizer": "whitespace"}})
+    first, second = (texts[labels.index(name)].split() for name in ("red", "blue"))
+    new = [
+        space.join([*first, *second[:3], *first])
+        for space in " \t\n\r\x0b\x0c\x1c\x1f\x85\xa0\u2003\u2028\u3000"
+    ]
+    _, probabilities = run_onnx(model, new)
+    found = np.array([[row[name] for name in model.categories] for row in probabilities])
+    assert np.abs(found - model.predict_proba(new)).max() < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (EXPORTED["n-grams"], "does not support n-grams of characters"),
+        (EXPORTED["characters"], "does not support n-grams of characters"),
+        ({"text": WORDS | {"tokenizer": "words"}}, "cannot express the tokenizer words"),
+    ],
+)
+def test_what_cannot_be_written_as_onnx_is_said(
+    rows: Any, settings: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     texts, labels, _ = rows
     types = SimpleNamespace(StringTensorType=list)
     monkeypatch.setitem(sys.modules, "skl2onnx", SimpleNamespace(to_onnx=None))
     monkeypatch.setitem(sys.modules, "skl2onnx.common", SimpleNamespace(data_types=types))
     monkeypatch.setitem(sys.modules, "skl2onnx.common.data_types", types)
-    with pytest.raises(UsageError, match="does not support n-grams of characters"):
-        convert_to_onnx(Categorizer.fit(texts, labels, EXPORTED[name]))
+    with pytest.raises(UsageError, match=message):
+        convert_to_onnx(Categorizer.fit(texts, labels, settings))
 
 
 def test_without_skl2onnx_the_message_says_what_to_install(

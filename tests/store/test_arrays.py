@@ -68,3 +68,9 @@ def test_lists_of_strings_are_written_as_json_writes_them(
     written = (folder / "terms.json").read_text(encoding="utf-8")
     assert written == json.dumps(strings, ensure_ascii=False, indent=1) + "\n"
     assert read_json(folder, "terms") == strings
+
+
+def test_a_key_given_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "facts.json").write_text('{"run": {"name": "svm", "seed": 1, "name": "logistic"}}')
+    with pytest.raises(BadDataError, match="the key 'name' is given twice"):
+        read_json(tmp_path, "facts")

@@ -35,6 +35,7 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     from textcat.report.gate import (
         find_changed_sources,
         find_results,
+        find_unpinned,
         judge_baselines,
         judge_results,
         pin_values,
@@ -59,6 +60,12 @@ def check_command(where: tuple[Path, ...], as_json: bool, pin: bool, **settings:
     for name in find_changed_sources(results):
         click.echo(
             f"{name}: the corpus files differ from those of the pinned values; drift is not checked", err=True
+        )
+    if unpinned := find_unpinned(results):
+        click.echo(
+            f"measured numbers without a pinned value to compare with: {len(unpinned)}, such as {unpinned[0]}; "
+            "`textcat check --pin` accepts them",
+            err=True,
         )
     by_reading = summarize_by_reading(verdicts, None if where else options.results)
     if as_json:

@@ -113,7 +113,7 @@ def predict_command(
         categorizer = categorizer.reject_below(reject)
     skipped = _SkippedDocuments()
     documents = _read_documents(
-        categorizer, file, form, skipped.add if on_error == "skip" else None, encoding
+        categorizer, file, file.name, form, skipped.add if on_error == "skip" else None, encoding
     )
     coverage = Coverage()
     with (
@@ -133,7 +133,12 @@ def predict_command(
 
 
 def _read_documents(
-    categorizer: Categorizer, file: BinaryIO, form: Any, skip: SkipReporter | None, encoding: str
+    categorizer: Categorizer,
+    lines: Iterator[bytes],
+    name: str,
+    form: Any,
+    skip: SkipReporter | None,
+    encoding: str,
 ) -> Iterator[NewDocument]:
     """Return the documents of a file: vectors for a model of vectors, else texts."""
     from textcat.errors import UsageError
@@ -143,11 +148,11 @@ def _read_documents(
         reads = "vectors (svmlight)" if categorizer.given_as_vectors else "texts"
         raise UsageError(f"the model reads {reads}, not {form}", where="--format", hint="Omit --format.")
     if categorizer.given_as_vectors:
-        return read_vector_documents(file, file.name, skip)
+        return read_vector_documents(lines, name, skip)
     fields = categorizer.text.fields
-    first = [] if form else list(islice(file, 1))
-    chosen = form or guess_format(file.name, b"".join(first), fields)
-    return read_documents(chain(first, file), chosen, file.name, fields, skip, encoding)
+    first = [] if form else list(islice(lines, 1))
+    chosen = form or guess_format(name, b"".join(first), fields)
+    return read_documents(chain(first, lines), chosen, name, fields, skip, encoding)
 
 
 class _SkippedDocuments:
@@ -205,7 +210,9 @@ def _report_coverage(coverage: Coverage, tokenizer: str) -> None:
     "-n", "--number", type=click.IntRange(min=1), default=15, show_default=True, help="Number of words."
 )
 @click.option(
-    "--id", "wanted", help="The document to explain, in a CSV, TSV or JSON Lines file.  [default: the first]"
+    "--id",
+    "wanted",
+    help="The document to explain, in a CSV, TSV, JSON Lines or svmlight file.  [default: the first]",
 )
 @add_encoding_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -224,7 +231,8 @@ def explain_command(
 
     DOCUMENT is a text file, - for standard input, or a file of documents as for `textcat predict`. In its text,
     words for the category are green and words against it are red; without colours (in a pipe, or with NO_COLOR
-    set) they are marked [+word] and [-word].
+    set) they are marked [+word] and [-word]. For a model of vectors DOCUMENT is a svmlight file, and its words are
+    the numbers of columns.
     """
     from textcat.serving.categorizer import read_categorizer
 
@@ -260,18 +268,20 @@ def _explain_category(categorizer: Categorizer, category: str, number: int) -> d
 def _read_document(
     categorizer: Categorizer, file: BinaryIO, wanted: str | None, encoding: str
 ) -> NewDocument:
-    """Return the document of a text file, or the first or named one of a table."""
+    """Return the document of a text file, or the first or named one of a table or of vectors."""
     from textcat.errors import UsageError
-    from textcat.serving.document_files import NewDocument, guess_format, read_documents, read_whole_text
+    from textcat.serving.document_files import NewDocument, guess_format, read_whole_text
 
     first = list(islice(file, 1))
-    form, lines = guess_format(file.name, b"".join(first), categorizer.text.fields), chain(first, file)
+    lines, form = chain(first, file), "svmlight"
+    if not categorizer.given_as_vectors:
+        form = guess_format(file.name, b"".join(first), categorizer.text.fields)
     if form == "lines":
         if wanted is not None:
             raise UsageError("a text file is one document, without an id", where=file.name, hint="Omit --id.")
         whole = read_whole_text(lines, file.name, encoding)
         return NewDocument("document", {categorizer.text.fields[-1]: whole})
-    for document in read_documents(lines, form, file.name, categorizer.text.fields, encoding=encoding):
+    for document in _read_documents(categorizer, lines, file.name, form, None, encoding):
         if wanted in (None, document.id):
             return document
     raise UsageError(
@@ -333,7 +343,10 @@ def _explain_decision(
         "against": _round_weights(opposing),
         "other_words": round(sum(part.weight for part in parts if part not in (*supporting, *opposing)), 4),
         "constant": round(get_category_constant(categorizer, name), 4),
-        "document": {field: document.fields.get(field, "") for field in categorizer.text.fields},
+        "document": {
+            field: document.fields.get(field, "")
+            for field in (() if categorizer.given_as_vectors else categorizer.text.fields)
+        },
         "words": [vars(word) for word in locate_words(categorizer, document, [*supporting, *opposing])],
     }
     return {**facts, "heading": _format_heading(categorizer, facts, position)}

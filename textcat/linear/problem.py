@@ -228,7 +228,7 @@ def labels_as_columns(Y: ArrayLike, documents: int) -> Bools:
     if labels.ndim != 2 or labels.shape[0] != documents:
         raise make_fit_error(
             f"Y has shape {np.shape(Y)} and X has {documents} documents",
-            "Give a row of labels for each document.",
+            "Write `Y.toarray()`." if hasattr(Y, "toarray") else "Give a row of labels for each document.",
         )
     if labels.dtype != np.bool_:
         if not np.isin(labels, (0, 1)).all():

@@ -59,7 +59,8 @@ def load_deviations() -> list[Deviation]:
 
 def load_pinned() -> dict[str, float]:
     """Load the pinned values by cell."""
-    contents = read_packaged_yaml("published/pinned.yaml") or {}
+    contents = read_packaged_yaml("published/pinned.yaml")
+    contents = {} if contents is None else contents
     return dict(validate_contents(dict[str, float], contents, "pinned values", "pinned.yaml"))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -104,6 +105,16 @@ def _get_fingerprints(results: ResultsByExperiment) -> dict[str, str]:
 def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None]:
     """Map cell ids to measured values."""
     return find_cell_values(load_all_cells(), _get_measures(results))
+
+
+def find_unpinned(results: ResultsByExperiment) -> list[str]:
+    """List the cells that are measured and have no pinned value, so that drift is not judged."""
+    pinned = load_pinned()
+    return [
+        cell_id
+        for cell_id, value in find_measured_values(results).items()
+        if value is not None and math.isfinite(value) and cell_id not in pinned
+    ]
 
 
 def find_changed_sources(results: ResultsByExperiment) -> list[str]:

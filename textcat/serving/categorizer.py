@@ -269,7 +269,7 @@ def write_categorizer(folder: Path, categorizer: Categorizer) -> None:
 
 
 def read_categorizer(folder: Path) -> Categorizer:
-    """Read a model directory; raise BadDataError for a damaged one or another folder."""
+    """Read a model directory; raise DataNotAvailableError without one, BadDataError for a damaged one."""
     refuse_missing_model(folder)
     try:
         facts = read_json(folder, "categorizer")

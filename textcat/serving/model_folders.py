@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from textcat.errors import BadDataError, UsageError
+from textcat.errors import BadDataError, DataNotAvailableError, UsageError
 from textcat.store.files import hash_file
 from textcat.yaml_reader import find_near_names, list_first
 
@@ -25,7 +25,7 @@ _MAX_DEPTH = 3
 
 
 def refuse_missing_model(folder: Path) -> None:
-    """Raise BadDataError if there is no model in `folder`; the message names similar models."""
+    """Raise DataNotAvailableError if there is no model in `folder`; the message names the models there are."""
     if folder.is_dir() and (folder / MODEL_FILE).exists():
         return
     known = list_models_near(folder)
@@ -34,8 +34,11 @@ def refuse_missing_model(folder: Path) -> None:
     hint = f"Models here: {named}." if known else "Train a model with `textcat train EXPERIMENT`."
     if near and len(known) > 1:
         hint = f"Did you mean {near[0]}? {hint}"
-    what = "there is no model in this folder" if folder.is_dir() else "there is no such folder"
-    raise BadDataError(what, where=str(folder), hint=hint)
+    if folder.is_dir():
+        what = "there is no model in this folder"
+    else:
+        what = "a model is a folder, and this is a file" if folder.exists() else "there is no such folder"
+    raise DataNotAvailableError(what, where=str(folder), hint=hint)
 
 
 def refuse_other_files(folder: Path) -> None:

@@ -26,8 +26,12 @@ from textcat.sklearn.validation import Floats
 from textcat.text.tokenizers import Tokenizer, load_tokenizer
 from textcat.text.weighting import inverse_document_frequencies
 
-# Regular expressions of ONNX (RE2), where those of Python mean something else: there \W knows ASCII only.
-TOKEN_EXPRESSIONS = {"unicode": r"[\p{L}\p{N}]+"}
+# Regular expressions of ONNX (RE2), where those of Python mean something else: there \W and \S know ASCII only.
+TOKEN_EXPRESSIONS = {
+    "unicode": r"[\p{L}\p{N}]+",
+    "whitespace": r"[^\x{9}-\x{d}\x{1c}-\x{20}\x{85}\p{Z}]+",
+}
+LEAST_INVERSE = 1e-12
 WEIGHTINGS = ("binary", "tf", "log_tf", "tf_idf", "log_tf_idf")
 TRAIN_HINT = (
     "Train with `text: {groups: [{ngrams: [1, 1]}]}` or `vector: {cosine_terms: kept}`, a tokenizer without stop list "
@@ -36,7 +40,10 @@ TRAIN_HINT = (
 
 
 def make_pipeline_of(categorizer: Categorizer) -> Pipeline:
-    """Return a fitted pipeline from raw texts to classes, with probabilities if the categorizer has them."""
+    """Return a fitted pipeline from raw texts to classes, with probabilities if they are a softmax of scores.
+
+    Those of the softmax learner and of a calibration by temperature are.
+    """
     _check_settings(categorizer)
     made = _make_vectorizers(categorizer)
     union = FeatureUnion(
@@ -47,9 +54,11 @@ def make_pipeline_of(categorizer: Categorizer) -> Pipeline:
 
 
 def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
-    """Return the pipeline as an ONNX model by skl2onnx: input `texts`, outputs the labels and the probabilities.
+    """Return the pipeline as an ONNX model by skl2onnx: input `texts`, outputs the labels and their probabilities.
 
-    `locale` must exist where the model runs; it decides how letters are lowercased.
+    Without probabilities the second output is the scores. `locale` must exist where the model runs; it decides how
+    letters are lowercased, one by one: the Greek final sigma and the dotted capital I of Turkish are not
+    lowercased as by textcat.
     """
     try:
         from skl2onnx import to_onnx  # noqa: PLC0415 - an optional package
@@ -65,10 +74,40 @@ def convert_to_onnx(categorizer: Categorizer, locale: str = "C.UTF-8") -> Any:
         )
     pipeline = make_pipeline_of(categorizer)
     tokenizer = categorizer.text.tokenizer
-    tokens = TOKEN_EXPRESSIONS.get(tokenizer) or getattr(load_tokenizer(tokenizer), "pattern", "")
+    tokens = TOKEN_EXPRESSIONS.get(tokenizer) or str(getattr(load_tokenizer(tokenizer), "pattern", ""))
+    if "(?<" in tokens:
+        raise UsageError(
+            f"the regular expressions of ONNX cannot express the tokenizer {tokenizer}",
+            hint="Train with `text: {tokenizer: unicode}`.",
+        )
     vectorizers = [vectorizer for _, vectorizer in pipeline["features"].transformer_list]
+    options: dict[int, dict[str, Any]]
     options = {id(vectorizer): {"locale": locale, "tokenexp": tokens} for vectorizer in vectorizers}
-    return to_onnx(pipeline, initial_types=[("texts", StringTensorType([None]))], options=options)
+    if isinstance(classifier := pipeline["classifier"], LinearSVC):
+        # Otherwise skl2onnx asks it for probabilities.
+        options[id(classifier)] = {"raw_scores": True}
+    model = to_onnx(pipeline, initial_types=[("texts", StringTensorType([None]))], options=options)
+    _correct_logarithms(model.graph)
+    return model
+
+
+def _correct_logarithms(graph: Any) -> None:
+    """Compute 1 + ln(count) for words that occur, as scikit-learn does; skl2onnx 1.20 writes ln(1 + count)."""
+    nodes = graph.node
+    for place in reversed(range(len(nodes))):
+        log = nodes[place]
+        if log.op_type != "Log" or not log.output[0].startswith("plus1logged"):
+            continue
+        plus = next(node for node in nodes if log.input[0] in node.output)
+        counts, result = plus.input[0], log.output[0]
+        # ln(max(count, 1)) + sign(count)
+        plus.op_type = "Max"
+        log.output[0], sign = f"{result}_log", f"{result}_sign"
+        made = type(log)
+        nodes.insert(
+            place + 1, made(op_type="Add", input=[log.output[0], sign], output=[result], name=result)
+        )
+        nodes.insert(place + 1, made(op_type="Sign", input=[counts], output=[sign], name=sign))
 
 
 def _check_settings(categorizer: Categorizer) -> None:
@@ -160,7 +199,8 @@ def _make_classifier(categorizer: Categorizer) -> Any:
     if inverse is None and model.describe().get("settings", {}).get("learner") == "softmax":
         inverse = 1.0
     classifier: Any = LinearSVC() if inverse is None else LogisticRegression()
-    scale = 1.0 if inverse is None else inverse
+    # Where calibration found all classes as probable as each other, scores decide.
+    scale = 1.0 if inverse is None else max(inverse, LEAST_INVERSE)
     weights, constants = scale * coef.T, scale * np.asarray(model.intercept, dtype=np.float64)
     if len(categorizer.categories) == 2:
         # The second class against the first; of equal scores the first one wins in both.

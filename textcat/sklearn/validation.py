@@ -49,6 +49,9 @@ def read_labels(y: Any) -> TargetLabels:
         given = column_or_1d(given, warn=True)
     check_classification_targets(given)
     if type_of_target(given) == "multilabel-indicator":
+        # Scikit-learn calls any matrix of two numbers so, as of -1 and 1.
+        if not np.isin(given, (0, 1)).all():
+            raise ValueError("y with several columns must be an indicator matrix of 0 and 1")
         return TargetLabels("multilabel", np.arange(given.shape[1]), given != 0)
     if given.ndim != 1:
         raise ValueError("y with several columns must be an indicator matrix of 0 and 1")

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from textcat.errors import BadDataError
+from textcat.store.files import parse_json
 
 
 def write_array(folder: Path, name: str, values: np.ndarray[Any, Any]) -> None:
@@ -148,7 +149,7 @@ def read_json(folder: Path, name: str) -> Any:
     try:
         if not path.is_file():
             raise ValueError("there is no such file")
-        return json.loads(path.read_text(encoding="utf-8"))
+        return parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise _make_read_error("JSON", path, error) from error
 

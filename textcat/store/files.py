@@ -1,4 +1,4 @@
-"""Write files atomically, hash them, flush them to disk, lock files and folders, and replace folders.
+"""Write files atomically, hash them, flush them to disk, lock files and folders, replace folders, parse JSON.
 
 A folder is replaced by another so that a killed process leaves one of the two, whole, under the folder's name.
 """
@@ -20,13 +20,32 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from textcat.errors import StageFailedError
 
 log = logging.getLogger(__name__)
 
 SECONDS_BEFORE_WAIT_MESSAGE = 2.0
+
+
+class RepeatedKeyError(ValueError):
+    """A key is given twice in an object of JSON; Python's reader takes the last value."""
+
+
+def make_json_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON as a dictionary; raise RepeatedKeyError for a key that is given twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for place, name in enumerate(names) if name in names[:place])
+        raise RepeatedKeyError(f"the key {repeated!r} is given twice")
+    return found
+
+
+def parse_json(text: str) -> Any:
+    """Return the data of a JSON text; raise ValueError if it is not JSON or gives a key twice."""
+    return json.loads(text, object_pairs_hook=make_json_object)
 
 
 def hash_file(path: Path) -> str:

@@ -22,6 +22,7 @@ from textcat.corpora.collection_files import is_writable
 from textcat.corpora.own.open_quotes import RowEvidence
 from textcat.corpora.own.problems import Problems
 from textcat.errors import BadDataError, DataNotAvailableError
+from textcat.store.files import RepeatedKeyError, make_json_object
 from textcat.yaml_reader import read_packaged_yaml
 
 TableFormat = Literal["csv", "tsv", "jsonl", "fasttext"]
@@ -60,6 +61,9 @@ _LIST = re.compile(rf"[\[({{]\s*(?:{_ITEM}(?:(?:\s*,\s*|\s+){_ITEM})*\s*,?\s*)?[
 def parse_list(value: Any) -> Any:
     """Return the items of a list, also of one that a program wrote as text (`['a', 'b']`); other values as they are."""
     if not isinstance(value, str) or not _LIST.fullmatch(written := value.strip()):
+        return value
+    if written[0] == "(" and "," not in _ITEMS.sub("", written) and _ITEMS.search(written):
+        # A tuple has a comma, also of one item; a label may be (1).
         return value
     return [item[1:-1] if item[0] in "'\"" else item for item in _ITEMS.findall(written)]
 
@@ -410,7 +414,7 @@ class _TabReader(_DelimitedReader):
 
 
 # JSON has no NaN and no infinity; programs that write them mean a value that is missing.
-_JSON = json.JSONDecoder(parse_constant=lambda name: None)
+_JSON = json.JSONDecoder(parse_constant=lambda name: None, object_pairs_hook=make_json_object)
 
 
 def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Problems) -> Iterator[TableRow]:
@@ -422,6 +426,9 @@ def _read_json_rows(lines: Iterable[tuple[int, str]], name: str, problems: Probl
         try:
             values = _JSON.decode(line.strip())
             is_whole = "\\u" not in line or is_writable(json.dumps(values, ensure_ascii=False))
+        except RepeatedKeyError as problem:
+            problems.report("malformed", str(problem), where)
+            continue
         except (ValueError, RecursionError) as problem:
             problems.report("malformed", f"not JSON: {problem}", where)
             continue

@@ -24,7 +24,7 @@ from textcat.evaluation.run_measures import FREQUENCY_GROUPS
 from textcat.experiment.context import RunContext
 from textcat.experiment.run.plan import Chain
 from textcat.experiment.run.results import compute_signature
-from textcat.experiment.run.results_file import RESULTS_FILE, read_results
+from textcat.experiment.run.results_file import RESULTS_FILE, is_edited, read_results
 from textcat.experiment.run.runner import plan_experiment
 from textcat.experiment.spec.experiment import Experiment
 from textcat.experiment.spec.loading import find_experiment, load_experiment
@@ -80,7 +80,7 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
         # The cache is of no use if the experiment has changed since these results were written.
         same = bool(chains) and compute_signature(chains) == written["runs"][run]["signature"]
         found = _read_cached_outcome(experiment, run, chains, context) if same else None
-        return found or _make_counts_outcome(written, run, "its experiment's cache is not here")
+        return found or _make_counts_outcome(written, run, folder, "its experiment's cache is not here")
     experiment = load_experiment(where)
     _check_run(run, experiment.runs, where)
     chains = _find_chains(experiment, run, context)
@@ -93,7 +93,7 @@ def read_outcome(where: str, run: str, context: RunContext) -> RunOutcome:
         note = "its decisions are not in the cache"
         if chains and compute_signature(chains) != written["runs"][run]["signature"]:
             note = "its results are of other settings or another version"
-        return _make_counts_outcome(written, run, note)
+        return _make_counts_outcome(written, run, folder, note)
     raise DataNotAvailableError(
         "the run was not evaluated on this machine",
         where=f"{where}:{run}",
@@ -156,8 +156,10 @@ def _read_cached_outcome(
     )  # fmt: skip
 
 
-def _make_counts_outcome(results: dict[str, Any], run: str, note: str) -> RunOutcome:
+def _make_counts_outcome(results: dict[str, Any], run: str, where: Path, note: str) -> RunOutcome:
     """Return an outcome with counts only; results averaged over random splits have none."""
+    if is_edited(where if where.is_dir() else where.parent):
+        note += f", and {RESULTS_FILE} has changed since it was written"
     name = str(results["experiment"])
     measures = results["runs"][run]["measures"]
     categories = list(results["corpus"]["train_counts"])
@@ -189,6 +191,11 @@ def compare_outcomes(left: RunOutcome, right: RunOutcome, *, seed: int, samples:
     notes = [f"{each.name}: {each.note}" for each in (left, right) if each.note]
     if others := len(set(left.categories) ^ set(right.categories)):
         notes.append(f"{others} categories are left out, which only one run has")
+    if left.zero_division != right.zero_division:
+        notes.append(
+            f"F1 of both runs is computed with the zero_division of {left.name}: {left.zero_division}, "
+            f"not {right.zero_division}"
+        )
     comparison = _compare_by_decisions(left, right, shared, seed, samples)
     if not (left.decided and right.decided):
         notes.append(
@@ -220,7 +227,7 @@ def _compare_asked_measures(left: RunOutcome, right: RunOutcome) -> dict[str, di
 def _compare_by_counts(left: RunOutcome, right: RunOutcome, shared: Sequence[str]) -> Comparison:
     ours, theirs = (each.table.restrict(_find_columns(each, shared)) for each in (left, right))
     documents, others = int(ours.documents[0]), int(theirs.documents[0])
-    same = left.corpus == right.corpus and documents == others
+    same = left.corpus == right.corpus and {*ours.documents, *theirs.documents} == {documents}
     if not (same and np.array_equal(ours.tp + ours.fn, theirs.tp + theirs.fn)):
         raise UsageError(
             f"{left.name} was tested on {documents} documents of {left.corpus}, {right.name} on {others} of "

@@ -29,7 +29,7 @@ from textcat.experiment.run.plan import Plan
 from textcat.experiment.run.results_schema import PackedResults, PackedTimings, load_checked
 from textcat.experiment.run.runner import Timings
 from textcat.store.arrays import read_json
-from textcat.store.files import hash_file, hold_lock, write_atomically
+from textcat.store.files import hash_file, hold_lock, parse_json, write_atomically
 
 log = logging.getLogger(__name__)
 
@@ -342,6 +342,15 @@ def find_damage(folder: Path, results: str, report_code: str = "") -> str:
     if not same:
         return f"{RESULTS_FILE} holds other results"
     return "" if written_by == report_code else "its pages are of another version of textcat"
+
+
+def is_edited(folder: Path) -> bool:
+    """Return whether results.json is not the file that the folder's manifest lists; False without a manifest."""
+    try:
+        listed = parse_json((folder / MANIFEST).read_text(encoding="utf-8"))["files"][RESULTS_FILE]
+        return bool(listed != hash_file(folder / RESULTS_FILE))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
 
 
 def list_report_files(folder: Path) -> Iterator[Path]:

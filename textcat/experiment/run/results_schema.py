@@ -21,6 +21,7 @@ from pydantic import (
 
 from textcat.experiment.spec.experiment import is_folder_name
 from textcat.settings import describe_fault
+from textcat.store.files import parse_json
 
 FORMAT = 2
 COUNTS = ("tp", "fp", "fn", "tn")
@@ -155,7 +156,7 @@ def load_checked(path: Path, form: type[PackedResults | PackedTimings]) -> dict[
     """Read a file of this form; raise ValueError or OSError if it is not valid."""
     try:
         text = path.read_text(encoding="utf-8")
-        loaded: dict[str, Any] = json.loads(text)
+        loaded: dict[str, Any] = parse_json(text)
         if "\\u" in text:
             # An escape can stand for half a character, which cannot be printed or written.
             json.dumps(loaded, ensure_ascii=False).encode()

@@ -29,7 +29,7 @@ from textcat.text.tokenizers import Tokenizer, load_tokenizer
 log = logging.getLogger(__name__)
 
 # They rise when a user's documents are read in another way, so that documents in the cache are read again.
-READER_VERSIONS = {"csv": 3, "tsv": 4, "jsonl": 3, "fasttext": 2, "folders": 2, "svmlight": 2}
+READER_VERSIONS = {"csv": 3, "tsv": 4, "jsonl": 4, "fasttext": 2, "folders": 2, "svmlight": 2}
 # Rises when names of labels are read or learned from in another way.
 LABEL_NAMES_VERSION = 2
 
