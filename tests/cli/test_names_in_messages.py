@@ -157,7 +157,7 @@ def test_single_and_unlearned_categories_are_named(
     with pytest.raises(SystemExit):
         main(["init", str(path), "--to", str(tmp_path / "mine.yaml")])
     said = capsys.readouterr()
-    assert "have no training document: new" in said.out + said.err
+    assert "has no training document: new" in said.out + said.err
     run(str(tmp_path / "mine.yaml"), tmp_path)
     warned = capsys.readouterr().err
     assert "only in test documents" in warned

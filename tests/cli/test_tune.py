@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,9 @@ def test_two_commands_lead_from_a_table_to_labels(folder: Path) -> None:
     assert f"{best['value']:.2f} in cross-validation" in printed.stdout
     # The number is that of the threshold rule beside it.
     assert best["value"] == best["held_out"][best["threshold"]] != best["search_value"]
-    assert "best so far" in printed.stderr
+    assert re.search(
+        r"\[1 configuration\] best so far [\d.]+ on (part of a fold|\d folds?): ", printed.stderr
+    )
     (folder / "new.txt").write_text("why is my cash machine withdraw\n")
     labelled = textcat("predict", "questions-tuned/model", "new.txt").stdout
     assert json.loads(labelled.splitlines()[0])["labels"] == ["blue"]
@@ -177,7 +180,10 @@ def test_the_page_proposes_another_label_only_where_it_is_more_probable(folder: 
     better = [each for each in wrong if each["probability"] > each["of_label"]]
     assert len(better) < len(wrong)
     page = (folder / "documents-tuned" / "tune.html").read_text()
-    assert page.count("; likely:") == len(better)
+    likely = [each for each in better if each["probability"] >= 0.5]
+    assert 0 < len(likely) < len(better)
+    assert page.count("; likely:") == len(likely)
+    assert page.count("; most probable:") == len(better) - len(likely)
 
 
 def test_settings_that_the_search_leaves_out_are_named(folder: Path) -> None:

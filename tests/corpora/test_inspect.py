@@ -117,6 +117,29 @@ def test_test_documents_without_labels_are_refused(tmp_path: Path) -> None:
     assert inspect_documents(train, write(tmp_path / "some.jsonl", rows[20:])).counts.sides["test"] == 10
 
 
+def test_one_text_on_both_sides_is_one_document(tmp_path: Path) -> None:
+    rows = [{"text": f"{PROSE} {n % 9}", "label": "ab"[n % 2], "split": "train"} for n in range(9)]
+    found = inspect_documents(write(tmp_path / "d.jsonl", [*rows, {**rows[0], "split": "test"}]))
+    assert line_about(found, "1 test document has the text of a training document")
+
+
+NAMES = ["arrow-left", "bell-off", "bike", "cloud", "heart", "map-marker", "pencil", "zodiac-leo"]
+
+
+def test_single_words_are_texts_if_they_vary(tmp_path: Path) -> None:
+    rows = [{"shape": "ab"[n % 2], "name": f"{NAMES[n % 8]}-{'xyz'[n // 8]}"} for n in range(24)]
+    found = inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert (found.text, found.options["label"]) == (("name",), "shape")
+
+
+@pytest.mark.parametrize("name", ["f00{}", "{}", "{}-3fa85f64"])
+def test_identifiers_and_labels_are_no_texts(name: str, tmp_path: Path) -> None:
+    rows = [{"shape": "ab"[n % 2], "place": "cd"[n % 2], "name": name.format(n)} for n in range(24)]
+    with pytest.raises(UsageError, match="no column of text and one of labels") as caught:
+        inspect_documents(write(tmp_path / "d.jsonl", rows))
+    assert caught.value.hint.startswith("Name the columns, such as text and label")
+
+
 @pytest.mark.parametrize("sides", [True, False])
 def test_texts_on_both_sides_are_counted(sides: bool, tmp_path: Path) -> None:
     texts = [*range(30), *range(20, 40), 25]

@@ -48,13 +48,13 @@ def test_categories_that_cannot_be_learned_are_named(
     assert (
         "2 categories have a single document, which cannot be both learned and tested: once, unseen" in report
     )
-    assert "1 categories of test documents have no training document: unseen" in report
+    assert "1 category of test documents has no training document: unseen" in report
     logging.getLogger("textcat").propagate = True
     with caplog.at_level(logging.WARNING, logger="textcat"):
         run(tmp_path)
-    assert "1 of 4 categories are only in test documents" in caplog.text
+    assert "1 of 4 categories is only in test documents: not learned" in caplog.text
     assert "(unseen)" in caplog.text
-    assert "1 of 4 categories are in a single training document: too few to learn from (once)" in caplog.text
+    assert "1 of 4 categories is in a single training document: too few to learn from (once)" in caplog.text
 
 
 def test_a_category_without_test_documents_is_no_part_of_macro_f1(tmp_path: Path) -> None:

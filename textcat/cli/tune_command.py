@@ -246,14 +246,22 @@ class _LiveTable:
             self._last = best.number
             cost, _, value = best.find_best()
             click.echo(
-                f"[{_describe_progress(search)}] best so far {value:.2f}: {best.configuration.name}, C {cost:g}",
+                f"[{_describe_progress(search)}] best so far {value:.2f} on {_describe_folds(best)}: "
+                f"{best.configuration.name}, C {cost:g}",
                 err=True,
             )
 
 
 def _describe_progress(search: Search) -> str:
     left = "" if search.seconds is None else f", {max(search.seconds - search.elapsed, 0):.0f} s left"
-    return f"{len(search.candidates)} configurations{left}"
+    number = len(search.candidates)
+    return f"{number} configuration{'' if number == 1 else 's'}{left}"
+
+
+def _describe_folds(candidate: Candidate) -> str:
+    """Return how many folds a value is of: the best on more folds may have a lower value than on one."""
+    number = len(candidate.folds)
+    return "part of a fold" if not number else f"{number} fold{'' if number == 1 else 's'}"
 
 
 def _make_table(search: Search) -> Any:

@@ -103,7 +103,7 @@ def plot_history(report: Mapping[str, Any]) -> Figure | None:
         low = min(values[len(values) // 10], *(each["best"] for each in history))
         axes.set_ylim(low - 1.0, values[-1] + 0.5)
         axes.set(xlabel="seconds of search", ylabel=f"{report['metric']} (%)")
-        axes.legend(fontsize=9, loc="lower right")
+        axes.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
         return figure
 
 
@@ -168,7 +168,7 @@ def plot_learning_curve(report: Mapping[str, Any]) -> Figure | None:
         set_log_axis(axes)
         axes.set_xticks(curve["documents"], [f"{number:,}" for number in curve["documents"]])
         axes.set(xlabel="training documents", ylabel=f"{report['metric']} (%)")
-        axes.legend(fontsize=9, loc="lower right")
+        axes.legend(fontsize=9, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, borderaxespad=0.2)
         return figure
 
 

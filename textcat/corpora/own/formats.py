@@ -32,6 +32,7 @@ _OTHER_PROGRAMS = {
 }
 
 
+_DIGIT = re.compile(r"\d")
 _VECTOR = re.compile(r"\S+(\s+\d+:\S+)+\s*(#.*)?$")
 
 
@@ -409,7 +410,7 @@ def _has_marks(column: ColumnSummary) -> bool:
 
 
 def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummary]:
-    """Return columns of prose and titles; else the column with the longest values."""
+    """Return columns of prose and titles; else the column with the longest values, or of varied words."""
     no_lists = [c for c in columns if not c.lists]
     usable = [c for c in no_lists if c.present >= _PRESENT * rows] or no_lists
     named = _find_named_columns(usable, "text")
@@ -417,7 +418,15 @@ def _find_text(columns: Sequence[ColumnSummary], rows: int) -> list[ColumnSummar
     if prose:
         return prose
     longest = max(usable, key=lambda column: column.mean_words, default=None)
-    return [longest] if longest and longest.mean_words > 1 else []
+    if longest and longest.mean_words > 1:
+        return [longest]
+    return [column for column in usable if _has_varied_words(column)][:1]
+
+
+def _has_varied_words(column: ColumnSummary) -> bool:
+    """Return whether a column has names or words, most of them only once: no labels, numbers or identifiers."""
+    words = [value for value in column.values if value.strip() and not _DIGIT.search(value)]
+    return 2 * len(words) > max(column.present, 1)
 
 
 def _find_named_columns(columns: Sequence[ColumnSummary], kind: str) -> list[ColumnSummary]:

@@ -122,7 +122,7 @@ def _inspect_table(kind: str, path: Path, own_test: dict[str, str]) -> Inspectio
     guess = guess_columns(table)
     if guess is None:
         names = ", ".join(repr(column.name) for column in table.columns) or "none"
-        hint = "Give the first line names for the columns, such as text and label."
+        hint = "Name the columns, such as text and label; in CSV and TSV the first line has the names."
         raise UsageError(f"no column of text and one of labels among {names}", where=str(path), hint=hint)
     if kind in ("csv", "tsv"):
         _check_header(guess, path)
@@ -257,7 +257,11 @@ def _report_split(
             f"validation: {rows['validation']:,} documents are unused (`validation: train` uses them for training)"
         )
     if unseen := sorted(counts.categories["test"] - counts.categories["train"]):
-        counted = f"{len(unseen):,} categories of test documents have no training document"
+        counted = (
+            "1 category of test documents has no training document"
+            if len(unseen) == 1
+            else f"{len(unseen):,} categories of test documents have no training document"
+        )
         report.append(f"{counted}: {list_first(unseen)}")
     return report
 

@@ -99,9 +99,8 @@ class LabelCounts:
             lines.append(f"categories that may stand for a missing label: {list_first(missing)}")
         train, test = self.texts["train"], self.texts["test"]
         if known := sum(number for text, number in test.items() if text in train):
-            lines.append(
-                f"{known:,} test documents have the text of a training document, which makes results too good"
-            )
+            counted = "1 test document has" if known == 1 else f"{known:,} test documents have"
+            lines.append(f"{counted} the text of a training document, which makes results too good")
         elif (repeated := train.total() - len(train)) and not test:
             lines.append(
                 f"{repeated:,} documents have the text of an earlier one; both sides of a split may get it"

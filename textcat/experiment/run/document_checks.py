@@ -219,14 +219,16 @@ def check_categories(experiment: Experiment, vectors: Path) -> None:
             hint="Add documents of another category, or name another column or split.",
         )
     for chosen, what in (
-        ((learned == 0) & (tested > 0), "only in test documents: they cannot be learned and count as errors"),
+        ((learned == 0) & (tested > 0), "only in test documents: not learned, and counted as errors"),
         (learned == 1, "in a single training document: too few to learn from"),
     ):
         # Only test documents may have the label for documents out of scope.
         found = [names[k] for k in np.flatnonzero(chosen) if names[k] not in expected]
         if found:
             shown = list_first(found, SHOWN)
-            log.warning("Warning: %d of %d categories are %s (%s)", len(found), len(names), what, shown)
+            verb = "is" if len(found) == 1 else "are"
+            counted = f"{len(found)} of {len(names)} categories"
+            log.warning("Warning: %s %s %s (%s)", counted, verb, what, shown)
     for similar in find_similar_labels(names)[:SHOWN]:
         log.warning("Warning: the categories %s may be the same", ", ".join(map(repr, similar)))
 
