@@ -133,15 +133,38 @@ def find_shared_threshold(scores: Floats, labels: Bools, *, at_least_one: bool =
     if at_least_one and scores.size:
         # Above all others: whatever the threshold, these are accepted.
         scores = np.where(accept_highest(scores), scores.max() + 1.0, scores)
-    order = np.argsort(-scores, axis=None, kind="stable")
-    hits = np.cumsum(labels.ravel()[order])
-    ranked = scores.ravel()[order]
+    values, right = scores.ravel(), labels.ravel()
+    positives = int(right.sum())
+    size = _FIRST_RANKS * positives or len(values)
+    while True:
+        best, threshold = _find_best_among_highest(values, right, positives, min(size, len(values)))
+        # With more accepted scores F1 is lower, even if all positive ones are among them.
+        most = positives * (2.0 / best - 1.0) if best > 0 else np.inf
+        if size > most or size >= len(values):
+            return threshold
+        size = int(min(most, len(values) - 1)) + 1
+
+
+# The number of highest scores that are ranked at first, for each positive one; ranking all would take long.
+_FIRST_RANKS = 4
+
+
+def _find_best_among_highest(values: Floats, right: Bools, positives: int, size: int) -> tuple[float, float]:
+    """Return the best F1 of thresholds that accept fewer than all of the `size` highest values, and the threshold."""
+    complete = size == len(values)
+    if not complete:
+        kept = values >= np.partition(values, len(values) - size)[len(values) - size]
+        values, right = values[kept], right[kept]
+    order = np.argsort(-values, kind="stable")
+    hits, ranked = np.cumsum(right[order]), values[order]
     # Far from 0 a score less 1 is the same number.
-    following = np.append(ranked[1:], min(ranked[-1] - 1.0, np.nextafter(ranked[-1], -np.inf)))
-    f1 = 2.0 * hits / (np.arange(1, len(order) + 1) + labels.sum())
+    lowest = min(ranked[-1] - 1.0, np.nextafter(ranked[-1], -np.inf)) if complete else ranked[-1]
+    following = np.append(ranked[1:], lowest)
+    f1 = 2.0 * hits / (np.arange(1, len(order) + 1) + positives)
     # Equal scores are accepted together.
     best = int(np.argmax(np.where(ranked > following, f1, -1.0)))
-    return float(max((ranked[best] + following[best]) / 2, np.nextafter(following[best], np.inf)))
+    middle = max((ranked[best] + following[best]) / 2, np.nextafter(following[best], np.inf))
+    return (float(f1[best]) if ranked[best] > following[best] else 0.0), float(middle)
 
 
 def shrink_thresholds(thresholds: Floats, scores: Floats, labels: Bools, shrinkage: float) -> Floats:
