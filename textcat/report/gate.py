@@ -108,12 +108,12 @@ def find_measured_values(results: ResultsByExperiment) -> dict[str, float | None
 
 
 def find_unpinned(results: ResultsByExperiment) -> list[str]:
-    """List the cells that are measured and have no pinned value, so that drift is not judged."""
-    pinned = load_pinned()
+    """List the printed cells that are measured and have no pinned value, so that drift is not judged."""
+    missing = set(_list_printed_cells()) - load_pinned().keys()
     return [
         cell_id
         for cell_id, value in find_measured_values(results).items()
-        if value is not None and math.isfinite(value) and cell_id not in pinned
+        if value is not None and math.isfinite(value) and cell_id in missing
     ]
 
 
@@ -128,10 +128,15 @@ def load_pinned_sources() -> dict[str, str]:
     return dict(read_packaged_yaml(f"published/{SOURCES_FILE}") or {})
 
 
+def _list_printed_cells() -> list[str]:
+    """Return the cells for which the papers print a number; only these are pinned."""
+    return [cell.id for cell in load_all_cells() if cell.printed is not None]
+
+
 def pin_values(results: ResultsByExperiment) -> Path:
     """Pin the measured values; cells that were not run keep their pinned values."""
     folder = Path(str(files("textcat.published")))
-    printed = [cell.id for cell in load_all_cells() if cell.printed is not None]
+    printed = _list_printed_cells()
     measured = load_pinned() | {k: v for k, v in find_measured_values(results).items() if v is not None}
     write_atomically(folder / "pinned.yaml", render_pinned(measured, printed))
     corpora = _get_fingerprints(results)
