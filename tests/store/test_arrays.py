@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -51,6 +52,29 @@ def test_pickled_arrays_are_refused(tmp_path: Path) -> None:
 def test_objects_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="allow_pickle"):
         write_array(tmp_path, "x", np.array([object()]))
+
+
+@pytest.mark.parametrize("mapped", [False, True])
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.zeros((0, 3), np.float32),
+        np.arange(6.0).reshape(2, 3),
+        np.asfortranarray(np.arange(6, dtype=np.int32).reshape(2, 3)),
+        np.array([[True, False]]),
+        np.array(["a", "bcd"]),
+        np.arange(4, dtype=">i8"),
+    ],
+    ids=["empty", "rows", "columns", "bool", "text", "big-endian"],
+)
+def test_arrays_of_numpy_are_read_as_they_are(
+    tmp_path: Path, values: np.ndarray[Any, Any], mapped: bool
+) -> None:
+    np.save(tmp_path / "values.npy", values)
+    # No array without elements can be mapped.
+    read = read_array(tmp_path, "values", mapped=mapped and values.size > 0)
+    assert (read.dtype, read.shape) == (values.dtype, values.shape)
+    assert np.array_equal(read, values)
 
 
 def test_a_single_number_stays_one(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import tokenize
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from scipy import sparse
@@ -24,8 +25,16 @@ def read_array(folder: Path, name: str, *, mapped: bool = False) -> np.ndarray[A
     """Read the array of `name.npy`; a mapped array stays on disk until it is accessed."""
     path = folder / f"{name}.npy"
     try:
-        _check_header(path)
-        values: np.ndarray[Any, Any] = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        if not path.is_file():
+            raise ValueError("there is no such file")
+        with path.open("rb") as stream:
+            shape, is_fortran, dtype = _read_header(stream)
+            if mapped or is_fortran:
+                values: np.ndarray[Any, Any] = np.load(path, "r" if mapped else None, allow_pickle=False)
+            else:
+                # Ctrl-C within np.load can become a TypeError.
+                values = np.empty(shape, dtype)
+                stream.readinto(values.reshape(-1).view(np.uint8).data)
     except _READ_ERRORS as error:
         raise _make_read_error("an array", path, error) from error
     return values
@@ -44,23 +53,19 @@ _READ_ERRORS = (
 )
 
 
-def _check_header(path: Path) -> None:
-    """Refuse a path that is no plain file, and a header that does not fit the file."""
-    if not path.is_file():
-        raise ValueError("there is no such file")
-    with path.open("rb") as stream:
-        version = np.lib.format.read_magic(stream)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"an unknown version {version}")
-        read = (
-            np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        )
-        shape, _, dtype = read(stream)
-        if dtype.hasobject:
-            raise ValueError("it holds objects")
-        size = math.prod(shape) * dtype.itemsize
-        if size != path.stat().st_size - stream.tell():
-            raise ValueError(f"its size does not fit its shape {shape}")
+def _read_header(stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """Return shape, order and element type of an array; refuse a header that does not fit the file."""
+    version = np.lib.format.read_magic(stream)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"an unknown version {version}")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, is_fortran, dtype = read(stream)
+    if dtype.hasobject:
+        raise ValueError("it holds objects")
+    size = math.prod(shape) * dtype.itemsize
+    if size != os.fstat(stream.fileno()).st_size - stream.tell():
+        raise ValueError(f"its size does not fit its shape {shape}")
+    return shape, is_fortran, dtype
 
 
 # Matrices with more bytes than this are mapped if the reader allows it.
