@@ -31,6 +31,7 @@ TOKEN_EXPRESSIONS = {
     "unicode": r"[\p{L}\p{N}]+",
     "whitespace": r"[^\x{9}-\x{d}\x{1c}-\x{20}\x{85}\p{Z}]+",
 }
+# The least inverse temperature of an exported model: with 0 all classes would have equal scores.
 LEAST_INVERSE = 1e-12
 WEIGHTINGS = ("binary", "tf", "log_tf", "tf_idf", "log_tf_idf")
 TRAIN_HINT = (
@@ -199,7 +200,7 @@ def _make_classifier(categorizer: Categorizer) -> Any:
     if inverse is None and model.describe().get("settings", {}).get("learner") == "softmax":
         inverse = 1.0
     classifier: Any = LinearSVC() if inverse is None else LogisticRegression()
-    # Where calibration found all classes as probable as each other, scores decide.
+    # Where calibration finds all classes equally probable, scores decide.
     scale = 1.0 if inverse is None else max(inverse, LEAST_INVERSE)
     weights, constants = scale * coef.T, scale * np.asarray(model.intercept, dtype=np.float64)
     if len(categorizer.categories) == 2:
